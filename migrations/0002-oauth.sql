@@ -1,0 +1,71 @@
+-- What account holders approved, and the codes and tokens born of it. Tokens are stored as hashes only.
+
+-- A user's standing approval of a client. Revoked ones stay as history; at most one a pair is alive.
+CREATE TABLE authorizations (
+  id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  user_id         text NOT NULL REFERENCES users,
+  client_id       text NOT NULL REFERENCES clients,
+  scopes          text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  account_numbers text[] NOT NULL,
+  approved_at     timestamptz NOT NULL,
+  updated_at      timestamptz NOT NULL,
+  last_used_at    timestamptz,
+  revoked_at      timestamptz,
+  revoked_reason  text,
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+);
+CREATE UNIQUE INDEX living_authorization ON authorizations (user_id, client_id) WHERE revoked_at IS NULL;
+CREATE INDEX authorizations_of_client ON authorizations (client_id);
+
+-- One consent answered with yes. Its code can be traded once; every token that comes of it points here, so that
+-- revoking the grant ends them all.
+CREATE TABLE grants (
+  id               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  authorization_id bigint NOT NULL REFERENCES authorizations,
+  client_id        text NOT NULL REFERENCES clients,
+  user_id          text NOT NULL REFERENCES users,
+  scopes           text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  account_numbers  text[] NOT NULL,
+  callback_url     text NOT NULL,
+  code_challenge   text,
+  code_hash        bytea NOT NULL UNIQUE CHECK (length(code_hash) = 32),
+  code_expires_at  timestamptz NOT NULL,
+  approved_at      timestamptz NOT NULL,
+  exchanged_at     timestamptz,
+  revoked_at       timestamptz,
+  revoked_reason   text,
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+);
+CREATE INDEX grants_of_authorization ON grants (authorization_id);
+CREATE INDEX grants_without_exchange ON grants (code_expires_at) WHERE exchanged_at IS NULL;
+
+-- An authorization request that was answered, with yes or no, cannot be answered again.
+CREATE TABLE answered_requests (
+  request_id  text PRIMARY KEY,
+  answered_at timestamptz NOT NULL
+);
+CREATE INDEX answered_requests_by_age ON answered_requests (answered_at);
+
+CREATE TABLE access_tokens (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  grant_id   bigint NOT NULL REFERENCES grants,
+  scopes     text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  issued_at  timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  revoked_at timestamptz
+);
+CREATE INDEX access_tokens_of_grant ON access_tokens (grant_id);
+CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
+
+-- Without rotation a grant has one refresh token for life. With rotation each use replaces it; `replaced_at` and
+-- the child's `parent_id` tell a forgivable repeat from a stolen token.
+CREATE TABLE refresh_tokens (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash        bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  grant_id    bigint NOT NULL REFERENCES grants,
+  parent_id   bigint UNIQUE REFERENCES refresh_tokens,
+  issued_at   timestamptz NOT NULL,
+  replaced_at timestamptz
+);
+CREATE INDEX refresh_tokens_of_grant ON refresh_tokens (grant_id);

@@ -1,0 +1,45 @@
+-- Who did what, when, from where. Entries are only ever added. Blocks chain them: each block's hash covers its
+-- entries and the hash of the block before it, so that a changed or missing entry shows.
+
+CREATE TABLE audit_entries (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at          timestamptz NOT NULL,
+  actor       text NOT NULL,
+  action      text NOT NULL,
+  subject     text NOT NULL,
+  environment text,
+  address     text,
+  request_id  text,
+  details     jsonb NOT NULL
+);
+CREATE INDEX audit_entries_by_actor ON audit_entries (actor, id);
+CREATE INDEX audit_entries_by_subject ON audit_entries (subject, id);
+
+CREATE TABLE audit_blocks (
+  position  bigint PRIMARY KEY CHECK (position > 0),
+  entry_ids bigint[] NOT NULL CHECK (cardinality(entry_ids) > 0),
+  hash      bytea NOT NULL CHECK (length(hash) = 32),
+  sealed_at timestamptz NOT NULL
+);
+
+-- Entries that no block holds yet.
+CREATE TABLE audit_unsealed (
+  entry_id bigint PRIMARY KEY
+);
+
+CREATE FUNCTION audit_note_unsealed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO audit_unsealed SELECT id FROM added;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER audit_note_unsealed AFTER INSERT ON audit_entries
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION audit_note_unsealed();
+
+CREATE FUNCTION audit_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'The audit log is append-only.';
+END $$;
+CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entries
+  FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse_change();
+CREATE TRIGGER audit_blocks_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_blocks
+  FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse_change();

@@ -1,0 +1,103 @@
+/** Who may call: the rows of the API's table name one of these. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../audit/audit.ts'
+import type { Context } from '../context.ts'
+import type { Form } from '../http/form.ts'
+import { type Bearer, invalidToken, parseBearer, requireScope } from '../oauth/bearer.ts'
+import { authenticateClient } from '../oauth/client-authentication.ts'
+import { type Credentials, parseCredentials, refuseCredentialsInQuery } from '../oauth/client-credentials.ts'
+import type { Asker } from '../oauth/introspection.ts'
+import { OAuthError } from '../oauth/oauth-error.ts'
+import type { Registration } from '../partners/client.ts'
+import type { Scope } from '../scope.ts'
+import type { Gate } from './route.ts'
+
+export const anyone: Gate<undefined> = () => undefined
+
+export interface ClientCaller {
+  readonly client: Registration
+  readonly by: Actor
+}
+
+/** Spec 5.4: a client, by HTTP Basic or by form fields. */
+export const client: Gate<ClientCaller> = async (context, request, reply) => {
+  const found = await findClient(context, request, reply, readCredentials(request))
+  if (!found) throw refusal()
+  return found
+}
+
+/** RFC 7662: a client, or one of the brokerage's own services. */
+export const clientOrService: Gate<Asker> = async (context, request, reply) => {
+  const readings = readCredentials(request)
+  const service = await context.services.authenticate(readings, context.environment)
+  if (service) return { kind: 'service' }
+  const found = await findClient(context, request, reply, readings)
+  if (!found) throw refusal()
+  return { kind: 'client', clientId: found.client.id }
+}
+
+/** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
+export function bearer(scope: Scope): Gate<Bearer> {
+  return (context, request, reply) => {
+    const token = parseBearer(request.headers.authorization, context.environment, context.sisterUrl)
+    const found = context.bearers.find(token)
+    const admit = (known: Bearer | undefined) => {
+      if (!known) throw invalidToken()
+      countUse(context, known, reply)
+      requireScope(known, scope)
+      return known
+    }
+    return found instanceof Promise ? found.then(admit) : admit(found)
+  }
+}
+
+function countUse(context: Context, known: Bearer, reply: FastifyReply): void {
+  const usage = context.tokenRate.count(`${known.kind}:${known.tokenId}`)
+  if (usage) {
+    reply.header('x-ratelimit-allowed', usage.allowed)
+    reply.header('x-ratelimit-used', usage.used)
+    reply.header('x-ratelimit-available', usage.available)
+    reply.header('x-ratelimit-expiry', usage.expiryMs)
+  }
+  context.lastUse.ofBearer(known, context.clock.now())
+}
+
+function readCredentials(request: FastifyRequest): Credentials[] {
+  refuseCredentialsInQuery(request.query as Form)
+  const readings = parseCredentials(request.headers.authorization, (request.body ?? {}) as Form)
+  if (!readings) throw refusal()
+  return readings
+}
+
+async function findClient(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  readings: Credentials[],
+): Promise<ClientCaller | undefined> {
+  const failureKey = `${request.ip} ${readings[0]!.id.slice(0, 64)}`
+  context.clientFailures.check(failureKey)
+  const now = context.clock.now()
+  const found = await authenticateClient(context.clients, readings, context.environment, now)
+  if (!found) {
+    context.clientFailures.count(failureKey)
+    return undefined
+  }
+  context.lastUse.ofSecret(found.secretId, now)
+  if (found.secretEndsAt) {
+    reply.header('deprecation', 'true')
+    reply.header('sunset', found.secretEndsAt.toUTCString())
+  }
+  const { environment } = context
+  return {
+    client: found.client,
+    by: { name: `client:${found.client.id}`, environment, address: request.ip, requestId: request.id },
+  }
+}
+
+function refusal(): OAuthError {
+  return new OAuthError(
+    'invalid_client',
+    'The client credentials are missing or wrong. Send client_id and client_secret by HTTP Basic.',
+  )
+}

@@ -1,0 +1,53 @@
+/** A row of the API's table: method, path, who may call, and what happens. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { Context } from '../context.ts'
+import type { ErrorShape } from '../http/errors.ts'
+
+export interface Endpoint<Caller> {
+  readonly schema: FastifySchema & { summary: string }
+  readonly errors?: ErrorShape
+  readonly bodyLimit?: number
+  handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
+}
+
+/** Finds out who calls, or throws the refusal. */
+export type Gate<Caller> = (context: Context, request: FastifyRequest, reply: FastifyReply) => Caller | Promise<Caller>
+
+export interface Route {
+  readonly method: HTTPMethods
+  readonly path: string
+  readonly errors: ErrorShape | undefined
+  register(app: FastifyInstance, context: Context): void
+}
+
+export function route<Caller>(
+  method: HTTPMethods,
+  path: string,
+  gate: Gate<Caller>,
+  endpoint: Endpoint<Caller>,
+): Route {
+  return {
+    method,
+    path,
+    errors: endpoint.errors,
+    register(app, context) {
+      app.route({
+        method,
+        url: path,
+        schema: endpoint.schema,
+        // The gate comes first: a stranger learns nothing about what a good request looks like.
+        attachValidation: true,
+        config: endpoint.errors ? { errors: endpoint.errors } : {},
+        ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
+        handler: (request, reply) => {
+          const caller = gate(context, request, reply)
+          const proceed = (known: Caller) => {
+            if (request.validationError) throw request.validationError
+            return endpoint.handle(context, known, request, reply)
+          }
+          return caller instanceof Promise ? caller.then(proceed) : proceed(caller)
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,75 @@
+/** Who did what, when, from where. Recorded in the transaction of the act itself: no act without its entry. */
+
+import { type Sql, statement } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+
+/** Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…` or `gateway`. */
+export interface Actor {
+  readonly name: string
+  readonly environment?: Environment | undefined
+  readonly address?: string | undefined
+  readonly requestId?: string | undefined
+}
+
+export const gatewayActor: Actor = { name: 'gateway' }
+
+export type AuditAction =
+  | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'account_added'}`
+  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed'}`
+  | `api_token.${'created' | 'revoked'}`
+  | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_granted' | 'refresh_withdrawn' | 'member_added' | 'member_removed'}`
+  | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked'}`
+  | `service.${'created' | 'revoked'}`
+  | `authorization.${'approved' | 'denied' | 'revoked'}`
+  | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
+  | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
+  | 'keys.rotated'
+
+export interface AuditEntry {
+  readonly id: number
+  readonly at: Date
+  readonly actor: string
+  readonly action: AuditAction
+  readonly subject: string
+  readonly environment: Environment | null
+  readonly address: string | null
+  readonly request_id: string | null
+  readonly details: Record<string, unknown>
+}
+
+const insertEntry = statement(
+  'insert_audit_entry',
+  `INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+)
+
+export async function recordAct(
+  sql: Sql,
+  by: Actor,
+  action: AuditAction,
+  subject: string,
+  at: Date,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  await sql.query(insertEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, details])
+}
+
+const selectNewest = statement(
+  'select_newest_audit_entries',
+  `SELECT * FROM audit_entries
+   WHERE ($1::text IS NULL OR actor = $1) AND ($2::text IS NULL OR action LIKE $2) AND ($3::text IS NULL OR subject = $3)
+   ORDER BY id DESC LIMIT $4`,
+)
+
+export interface AuditFilter {
+  readonly actor?: string | undefined
+  /** A whole action, or its first half: `client` finds `client.created`. */
+  readonly action?: string | undefined
+  readonly subject?: string | undefined
+  readonly limit?: number
+}
+
+export function findEntries(sql: Sql, { actor, action, subject, limit = 50 }: AuditFilter): Promise<AuditEntry[]> {
+  const pattern = action === undefined || action.includes('.') ? action : `${action}.%`
+  return sql.query<AuditEntry>(selectNewest, [actor, pattern, subject, limit])
+}

@@ -1,0 +1,124 @@
+/**
+ * The chain over the audit log. Entries commit with the act they tell of, in any order and in parallel; once a second
+ * a node gathers those that no block holds yet into the next block. A block's hash covers its entries in order and
+ * the hash before it, so that changing, removing or inserting an entry breaks every later block.
+ */
+import { createHash } from 'node:crypto'
+import { type Database, type Sql, statement } from '../database/database.ts'
+import type { AuditEntry } from './audit.ts'
+
+const blockSize = 1_000
+const advisoryLock = 7_267_102
+
+export interface ChainHead {
+  readonly position: number
+  readonly hash: Buffer
+}
+
+const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
+
+const tryLock = statement('try_lock_chain', 'SELECT pg_try_advisory_xact_lock($1) AS locked')
+const selectHead = statement(
+  'select_chain_head',
+  'SELECT position, hash FROM audit_blocks ORDER BY position DESC LIMIT 1',
+)
+const takeUnsealed = statement(
+  'take_unsealed_entries',
+  `WITH taken AS (
+     DELETE FROM audit_unsealed WHERE entry_id = ANY (ARRAY(SELECT entry_id FROM audit_unsealed ORDER BY entry_id LIMIT $1))
+     RETURNING entry_id)
+   SELECT e.*, e.details::text AS details_text FROM audit_entries e JOIN taken ON taken.entry_id = e.id ORDER BY e.id`,
+)
+const insertBlock = statement(
+  'insert_audit_block',
+  'INSERT INTO audit_blocks (position, entry_ids, hash, sealed_at) VALUES ($1, $2, $3, $4)',
+)
+
+type StoredEntry = AuditEntry & { readonly details_text: string }
+
+/** Answers how many entries it sealed; 0 when there are none or another node is at it. */
+export function sealBlock(db: Database, now: Date): Promise<number> {
+  return db.transaction(async (sql) => {
+    const [lock] = await sql.query<{ locked: boolean }>(tryLock, [advisoryLock])
+    if (!lock?.locked) return 0
+    const entries = await sql.query<StoredEntry>(takeUnsealed, [blockSize])
+    if (entries.length === 0) return 0
+    const head = await findHead(sql)
+    const ids = entries.map((entry) => entry.id)
+    await sql.query(insertBlock, [head.position + 1, ids, hashBlock(head.hash, entries), now])
+    return entries.length
+  })
+}
+
+export async function sealAll(db: Database, now: Date): Promise<void> {
+  while ((await sealBlock(db, now)) > 0);
+}
+
+export async function findHead(sql: Sql): Promise<ChainHead> {
+  const [head] = await sql.query<ChainHead>(selectHead)
+  return head ?? genesis
+}
+
+export type Verification =
+  | { readonly kind: 'intact'; readonly entries: number; readonly head: ChainHead }
+  | { readonly kind: 'broken'; readonly position: number; readonly problem: string }
+
+const selectBlock = statement('select_audit_block', 'SELECT entry_ids, hash FROM audit_blocks WHERE position = $1')
+const selectEntries = statement(
+  'select_block_entries',
+  `SELECT e.*, e.details::text AS details_text FROM unnest($1::bigint[]) WITH ORDINALITY AS b (id, place)
+   JOIN audit_entries e USING (id) ORDER BY place`,
+)
+const countLoose = statement(
+  'count_loose_entries',
+  `SELECT (SELECT count(*) FROM audit_entries) - (SELECT count(*) FROM audit_unsealed)
+        - (SELECT coalesce(sum(cardinality(entry_ids)), 0) FROM audit_blocks) AS loose`,
+)
+
+/** Walks the whole chain. `progress` hears the position after each block. */
+export async function verifyChain(
+  db: Database,
+  now: Date,
+  progress: (position: number) => void = () => {},
+): Promise<Verification> {
+  await sealAll(db, now)
+  let head = genesis
+  let entries = 0
+  for (;;) {
+    const position = head.position + 1
+    const [block] = await db.query<{ entry_ids: number[]; hash: Buffer }>(selectBlock, [position])
+    if (!block) break
+    const stored = await db.query<StoredEntry>(selectEntries, [block.entry_ids])
+    if (stored.length !== block.entry_ids.length) {
+      const missing = block.entry_ids.filter((id) => !stored.some((entry) => entry.id === id))
+      return { kind: 'broken', position, problem: `entry ${missing.join(', ')} is missing` }
+    }
+    if (!hashBlock(head.hash, stored).equals(block.hash)) {
+      const range = `${block.entry_ids[0]} to ${block.entry_ids.at(-1)}`
+      return { kind: 'broken', position, problem: `an entry of ${range} was changed, or the block before it was` }
+    }
+    head = { position, hash: block.hash }
+    entries += stored.length
+    progress(position)
+  }
+  const newest = await findHead(db)
+  if (newest.position !== head.position) {
+    return { kind: 'broken', position: head.position + 1, problem: `block ${head.position + 1} is missing` }
+  }
+  const [count] = await db.query<{ loose: number }>(countLoose)
+  if (Number(count?.loose) !== 0) {
+    return { kind: 'broken', position: head.position, problem: 'the log holds entries that no block accounts for' }
+  }
+  return { kind: 'intact', entries, head }
+}
+
+function hashBlock(previous: Buffer, entries: readonly StoredEntry[]): Buffer {
+  const hash = createHash('sha256').update(previous)
+  for (const entry of entries) hash.update(printEntry(entry)).update('\n')
+  return hash.digest()
+}
+
+function printEntry(entry: StoredEntry): string {
+  const { id, at, actor, action, subject, environment, address, request_id, details_text } = entry
+  return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, request_id, details_text])
+}

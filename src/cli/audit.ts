@@ -1,0 +1,52 @@
+import { findEntries } from '../audit/audit.ts'
+import { verifyChain } from '../audit/chain.ts'
+import type { Command } from './command.ts'
+
+export const auditCommands: readonly Command[] = [
+  {
+    name: 'audit list',
+    summary: 'Shows the newest entries of the audit log.',
+    options: [
+      { name: 'actor', value: 'WHO', meaning: 'only what this actor did, such as user:id-…' },
+      { name: 'action', value: 'WHAT', meaning: 'only this action, such as client or client.created' },
+      { name: 'subject', value: 'WHOM', meaning: 'only what was done to this subject' },
+      { name: 'limit', value: 'N', meaning: '50 unless given' },
+    ],
+    async run({ db, print }, words) {
+      const filter = { actor: words.find('actor'), action: words.find('action'), subject: words.find('subject') }
+      const rows = await findEntries(db, { ...filter, limit: Number(words.find('limit') ?? 50) || 50 })
+      print.table(
+        rows.map((row) => ({ ...row })),
+        'No entries.',
+      )
+    },
+  },
+  {
+    name: 'audit verify',
+    summary:
+      'Walks the whole chain of the audit log. Keep the head it prints elsewhere: --anchor proves later that nothing before it changed.',
+    options: [{ name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' }],
+    async run({ db, clock, print }, words) {
+      const anchor = words.find('anchor')
+      const result = await verifyChain(db, clock.now(), (position) => print.progress(`block ${position}`))
+      print.progress('')
+      if (result.kind === 'broken')
+        throw new Error(`The audit chain is broken at block ${result.position}: ${result.problem}.`)
+      if (anchor !== undefined) await checkAnchor(db, anchor)
+      const head = `${result.head.position}:${result.head.hash.toString('hex')}`
+      print.record({ intact: true, entries: result.entries, head })
+    },
+  },
+]
+
+import { type Database, statement } from '../database/database.ts'
+
+const selectHash = statement('select_block_hash', 'SELECT hash FROM audit_blocks WHERE position = $1')
+
+async function checkAnchor(db: Database, anchor: string): Promise<void> {
+  const [position, hash] = anchor.split(':')
+  const [block] = await db.query<{ hash: Buffer }>(selectHash, [Number(position) || 0])
+  if (block?.hash.toString('hex') !== hash) {
+    throw new Error(`The chain does not contain the anchor ${anchor}: entries up to it were removed or rewritten.`)
+  }
+}

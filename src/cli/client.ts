@@ -1,0 +1,150 @@
+import { isDevelopment } from '../config.ts'
+import { createClient, getClient, listClients, setClientStatus, updateClient } from '../partners/client.ts'
+import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secret.ts'
+import { getPartner } from '../partners/partner.ts'
+import { Invalid } from '../problem.ts'
+import type { Command, Desk } from './command.ts'
+import { parseDuration, parseEnvironment } from './environment.ts'
+
+const acting = ({ config, by, clock }: Desk) => ({ development: isDevelopment(config), by, now: clock.now() })
+
+const rotationOption = {
+  name: 'rotate-refresh-tokens',
+  value: 'on|off',
+  meaning: 'replace the refresh token at each use (off unless given)',
+}
+
+function parseRotation(text: string | undefined): boolean | undefined {
+  if (text !== undefined && text !== 'on' && text !== 'off')
+    throw new Invalid([{ field: rotationOption.name, problem: 'must be on or off' }])
+  return text === undefined ? undefined : text === 'on'
+}
+
+export const clientCommands: readonly Command[] = [
+  {
+    name: 'client create',
+    summary: 'Registers an application of a partner. Its secret is shown once.',
+    options: [
+      { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
+      { name: 'name', value: 'TEXT', required: true, meaning: 'the name account holders will see' },
+      { name: 'callback', value: 'URL', required: true, meaning: 'where codes are sent' },
+      { name: 'scope', value: 'SCOPES', required: true, meaning: 'what it may ask for, such as "read,trade"' },
+      { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
+      rotationOption,
+    ],
+    async run(desk, words) {
+      const partner = await getPartner(desk.db, words.get('partner'))
+      const draft = {
+        name: words.get('name'),
+        callbackUrl: words.get('callback'),
+        scope: words.get('scope'),
+        rotateRefreshTokens: parseRotation(words.find(rotationOption.name)) ?? false,
+      }
+      const environment = parseEnvironment(words.find('environment'))
+      const { client, secret } = await createClient(desk.db, desk.vault, partner, environment, draft, acting(desk))
+      desk.print.record({ ...client, client_secret: secret.text })
+      desk.print.say('\nKeep the secret now: it is not shown again.')
+    },
+  },
+  {
+    name: 'client list',
+    summary: 'Lists clients, of one partner or of all.',
+    options: [{ name: 'partner', value: 'NAME|ID', meaning: 'only this partner' }],
+    async run({ db, print }, words) {
+      const key = words.find('partner')
+      const branchId = key === undefined ? undefined : (await getPartner(db, key)).branch_id
+      print.table(
+        (await listClients(db, branchId)).map((client) => ({ ...client })),
+        'There are no clients.',
+      )
+    },
+  },
+  {
+    name: 'client show',
+    summary: 'Shows a client and its live secrets (never the secrets themselves).',
+    positionals: ['client'],
+    async run({ db, print }, { positionals }) {
+      const client = await getClient(db, positionals[0]!)
+      print.record({ ...client, secrets: (await listSecrets(db, client.id)).map(({ id, hint }) => `${id} (…${hint})`) })
+    },
+  },
+  {
+    name: 'client update',
+    summary: 'Changes the name, callback, scopes or rotation of a client.',
+    positionals: ['client'],
+    options: [
+      { name: 'name', value: 'TEXT', meaning: 'new name' },
+      { name: 'callback', value: 'URL', meaning: 'new callback' },
+      { name: 'scope', value: 'SCOPES', meaning: 'new scopes' },
+      rotationOption,
+    ],
+    async run(desk, words) {
+      const client = await getClient(desk.db, words.positionals[0]!)
+      const change = Object.fromEntries(
+        Object.entries({
+          name: words.find('name'),
+          callbackUrl: words.find('callback'),
+          scope: words.find('scope'),
+          rotateRefreshTokens: parseRotation(words.find(rotationOption.name)),
+        }).filter(([, value]) => value !== undefined),
+      )
+      desk.print.record({ ...(await updateClient(desk.db, client, change, acting(desk))) })
+    },
+  },
+  statusCommand('suspend', 'Suspends a client: its tokens stop working at once.', 'suspended'),
+  statusCommand('activate', 'Activates a suspended client.', 'active'),
+  {
+    name: 'client secrets',
+    summary: 'Lists the live secrets of a client: when each was made, last used and ends.',
+    positionals: ['client'],
+    async run({ db, print }, { positionals }) {
+      const client = await getClient(db, positionals[0]!)
+      const rows = await listSecrets(db, client.id)
+      print.table(
+        rows.map(({ id, hint, created_at, expires_at, last_used_at }) => ({
+          id,
+          hint,
+          created_at,
+          expires_at,
+          last_used_at,
+        })),
+        'The client has no live secret.',
+      )
+    },
+  },
+  {
+    name: 'client rotate-secret',
+    summary: 'Issues a second secret, shown once. The old one works until the overlap ends.',
+    positionals: ['client'],
+    options: [{ name: 'overlap', value: 'DURATION', meaning: 'how long the old one still works: 7d unless given' }],
+    async run({ db, vault, clock, by, print }, words) {
+      const client = await getClient(db, words.positionals[0]!)
+      const overlapMs = parseDuration(words.find('overlap') ?? '7d')
+      const { secret, oldSecretEndsAt } = await rotateSecret(db, vault, client, overlapMs, by, clock.now())
+      print.record({ client_id: client.id, client_secret: secret.text, old_secret_ends_at: oldSecretEndsAt })
+    },
+  },
+  {
+    name: 'client revoke-secret',
+    summary: 'Ends one secret of a client at once.',
+    positionals: ['client', 'secret id'],
+    async run({ db, clock, by, print }, { positionals }) {
+      const client = await getClient(db, positionals[0]!)
+      await revokeSecret(db, client, Number(positionals[1]) || 0, by, clock.now())
+      print.record({ client_id: client.id, revoked_secret: Number(positionals[1]) })
+    },
+  },
+]
+
+function statusCommand(verb: string, summary: string, status: 'active' | 'suspended'): Command {
+  return {
+    name: `client ${verb}`,
+    summary,
+    positionals: ['client'],
+    async run({ db, clock, by, print }, { positionals }) {
+      const client = await getClient(db, positionals[0]!)
+      await setClientStatus(db, client, status, by, clock.now())
+      print.record({ client_id: client.id, status })
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/** The shape of a command, and how its words become values. */
+import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
+import type { Actor } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Database } from '../database/database.ts'
+
+export interface Option {
+  readonly name: string
+  /** A flag when absent; otherwise the word that stands for the value in help texts. */
+  readonly value?: string
+  readonly required?: boolean
+  readonly multiple?: boolean
+  readonly meaning: string
+}
+
+export interface Words {
+  readonly positionals: readonly string[]
+  find(name: string): string | undefined
+  get(name: string): string
+  all(name: string): readonly string[]
+  has(name: string): boolean
+}
+
+/** What a command may use. The database is opened when the command has one. */
+export interface Desk {
+  readonly config: Config
+  readonly clock: Clock
+  readonly db: Database
+  readonly vault: Vault
+  readonly by: Actor
+  readonly print: Printer
+}
+
+export interface Printer {
+  /** One thing: its fields, a line each. */
+  record(fields: Record<string, unknown>): void
+  /** Many things: a table. */
+  table(rows: readonly Record<string, unknown>[], empty: string): void
+  /** For people only; silent with --json. */
+  say(text: string): void
+  /** Progress of long work, on the error stream. */
+  progress(text: string): void
+}
+
+export interface Command {
+  /** Such as `client create`. */
+  readonly name: string
+  readonly summary: string
+  readonly positionals?: readonly string[]
+  readonly options?: readonly Option[]
+  run(desk: Desk, words: Words): Promise<void>
+}
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const everywhere: readonly Option[] = [
+  { name: 'json', meaning: 'print JSON' },
+  { name: 'help', meaning: 'show this help' },
+]
+
+export function parseWords(command: Command, args: readonly string[]): Words {
+  const options = [...(command.options ?? []), ...everywhere]
+  const descriptors = Object.fromEntries(
+    options.map((option): [string, ParseArgsOptionDescriptor] => [
+      option.name,
+      { type: option.value ? 'string' : 'boolean', multiple: option.multiple ?? false },
+    ]),
+  )
+  let parsed: ReturnType<typeof parseArgs>
+  try {
+    parsed = parseArgs({ args: [...args], options: descriptors, allowPositionals: true, strict: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+  const { values, positionals } = parsed
+  if (!values.help) checkWords(command, values, positionals)
+  return {
+    positionals,
+    find: (name) => values[name] as string | undefined,
+    get: (name) => values[name] as string,
+    all: (name) => (values[name] as string[] | undefined) ?? [],
+    has: (name) => values[name] !== undefined,
+  }
+}
+
+function checkWords(command: Command, values: Record<string, unknown>, positionals: readonly string[]): void {
+  const expected = command.positionals ?? []
+  if (positionals.length !== expected.length) {
+    throw new UsageError(
+      expected.length === 0
+        ? `"${command.name}" takes no words of its own.`
+        : `Say: countersign ${command.name} ${expected.map((word) => `<${word}>`).join(' ')}`,
+    )
+  }
+  const missing = (command.options ?? []).filter((option) => option.required && values[option.name] === undefined)
+  if (missing.length > 0) throw new UsageError(`Missing: ${missing.map((option) => `--${option.name}`).join(', ')}`)
+}
+
+export function printHelp(command: Command): string {
+  const words = (command.positionals ?? []).map((word) => ` <${word}>`).join('')
+  const lines = [...(command.options ?? []), ...everywhere].map((option) => {
+    const name = `--${option.name}${option.value ? ` ${option.value}` : ''}`
+    return `  ${name.padEnd(28)}${option.meaning}${option.required ? ' (required)' : ''}`
+  })
+  return `countersign ${command.name}${words}\n\n${command.summary}\n\n${lines.join('\n')}\n`
+}

@@ -1,0 +1,73 @@
+import { recordAct } from '../audit/audit.ts'
+import { generateKey, openVault, printKey, readKeyFile, writeKeyFile } from '../crypto/vault.ts'
+import { type Sql, statement } from '../database/database.ts'
+import { resealSecrets } from '../partners/client-secret.ts'
+import type { Command, Desk } from './command.ts'
+
+const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
+
+/** Every running gateway reads the key file again. */
+async function tellGateways(sql: Sql): Promise<void> {
+  await sql.query(announce)
+}
+
+async function reseal({ db, vault, print }: Desk): Promise<number> {
+  const resealed = await resealSecrets(db, vault, (done) => print.progress(`${done} secrets sealed anew`))
+  print.progress('')
+  return resealed
+}
+
+export const keyCommands: readonly Command[] = [
+  {
+    name: 'keys list',
+    summary: 'Shows the ids of the configured keys; the first one seals.',
+    run: async ({ vault, print }) =>
+      print.table(
+        vault.keyIds.map((id, index) => ({ id, seals: index === 0 })),
+        'No keys.',
+      ),
+  },
+  {
+    name: 'keys generate',
+    summary: 'Prints a new key, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
+    run: async ({ print }) => print.record({ key: printKey(generateKey()) }),
+  },
+  {
+    name: 'keys rotate',
+    summary:
+      'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
+    async run(desk) {
+      const { config, db, by, clock, print } = desk
+      if (config.keySource.kind === 'file') {
+        const { path } = config.keySource
+        writeKeyFile(path, [generateKey(), ...readKeyFile(path)])
+        await tellGateways(db)
+      }
+      const vault = openVault(config.keySource)
+      const resealed = await reseal({ ...desk, vault })
+      await recordAct(db, by, 'keys.rotated', `key:${vault.currentKeyId}`, clock.now(), { resealed })
+      print.record({
+        current_key: vault.currentKeyId,
+        secrets_sealed_anew: resealed,
+        older_keys: vault.keyIds.slice(1),
+      })
+      print.say('\nOlder keys still open what is on its way. Remove them with "countersign keys prune" after an hour.')
+    },
+  },
+  {
+    name: 'keys prune',
+    summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
+    async run(desk) {
+      const { config, db, vault, print } = desk
+      const resealed = await reseal(desk)
+      if (config.keySource.kind === 'environment') {
+        print.say('Every stored secret is sealed with the first key: SECRET_KEY may now hold it alone.')
+      } else {
+        const { path } = config.keySource
+        writeKeyFile(path, readKeyFile(path).slice(0, 1))
+        await tellGateways(db)
+      }
+      print.record({ current_key: vault.currentKeyId, secrets_sealed_anew: resealed })
+    },
+  },
+]

@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+import { userInfo } from 'node:os'
+import { systemClock } from '../clock.ts'
+import { ConfigError, readConfig } from '../config.ts'
+import { openVault } from '../crypto/vault.ts'
+import { Problem } from '../problem.ts'
+import { openStorage } from '../storage.ts'
+import { auditCommands } from './audit.ts'
+import { clientCommands } from './client.ts'
+import { type Command, parseWords, printHelp, UsageError } from './command.ts'
+import { keyCommands } from './keys.ts'
+import { partnerCommands } from './partner.ts'
+import { openPrinter } from './printer.ts'
+import { printServeHelp, serve } from './serve.ts'
+import { tokenCommands } from './token.ts'
+import { userCommands } from './user.ts'
+
+const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'Brings the database to the schema of this release. A gateway that starts does the same.',
+  // Opening the storage has migrated it already.
+  run: async ({ print }) => print.record({ schema: 'up to date' }),
+}
+
+const commands: readonly Command[] = [
+  migrateCommand,
+  ...userCommands,
+  ...partnerCommands,
+  ...clientCommands,
+  ...tokenCommands,
+  ...keyCommands,
+  ...auditCommands,
+]
+
+const unusable = 2
+
+async function main(args: readonly string[]): Promise<void> {
+  const [first, second] = args
+  if (first === 'serve') {
+    if (args.includes('--help')) return void process.stdout.write(printServeHelp())
+    return serve(readConfig())
+  }
+  const command = commands.find(({ name }) => name === first || name === `${first} ${second}`)
+  if (!command) return showOverview(first)
+  const words = parseWords(command, args.slice(command.name.split(' ').length))
+  if (words.has('help')) return void process.stdout.write(printHelp(command))
+  await visit(command, words)
+}
+
+async function visit(command: Command, words: ReturnType<typeof parseWords>): Promise<void> {
+  const config = readConfig()
+  const storage = await openStorage(config, 'visit')
+  try {
+    const desk = {
+      config,
+      clock: systemClock,
+      db: storage.db,
+      vault: openVault(config.keySource),
+      by: { name: `operator:${userInfo().username}` },
+      print: openPrinter(words.has('json')),
+    }
+    await command.run(desk, words)
+  } finally {
+    await storage.close()
+  }
+}
+
+function showOverview(group: string | undefined): void {
+  const shown = commands.filter(({ name }) => name.startsWith(`${group} `))
+  const known = group === undefined || group === 'help' || group === '--help' || shown.length > 0
+  const rows = (shown.length > 0 ? shown : commands).map(
+    ({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`,
+  )
+  const serveRow = shown.length > 0 ? [] : [`  ${'serve'.padEnd(26)}Runs the gateway`]
+  const text = ['Say: countersign <command> [--help] [--json]', '', ...serveRow, ...rows, ''].join('\n')
+  if (known) return void process.stdout.write(text)
+  throw new UsageError(`There is no command "${group}".\n\n${text}`)
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const expected = error instanceof Problem || error instanceof UsageError || error instanceof ConfigError
+  process.stderr.write(`${expected || error instanceof Error ? (error as Error).message : String(error)}\n`)
+  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? unusable : 1
+})

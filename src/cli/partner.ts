@@ -1,0 +1,104 @@
+import {
+  addMember,
+  applyAsPartner,
+  getPartner,
+  listMembers,
+  listPartners,
+  type Partner,
+  removeMember,
+  setPartnerStatus,
+  setRefreshAccess,
+} from '../partners/partner.ts'
+import { getUser } from '../users/user.ts'
+import type { Command, Desk, Option, Words } from './command.ts'
+
+export const partnerCommands: readonly Command[] = [
+  {
+    name: 'partner create',
+    summary: 'Registers a partner as applied, or as approved with --approve.',
+    options: [
+      { name: 'name', value: 'TEXT', required: true, meaning: 'the name account holders will see' },
+      { name: 'approve', meaning: 'approve at once' },
+      { name: 'refresh', meaning: 'grant refresh access at once' },
+    ],
+    async run({ db, clock, by, print }, words) {
+      const partner = await applyAsPartner(db, words.get('name'), by, clock.now())
+      if (words.has('approve')) await setPartnerStatus(db, partner, 'approved', undefined, by, clock.now())
+      if (words.has('refresh')) await setRefreshAccess(db, partner, true, by, clock.now())
+      print.record({ ...(await getPartner(db, String(partner.branch_id))) })
+    },
+  },
+  {
+    name: 'partner list',
+    summary: 'Lists all partners.',
+    run: async ({ db, print }) =>
+      print.table(
+        (await listPartners(db)).map((each) => ({ ...each })),
+        'There are no partners.',
+      ),
+  },
+  {
+    name: 'partner show',
+    summary: 'Shows a partner with its members.',
+    positionals: ['partner'],
+    async run({ db, print }, { positionals }) {
+      const partner = await getPartner(db, positionals[0]!)
+      const members = (await listMembers(db, partner)).map((member) => member.username)
+      print.record({ ...partner, members })
+    },
+  },
+  onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, by, clock }, partner) =>
+    setPartnerStatus(db, partner, 'approved', undefined, by, clock.now()),
+  ),
+  onPartner(
+    'suspend',
+    'Suspends a partner: its clients and their tokens stop working at once.',
+    [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
+    ({ db, by, clock }, partner, words) =>
+      setPartnerStatus(db, partner, 'suspended', words.get('reason'), by, clock.now()),
+  ),
+  onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], ({ db, by, clock }, partner) =>
+    setRefreshAccess(db, partner, true, by, clock.now()),
+  ),
+  onPartner('withdraw-refresh', 'Stops the refresh tokens of a partner at once.', [], ({ db, by, clock }, partner) =>
+    setRefreshAccess(db, partner, false, by, clock.now()),
+  ),
+  memberCommand('add-member', 'Makes a user a member of a partner.', addMember),
+  memberCommand('remove-member', 'Ends the membership of a user.', removeMember),
+]
+
+function onPartner(
+  verb: string,
+  summary: string,
+  options: readonly Option[],
+  act: (desk: Desk, partner: Partner, words: Words) => Promise<void>,
+): Command {
+  return {
+    name: `partner ${verb}`,
+    summary,
+    positionals: ['partner'],
+    options,
+    async run(desk, words) {
+      const key = words.positionals[0]!
+      await act(desk, await getPartner(desk.db, key), words)
+      desk.print.record({ ...(await getPartner(desk.db, key)) })
+    },
+  }
+}
+
+function memberCommand(verb: string, summary: string, act: typeof addMember): Command {
+  return {
+    name: `partner ${verb}`,
+    summary,
+    positionals: ['partner', 'user'],
+    async run({ db, by, clock, print }, { positionals }) {
+      const partner = await getPartner(db, positionals[0]!)
+      const user = await getUser(db, positionals[1]!)
+      await act(db, partner, user, by, clock.now())
+      print.record({
+        partner: partner.name,
+        members: (await listMembers(db, partner)).map((member) => member.username),
+      })
+    },
+  }
+}

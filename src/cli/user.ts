@@ -1,0 +1,115 @@
+import { randomLetters } from '../crypto/random.ts'
+import { Invalid } from '../problem.ts'
+import { openPasswords } from '../users/password.ts'
+import { addAccount, createUser, getUser, listAccounts, listUsers, setPassword, setUserStatus } from '../users/user.ts'
+import type { Command, Desk, Words } from './command.ts'
+import { parseEnvironment } from './environment.ts'
+
+const passwordOption = { name: 'password', value: 'TEXT', meaning: 'instead of a generated one, which is shown once' }
+
+/** Made up when none is given; shown only then. */
+function choosePassword(words: Words): { password: string; shown: Record<string, string> } {
+  const given = words.find('password')
+  const password = given ?? randomLetters(20)
+  return { password, shown: given === undefined ? { password } : {} }
+}
+
+export const userCommands: readonly Command[] = [
+  {
+    name: 'user create',
+    summary: 'Creates a user: an account holder, or an operator with --operator.',
+    options: [
+      { name: 'username', value: 'NAME', required: true, meaning: 'what they sign in with' },
+      { name: 'name', value: 'TEXT', required: true, meaning: 'their full name' },
+      passwordOption,
+      { name: 'operator', meaning: "the brokerage's staff" },
+    ],
+    async run({ db, clock, by, print }, words) {
+      const { password, shown } = choosePassword(words)
+      const role = words.has('operator') ? ('operator' as const) : ('holder' as const)
+      const draft = { username: words.get('username'), name: words.get('name'), password, role }
+      const user = await createUser(db, openPasswords(1), draft, by, clock.now())
+      print.record({ ...user, ...shown })
+    },
+  },
+  {
+    name: 'user list',
+    summary: 'Lists all users.',
+    run: async ({ db, print }) =>
+      print.table(
+        (await listUsers(db)).map((user) => ({ ...user })),
+        'There are no users.',
+      ),
+  },
+  {
+    name: 'user show',
+    summary: 'Shows one user with their accounts.',
+    positionals: ['user'],
+    async run({ db, print }, { positionals }) {
+      const user = await getUser(db, positionals[0]!)
+      const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
+      print.record({ ...user, accounts: accounts.map((account) => account.account_number) })
+    },
+  },
+  {
+    name: 'user password',
+    summary: 'Sets a new password and ends all sessions of the user.',
+    positionals: ['user'],
+    options: [passwordOption],
+    async run({ db, clock, by, print }, words) {
+      const user = await getUser(db, words.positionals[0]!)
+      const { password, shown } = choosePassword(words)
+      await setPassword(db, openPasswords(1), user, password, by, clock.now())
+      print.record({ username: user.username, ...shown })
+    },
+  },
+  statusCommand('disable', 'Locks a user out: sessions end, tokens stop working at once.', 'disabled'),
+  statusCommand('enable', 'Lets a disabled user in again.', 'active'),
+  {
+    name: 'user account',
+    summary: 'Adds a brokerage account to a user.',
+    positionals: ['user'],
+    options: [
+      { name: 'number', value: 'NUMBER', required: true, meaning: 'account number, such as 6YA00001' },
+      { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
+      { name: 'classification', value: 'WORD', meaning: 'individual unless given' },
+      { name: 'type', value: 'cash|margin', meaning: 'cash unless given' },
+      { name: 'option-level', value: '1..6', meaning: '1 unless given' },
+      { name: 'day-trader', meaning: 'marks a day trader' },
+    ],
+    async run({ db, clock, by, print }, words) {
+      const user = await getUser(db, words.positionals[0]!)
+      const type = words.find('type') ?? 'cash'
+      const level = Number(words.find('option-level') ?? 1)
+      if (type !== 'cash' && type !== 'margin')
+        throw new Invalid([{ field: 'type', problem: 'must be cash or margin' }])
+      if (!(level >= 1 && level <= 6)) throw new Invalid([{ field: 'option-level', problem: 'must be 1 to 6' }])
+      const number = words.get('number').toUpperCase()
+      if (!/^[A-Z0-9]{4,20}$/.test(number))
+        throw new Invalid([{ field: 'number', problem: 'must be 4 to 20 letters and digits' }])
+      const account = {
+        account_number: number,
+        environment: parseEnvironment(words.find('environment')),
+        classification: words.find('classification') ?? 'individual',
+        day_trader: words.has('day-trader'),
+        option_level: level,
+        type,
+      } as const
+      await addAccount(db, user, account, by, clock.now())
+      print.record({ username: user.username, ...account })
+    },
+  },
+]
+
+function statusCommand(verb: string, summary: string, status: 'active' | 'disabled'): Command {
+  return {
+    name: `user ${verb}`,
+    summary,
+    positionals: ['user'],
+    async run({ db, clock, by, print }: Desk, { positionals }) {
+      const user = await getUser(db, positionals[0]!)
+      await setUserStatus(db, user, status, by, clock.now())
+      print.record({ username: user.username, status })
+    },
+  }
+}

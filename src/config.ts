@@ -1,0 +1,284 @@
+/**
+ * Environment → one typed Config. The only file that reads the environment. Every mistake is reported at once, with
+ * the setting's name and what it expects.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type KeySource, parseKey } from './crypto/vault.ts'
+import type { Environment } from './environment.ts'
+
+export interface SiteConfig {
+  readonly environment: Environment
+  readonly port: number
+  /** Empty when it follows from the port that was really taken. */
+  readonly baseUrl: string
+  readonly rateLimitPerMinute: number
+}
+
+export interface Config {
+  readonly host: string
+  readonly sites: readonly SiteConfig[]
+  readonly dataDir: string
+  readonly databaseUrl: string | undefined
+  readonly databaseConnections: number
+  readonly keySource: KeySource
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly trustProxy: readonly string[]
+  readonly roles: readonly Role[]
+  readonly logLevel: string
+  readonly searchPath: string
+  readonly limits: Limits
+}
+
+export interface Limits {
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  readonly requestTimeoutMs: number
+  readonly loginFailuresPerUser: number
+  readonly loginFailuresPerAddress: number
+  readonly clientFailuresPerMinute: number
+  readonly passwordChecksAtOnce: number
+}
+
+export const roles = ['api', 'worker'] as const
+export type Role = (typeof roles)[number]
+
+export interface Setting {
+  readonly name: string
+  readonly fallback: string
+  readonly meaning: string
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+
+/** Every setting, once: read below, printed by `countersign serve --help`. */
+export const settings: readonly Setting[] = [
+  { name: 'PORT', fallback: '8080', meaning: 'port of the live interface' },
+  { name: 'SANDBOX_PORT', fallback: 'PORT + 1', meaning: 'port of the sandbox' },
+  { name: 'HOST', fallback: 'localhost', meaning: 'address to listen on (0.0.0.0 when BASE_URL is not loopback)' },
+  { name: 'BASE_URL', fallback: 'http://localhost:PORT', meaning: 'the address clients use; https unless loopback' },
+  { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
+  { name: 'DATA_DIR', fallback: './data', meaning: 'folder of the private PostgreSQL, the key file and demo.json' },
+  { name: 'DATABASE_URL', fallback: '', meaning: 'your PostgreSQL (15 or newer) instead of the private one' },
+  { name: 'DATABASE_CONNECTIONS', fallback: '10', meaning: 'connections a node opens at most' },
+  { name: 'SECRET_KEY', fallback: '', meaning: 'keys that seal stored secrets, newest first, separated by commas' },
+  { name: 'SECRET_KEY_FILE', fallback: 'DATA_DIR/secret.keys', meaning: 'the same as a file, a key a line' },
+  { name: 'TLS_CERT_FILE', fallback: '', meaning: 'certificate chain (PEM), with TLS_KEY_FILE' },
+  { name: 'TLS_KEY_FILE', fallback: '', meaning: 'private key (PEM), with TLS_CERT_FILE' },
+  {
+    name: 'TRUST_PROXY',
+    fallback: '',
+    meaning: 'addresses or CIDR ranges of proxies whose X-Forwarded-* headers count',
+  },
+  { name: 'ROLES', fallback: 'api,worker', meaning: 'what this node does' },
+  { name: 'LOG_LEVEL', fallback: 'info', meaning: logLevels.join(', ') },
+  {
+    name: 'RATE_LIMIT_PER_MINUTE',
+    fallback: '120',
+    meaning: 'requests a token may make in a minute, live; 0 = no limit',
+  },
+  { name: 'SANDBOX_RATE_LIMIT_PER_MINUTE', fallback: '60', meaning: 'the same in the sandbox' },
+  { name: 'BODY_LIMIT_BYTES', fallback: '65536', meaning: 'largest request body' },
+  { name: 'HEADER_LIMIT_BYTES', fallback: '16384', meaning: 'largest request head' },
+  { name: 'REQUEST_TIMEOUT_MS', fallback: '15000', meaning: 'time a client has to send its whole request' },
+  { name: 'LOGIN_FAILURES_PER_USER', fallback: '5', meaning: 'failed sign-ins of a user in 15 minutes before a wait' },
+  { name: 'LOGIN_FAILURES_PER_ADDRESS', fallback: '20', meaning: 'the same from one address' },
+  {
+    name: 'CLIENT_FAILURES_PER_MINUTE',
+    fallback: '30',
+    meaning: 'failed client authentications from one address in a minute',
+  },
+  { name: 'PASSWORD_CHECKS_AT_ONCE', fallback: '2', meaning: 'argon2 computations at one time' },
+]
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    )
+    this.problems = problems
+  }
+}
+
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const reader = new SettingsReader(environment)
+  const port = reader.integer('PORT', 0, 65535)
+  const sandboxPort = reader.has('SANDBOX_PORT') ? reader.integer('SANDBOX_PORT', 0, 65535) : port === 0 ? 0 : port + 1
+  const tls = reader.tls()
+  const trustProxy = reader.list('TRUST_PROXY')
+  const secure = tls !== undefined || trustProxy.length > 0
+  const baseUrl = reader.baseUrl('BASE_URL', secure)
+  const sandboxUrl = reader.baseUrl('SANDBOX_URL', secure)
+  const dataDir = reader.text('DATA_DIR')
+  const config: Config = {
+    host: reader.has('HOST')
+      ? reader.text('HOST')
+      : [baseUrl, sandboxUrl].every(isLoopbackUrl)
+        ? 'localhost'
+        : '0.0.0.0',
+    sites: [
+      { environment: 'live', port, baseUrl, rateLimitPerMinute: reader.integer('RATE_LIMIT_PER_MINUTE', 0) },
+      {
+        environment: 'sandbox',
+        port: sandboxPort,
+        baseUrl: sandboxUrl,
+        rateLimitPerMinute: reader.integer('SANDBOX_RATE_LIMIT_PER_MINUTE', 0),
+      },
+    ],
+    dataDir,
+    databaseUrl: reader.databaseUrl(),
+    databaseConnections: reader.integer('DATABASE_CONNECTIONS', 1, 200),
+    keySource: reader.keySource(dataDir),
+    tls,
+    trustProxy,
+    roles: reader.roles(),
+    logLevel: reader.oneOf('LOG_LEVEL', logLevels),
+    searchPath: environment.PATH ?? '',
+    limits: {
+      bodyBytes: reader.integer('BODY_LIMIT_BYTES', 1024),
+      headerBytes: reader.integer('HEADER_LIMIT_BYTES', 4096),
+      requestTimeoutMs: reader.integer('REQUEST_TIMEOUT_MS', 100),
+      loginFailuresPerUser: reader.integer('LOGIN_FAILURES_PER_USER', 1),
+      loginFailuresPerAddress: reader.integer('LOGIN_FAILURES_PER_ADDRESS', 1),
+      clientFailuresPerMinute: reader.integer('CLIENT_FAILURES_PER_MINUTE', 1),
+      passwordChecksAtOnce: reader.integer('PASSWORD_CHECKS_AT_ONCE', 1, 64),
+    },
+  }
+  reader.finish()
+  return config
+}
+
+/** Development is a gateway that only this machine can reach. */
+export function isDevelopment(config: Config): boolean {
+  return config.sites.every((site) => isLoopbackUrl(site.baseUrl))
+}
+
+export function isLoopbackUrl(url: string): boolean {
+  return url === '' || isLoopbackHost(new URL(url).hostname)
+}
+
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+class SettingsReader {
+  readonly #environment: NodeJS.ProcessEnv
+  readonly #problems: string[] = []
+
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.#environment = environment
+  }
+
+  has(name: string): boolean {
+    return (this.#environment[name] ?? '') !== ''
+  }
+
+  text(name: string): string {
+    const fallback = settings.find((setting) => setting.name === name)!.fallback
+    return this.has(name) ? this.#environment[name]! : fallback
+  }
+
+  integer(name: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
+    const text = this.text(name)
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value
+    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
+    this.#problem(name, `must be a whole number ${range}, not "${text}"`)
+    return least
+  }
+
+  oneOf(name: string, allowed: readonly string[]): string {
+    const text = this.text(name)
+    if (!allowed.includes(text)) this.#problem(name, `must be one of ${allowed.join(', ')}, not "${text}"`)
+    return text
+  }
+
+  list(name: string): string[] {
+    return this.text(name)
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+  }
+
+  roles(): Role[] {
+    const found = this.list('ROLES')
+    const unknown = found.filter((role) => !(roles as readonly string[]).includes(role))
+    if (unknown.length > 0 || found.length === 0) {
+      this.#problem('ROLES', `must be api, worker or both, not "${this.text('ROLES')}"`)
+    }
+    return found as Role[]
+  }
+
+  baseUrl(name: string, secure: boolean): string {
+    if (!this.has(name)) return ''
+    const text = this.text(name).replace(/\/$/, '')
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text) {
+      this.#problem(name, `must be an origin such as https://api.example.com, not "${text}"`)
+      return ''
+    }
+    if (isLoopbackHost(url.hostname)) return text
+    if (url.protocol !== 'https:') {
+      this.#problem(name, 'must begin with https:// because it is not a loopback address')
+    } else if (!secure) {
+      this.#problem(
+        name,
+        'is https: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxy that ends TLS in TRUST_PROXY',
+      )
+    }
+    return text
+  }
+
+  tls(): Config['tls'] {
+    const files = ['TLS_CERT_FILE', 'TLS_KEY_FILE']
+    if (!files.some((name) => this.has(name))) return undefined
+    const [cert, key] = files.map((name) => this.#file(name))
+    return cert !== undefined && key !== undefined ? { cert, key } : undefined
+  }
+
+  #file(name: string): string | undefined {
+    const path = this.text(name)
+    if (path === '') this.#problem(name, 'is missing: TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
+    else if (!existsSync(path)) this.#problem(name, `names a file that does not exist: ${path}`)
+    else return readFileSync(path, 'utf8')
+    return undefined
+  }
+
+  databaseUrl(): string | undefined {
+    if (!this.has('DATABASE_URL')) return undefined
+    const text = this.text('DATABASE_URL')
+    if (!/^postgres(ql)?:\/\//.test(text)) this.#problem('DATABASE_URL', 'must begin with postgresql://')
+    return text
+  }
+
+  keySource(dataDir: string): KeySource {
+    if (!this.has('SECRET_KEY')) {
+      const path = this.has('SECRET_KEY_FILE') ? this.text('SECRET_KEY_FILE') : join(dataDir, 'secret.keys')
+      if (this.has('SECRET_KEY_FILE') && !existsSync(path)) {
+        this.#problem(
+          'SECRET_KEY_FILE',
+          `names a file that does not exist: ${path}. Make one with "countersign keys generate"`,
+        )
+      }
+      if (this.has('DATABASE_URL') && !this.has('SECRET_KEY_FILE')) {
+        this.#problem('SECRET_KEY', 'or SECRET_KEY_FILE must be set with DATABASE_URL, the same on every node')
+      }
+      return { kind: 'file', path }
+    }
+    if (this.has('SECRET_KEY_FILE')) this.#problem('SECRET_KEY', 'and SECRET_KEY_FILE are both set: keep one')
+    const keys = this.list('SECRET_KEY').map((text) => parseKey(text))
+    if (keys.some((key) => !key))
+      this.#problem('SECRET_KEY', 'must be 32 bytes in base64 or hex; several are separated by commas')
+    return { kind: 'environment', keys: keys.filter((key) => key !== undefined) }
+  }
+
+  finish(): void {
+    if (this.#problems.length > 0) throw new ConfigError(this.#problems)
+  }
+
+  #problem(name: string, what: string): void {
+    this.#problems.push(`${name} ${what}.`)
+  }
+}

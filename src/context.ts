@@ -1,0 +1,44 @@
+/** What every route needs, opened once by the gateway. Live and sandbox share all of it but the desks of a site. */
+import type { Logger } from 'pino'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Vault } from './crypto/vault.ts'
+import type { Changes } from './database/changes.ts'
+import type { Database } from './database/database.ts'
+import type { Environment } from './environment.ts'
+import type { RateLimit } from './http/rate-limit.ts'
+import type { CodeExchange } from './oauth/authorization-code.ts'
+import type { Bearers } from './oauth/bearer.ts'
+import type { ServiceDesk } from './oauth/client-authentication.ts'
+import type { ClientDirectory } from './oauth/client-directory.ts'
+import type { LastUse } from './oauth/last-use.ts'
+import type { TokenRefresh } from './oauth/refresh-token.ts'
+import type { Passwords } from './users/password.ts'
+import type { Profiles } from './users/profile.ts'
+
+export interface SharedContext {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Logger
+  readonly db: Database
+  readonly changes: Changes
+  readonly vault: Vault
+  readonly passwords: Passwords
+  readonly clients: ClientDirectory
+  readonly services: ServiceDesk
+  readonly bearers: Bearers
+  readonly lastUse: LastUse
+  readonly clientFailures: RateLimit
+}
+
+export interface Context extends SharedContext {
+  readonly environment: Environment
+  /** The origin clients use, which is also the issuer; known once the server listens. */
+  readonly baseUrl: string
+  /** The other environment's origin. */
+  readonly sisterUrl: string
+  readonly codes: CodeExchange
+  readonly refreshes: TokenRefresh
+  readonly profiles: Profiles
+  readonly tokenRate: RateLimit
+}

@@ -1,0 +1,71 @@
+/**
+ * Every secret that Countersign hands out has one shape: `cs`, a letter for the environment, a letter for the kind,
+ * 43 random letters and digits (256 bits) and a checksum of 6. The prefix keeps the kinds apart and lets secret scanners
+ * find leaked ones; the checksum refuses garbage without a query. Letters and digits only, because some clients
+ * percent-encode anything else, or decode twice.
+ */
+import { crc32 } from 'node:zlib'
+import type { Environment } from '../environment.ts'
+import { sha256 } from './hash.ts'
+import { lettersOf, randomLetters } from './random.ts'
+
+const kindLetters = {
+  code: 'c',
+  access: 'a',
+  refresh: 'r',
+  personal: 'p',
+  clientSecret: 'k',
+  serviceSecret: 'v',
+  session: 'w',
+} as const
+
+export type TokenKind = keyof typeof kindLetters
+
+const environmentLetters = { live: 'l', sandbox: 's' } as const
+
+const shape = /^cs([ls])([acrpkvw])([A-Za-z0-9]{43})([A-Za-z0-9]{6})$/
+export const tokenLength = 53
+
+export interface Token {
+  readonly text: string
+  readonly kind: TokenKind
+  readonly environment: Environment
+  readonly hash: Buffer
+}
+
+export function issueToken(kind: TokenKind, environment: Environment): Token {
+  return assemble(kind, environment, randomLetters(43))
+}
+
+/** The same digest always gives the same token: for answers that must be repeatable without storing the token. */
+export function deriveToken(kind: TokenKind, environment: Environment, digest: Buffer): Token {
+  return assemble(kind, environment, lettersOf(digest))
+}
+
+/** Undefined for anything that Countersign cannot have issued. */
+export function parseToken(text: string): Token | undefined {
+  if (text.length !== tokenLength) return undefined
+  const match = shape.exec(text)
+  if (!match || checksum(text.slice(0, -6)) !== match[4]) return undefined
+  const environment: Environment = match[1] === 'l' ? 'live' : 'sandbox'
+  return { text, kind: kindsByLetter[match[2]!]!, environment, hash: sha256(text) }
+}
+
+/** What may be shown of a token again after it was shown once. */
+export function tokenHint(token: Token): string {
+  return token.text.slice(-4)
+}
+
+const kindsByLetter = Object.fromEntries(
+  Object.entries(kindLetters).map(([kind, letter]) => [letter, kind as TokenKind]),
+) as Record<string, TokenKind>
+
+function assemble(kind: TokenKind, environment: Environment, letters: string): Token {
+  const body = `cs${environmentLetters[environment]}${kindLetters[kind]}${letters}`
+  const text = body + checksum(body)
+  return { text, kind, environment, hash: sha256(text) }
+}
+
+function checksum(body: string): string {
+  return crc32(body).toString(36).padStart(7, '0').slice(-6)
+}

@@ -1,0 +1,128 @@
+/**
+ * Seals what must be read back: client secrets (they sign webhooks) and the requests that travel through the browser.
+ * AES-256-GCM; each sealed value names its key, so several keys can live at once and be rotated. The purpose is
+ * authenticated too: a value sealed for one place cannot be opened in another.
+ */
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+const keyIdBytes = 4
+const ivBytes = 12
+const tagBytes = 16
+
+export interface SecretKey {
+  readonly id: string
+  readonly bytes: Buffer
+}
+
+/** Where keys come from: the first is the one that seals, the others still open. */
+export type KeySource =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'environment'; readonly keys: readonly SecretKey[] }
+
+export interface Vault {
+  seal(purpose: string, plain: string): Buffer
+  /** Undefined when the value was changed, sealed for another purpose, or its key is gone. */
+  open(purpose: string, sealed: Buffer): string | undefined
+  /** One derived key a secret key, the sealing one first. */
+  derive(purpose: string): Buffer[]
+  reload(): void
+  readonly currentKeyId: string
+  readonly keyIds: readonly string[]
+}
+
+export function openVault(source: KeySource): Vault {
+  let keys = loadKeys(source)
+  const find = (id: string) => keys.find((key) => key.id === id)
+  const reload = () => {
+    keys = loadKeys(source)
+  }
+  return {
+    seal(purpose, plain) {
+      const key = keys[0]!
+      const iv = randomBytes(ivBytes)
+      const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(purpose))
+      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+      return Buffer.concat([Buffer.from(key.id, 'hex'), iv, cipher.getAuthTag(), sealed])
+    },
+    open(purpose, sealed) {
+      if (sealed.length < keyIdBytes + ivBytes + tagBytes) return undefined
+      const id = sealedKeyId(sealed)
+      if (!find(id) && source.kind === 'file') reload()
+      const key = find(id)
+      return key && decrypt(key, purpose, sealed.subarray(keyIdBytes))
+    },
+    derive: (purpose) => keys.map((key) => Buffer.from(hkdfSync('sha256', key.bytes, '', purpose, 32))),
+    reload,
+    get currentKeyId() {
+      return keys[0]!.id
+    },
+    get keyIds() {
+      return keys.map((key) => key.id)
+    },
+  }
+}
+
+export function sealedKeyId(sealed: Buffer): string {
+  return sealed.subarray(0, keyIdBytes).toString('hex')
+}
+
+export function generateKey(): SecretKey {
+  return toKey(randomBytes(32))
+}
+
+/** Accepts 32 bytes as base64, base64url or hex. */
+export function parseKey(text: string): SecretKey | undefined {
+  const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')
+  return bytes.length === 32 ? toKey(bytes) : undefined
+}
+
+export function printKey(key: SecretKey): string {
+  return key.bytes.toString('base64url')
+}
+
+/** Written beside and renamed, so that a crash leaves either the old keys or the new ones. */
+export function writeKeyFile(path: string, keys: readonly SecretKey[]): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const draft = `${path}.new`
+  writeFileSync(draft, keys.map((key) => `${printKey(key)}\n`).join(''), { mode: 0o600, flush: true })
+  chmodSync(draft, 0o600)
+  renameSync(draft, path)
+}
+
+export function readKeyFile(path: string): SecretKey[] {
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .map((line) => line.trim())
+  return lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line, index) => {
+      const key = parseKey(line)
+      if (!key) throw new Error(`Line ${index + 1} of ${path} is not a key of 32 bytes in base64 or hex.`)
+      return key
+    })
+}
+
+function loadKeys(source: KeySource): readonly SecretKey[] {
+  if (source.kind === 'environment') return source.keys
+  if (!existsSync(source.path)) writeKeyFile(source.path, [generateKey()])
+  const keys = readKeyFile(source.path)
+  if (keys.length === 0) throw new Error(`${source.path} holds no key.`)
+  return keys
+}
+
+function toKey(bytes: Buffer): SecretKey {
+  return { id: hash('sha256', bytes, 'hex').slice(0, keyIdBytes * 2), bytes }
+}
+
+function decrypt(key: SecretKey, purpose: string, body: Buffer): string | undefined {
+  const decipher = createDecipheriv('aes-256-gcm', key.bytes, body.subarray(0, ivBytes))
+    .setAAD(Buffer.from(purpose))
+    .setAuthTag(body.subarray(ivBytes, ivBytes + tagBytes))
+  try {
+    return decipher.update(body.subarray(ivBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    return undefined
+  }
+}

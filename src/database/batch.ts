@@ -1,0 +1,76 @@
+/**
+ * Lets requests that arrive together share one statement and one commit. An idle batch sends a lone item at once; while
+ * statements are under way, newcomers gather and leave with the next one. Two items with the same key never share a
+ * statement, so "one statement, one winner" holds inside a batch as it does between nodes.
+ */
+export interface Batch<Item, Result> {
+  run(item: Item): Promise<Result>
+}
+
+export interface BatchOptions<Item> {
+  readonly keyOf: (item: Item) => string
+  readonly maxItems?: number
+  readonly maxInFlight?: number
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function openBatch<Item, Result>(
+  /** Answers in the order of the items. */
+  execute: (items: Item[]) => Promise<Result[]>,
+  { keyOf, maxItems = 64, maxInFlight = 2 }: BatchOptions<Item>,
+): Batch<Item, Result> {
+  let queue: Waiting<Item, Result>[] = []
+  let inFlight = 0
+  let scheduled = false
+
+  function schedule(): void {
+    if (scheduled || inFlight >= maxInFlight || queue.length === 0) return
+    scheduled = true
+    setImmediate(() => {
+      scheduled = false
+      void flush()
+    })
+  }
+
+  async function flush(): Promise<void> {
+    const taken = takeDistinct()
+    inFlight++
+    schedule()
+    try {
+      const results = await execute(taken.map((waiting) => waiting.item))
+      for (const [index, waiting] of taken.entries()) waiting.resolve(results[index]!)
+    } catch (error) {
+      for (const waiting of taken) waiting.reject(error)
+    } finally {
+      inFlight--
+      schedule()
+    }
+  }
+
+  function takeDistinct(): Waiting<Item, Result>[] {
+    const keys = new Set<string>()
+    const taken: Waiting<Item, Result>[] = []
+    const left: Waiting<Item, Result>[] = []
+    for (const waiting of queue) {
+      const key = keyOf(waiting.item)
+      if (taken.length < maxItems && !keys.has(key)) taken.push(waiting)
+      else left.push(waiting)
+      keys.add(key)
+    }
+    queue = left
+    return taken
+  }
+
+  return {
+    run: (item) =>
+      new Promise((resolve, reject) => {
+        queue.push({ item, resolve, reject })
+        schedule()
+      }),
+  }
+}

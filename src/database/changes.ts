@@ -1,0 +1,68 @@
+/**
+ * Hears every change that the database announces (see the triggers of migration 0004), so that what a node remembers
+ * is never older than the notification's way. While the connection is down, or no longer answers, `isLive` is
+ * false and nothing remembered may be used.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Database, Listener } from './database.ts'
+
+export interface Changes {
+  readonly isLive: boolean
+  /** `everything` is heard when changes may have been missed. */
+  subscribe(heard: (tag: string) => void): void
+  /** Lets this process forget at once what it has just changed itself. */
+  announce(tag: string): void
+  close(): Promise<void>
+}
+
+export const everything = '*'
+const channel = 'countersign_changes'
+const heartbeatMs = 1_000
+const silenceLimitMs = 2_500
+
+export async function openChanges(db: Database): Promise<Changes> {
+  const subscribers: ((tag: string) => void)[] = []
+  const announce = (tag: string) => {
+    for (const heard of subscribers) heard(tag)
+  }
+  const stopping = new AbortController()
+  let listener: Listener | undefined
+  let answeredAt = 0
+
+  const lose = () => {
+    listener = undefined
+    answeredAt = 0
+    announce(everything)
+  }
+  async function connect(): Promise<void> {
+    listener = await db.listen(channel, announce, lose)
+    answeredAt = performance.now()
+  }
+  async function beat(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await wait(heartbeatMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      if (stopping.signal.aborted) return
+      try {
+        if (listener) await listener.ping()
+        else await connect()
+        answeredAt = performance.now()
+      } catch {
+        lose()
+      }
+    }
+  }
+  await connect()
+  void beat()
+
+  return {
+    get isLive() {
+      return performance.now() - answeredAt < silenceLimitMs && listener !== undefined
+    },
+    subscribe: (heard) => subscribers.push(heard),
+    announce,
+    async close() {
+      stopping.abort()
+      await listener?.close()
+    },
+  }
+}

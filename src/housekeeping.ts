@@ -1,0 +1,84 @@
+/**
+ * What a node does beside answering: once a second it writes down last uses and chains the audit log, once a minute it
+ * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
+ * the same task at the same time.
+ */
+import type { Logger } from 'pino'
+import { sealAll } from './audit/chain.ts'
+import { minute, second } from './clock.ts'
+import type { SharedContext } from './context.ts'
+import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
+import { removeOldAnswers } from './oauth/authorization.ts'
+import { deleteSpentGrants } from './oauth/codes.sql.ts'
+import { removeOldBuckets } from './users/login-throttle.ts'
+import { removeDeadSessions } from './users/session.ts'
+
+const batchSize = 1_000
+
+export interface Removed {
+  readonly accessTokens: number
+  readonly grants: number
+  readonly answers: number
+  readonly sessions: number
+  readonly loginBuckets: number
+}
+
+export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
+  const now = clock.now()
+  return {
+    accessTokens: await inBatches(() => db.query(deleteExpiredAccessTokens, [now, batchSize])),
+    grants: await inBatches(() => db.query(deleteSpentGrants, [now, batchSize])),
+    answers: await removeOldAnswers(db, now, batchSize),
+    sessions: await removeDeadSessions(db, now),
+    loginBuckets: await removeOldBuckets(db, now),
+  }
+}
+
+async function inBatches(remove: () => Promise<object[]>): Promise<number> {
+  let removed = 0
+  for (;;) {
+    const { length } = await remove()
+    removed += length
+    if (length < batchSize) return removed
+  }
+}
+
+export interface Housekeeping {
+  close(): Promise<void>
+}
+
+export function openHousekeeping(context: SharedContext): Housekeeping {
+  const tasks = [
+    repeat(context.log, 'last use', second, () => context.lastUse.flush()),
+    repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
+    repeat(context.log, 'removal', minute, () => removeDead(context)),
+  ]
+  return {
+    async close() {
+      await Promise.all(tasks.map((task) => task.stop()))
+      await context.lastUse.flush().catch(() => {})
+    },
+  }
+}
+
+/** Never two runs of one task at once; a run that fails is tried again at its next turn. */
+function repeat(log: Logger, name: string, everyMs: number, work: () => Promise<unknown>) {
+  let running: Promise<unknown> = Promise.resolve()
+  let busy = false
+  const timer = setInterval(() => {
+    if (busy) return
+    busy = true
+    running = work()
+      .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
+      .finally(() => {
+        busy = false
+      })
+  }, everyMs)
+  timer.unref()
+  return {
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

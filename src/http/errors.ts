@@ -1,0 +1,96 @@
+/** Every failure becomes a response here, in the shape its route speaks. Nothing of the inside leaves in one. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { DatabaseUnavailable } from '../database/database.ts'
+import { type FieldProblem, Invalid, Problem } from '../problem.ts'
+
+/** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
+export type ErrorShape = 'api' | 'oauth' | 'page'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    errors?: ErrorShape
+  }
+}
+
+export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
+
+export function errorHandler(printPage: PrintPage) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const problem = toProblem(error)
+    if (problem.status >= 500) request.log.error({ err: error }, 'request failed')
+    sendProblem(problem, request, reply, printPage)
+  }
+}
+
+export function sendProblem(
+  problem: Problem,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  printPage: PrintPage,
+): void {
+  const shape = request.routeOptions.config?.errors ?? (asksForHtml(request) ? 'page' : 'api')
+  reply.status(problem.status).headers(problem.headers).header('cache-control', 'no-store')
+  if (shape === 'page' && prefersHtml(request)) {
+    reply.type('text/html; charset=utf-8').send(printPage(problem, request, reply))
+    return
+  }
+  const body = { error: problem.code, error_description: problem.message }
+  const extras = { ...(problem.fields && { fields: problem.fields }), request_id: request.id }
+  reply.type('application/json; charset=utf-8').send(JSON.stringify(shape === 'oauth' ? body : { ...body, ...extras }))
+}
+
+/** A person unless JSON is asked for and HTML is not. */
+export function prefersHtml(request: FastifyRequest): boolean {
+  return asksForHtml(request) || !(request.headers.accept ?? '').includes('application/json')
+}
+
+function asksForHtml(request: FastifyRequest): boolean {
+  return (request.headers.accept ?? '').includes('text/html')
+}
+
+const framework: Record<string, [status: number, code: string, description: string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'invalid_request', 'The request body is larger than this endpoint accepts.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'invalid_request', 'This endpoint does not take that Content-Type.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'invalid_request', 'The request has no body; a JSON object is expected.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: [400, 'invalid_request', 'The request body is not JSON.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    400,
+    'invalid_request',
+    'The request body is not as long as Content-Length says.',
+  ],
+  FST_ERR_BAD_URL: [400, 'invalid_request', 'The address of the request is malformed.'],
+}
+
+export function toProblem(error: FastifyError | Problem | Error): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof DatabaseUnavailable) {
+    return new Problem(
+      503,
+      'temporarily_unavailable',
+      'The service is away for a moment. Try the same request again.',
+      {
+        headers: { 'retry-after': '1' },
+      },
+    )
+  }
+  const { code, validation, validationContext } = error as FastifyError
+  if (validation) return new Invalid(validation.map((fault) => describeFault(fault, validationContext ?? 'request')))
+  const known = framework[code ?? '']
+  if (known) return new Problem(...known)
+  return new Problem(500, 'server_error', 'Something went wrong on our side. Tell support the request id.')
+}
+
+/** A fault of the validator in the words of the field's sender. */
+export function describeFault(
+  fault: { keyword?: string; instancePath?: string; params?: Record<string, unknown>; message?: string },
+  where: string,
+): FieldProblem {
+  const { keyword, params = {}, message } = fault
+  const path = (fault.instancePath ?? '').slice(1).replaceAll('/', '.')
+  if (keyword === 'required') return { field: String(params.missingProperty), problem: 'is missing' }
+  if (keyword === 'additionalProperties')
+    return { field: String(params.additionalProperty), problem: 'is not a field of this request' }
+  if (keyword === 'enum')
+    return { field: path, problem: `must be one of ${(params.allowedValues as string[]).join(', ')}` }
+  return { field: path || where, problem: message ?? 'is not valid' }
+}

@@ -1,0 +1,60 @@
+/**
+ * application/x-www-form-urlencoded, for queries and bodies. A name that comes twice becomes an array, so that no
+ * reader can take one of two values by accident. `parseFormBytes` keeps every byte (as Latin-1), for values that
+ * must be echoed exactly.
+ */
+export type Form = Record<string, string | string[]>
+
+export function parseForm(text: string): Form {
+  return parse(text, decodeFormText)
+}
+
+export function parseFormBytes(text: string): Form {
+  return parse(text, decodeFormBytes)
+}
+
+function parse(text: string, decode: (raw: string) => string): Form {
+  const form: Form = Object.create(null) as Form
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    const present = form[name]
+    if (present === undefined) form[name] = value
+    else if (Array.isArray(present)) present.push(value)
+    else form[name] = [present, value]
+  }
+  return form
+}
+
+/** One value as UTF-8; bytes that are not UTF-8 become U+FFFD. */
+export function decodeFormText(raw: string): string {
+  const bytes = decodeFormBytes(raw)
+  for (let index = 0; index < bytes.length; index++) {
+    if (bytes.charCodeAt(index) > 0x7f) return Buffer.from(bytes, 'latin1').toString('utf8')
+  }
+  return bytes
+}
+
+const escapes = /%([0-9A-Fa-f]{2})|\+/g
+
+/** One value as bytes, a character a byte. A `%` that begins no escape stands for itself. */
+function decodeFormBytes(raw: string): string {
+  if (!raw.includes('%') && !raw.includes('+')) return raw
+  return raw.replace(escapes, (_, hex?: string) => (hex ? String.fromCharCode(Number.parseInt(hex, 16)) : ' '))
+}
+
+/** Percent-encodes every byte but the unreserved ones of RFC 3986. */
+export function encodeFormBytes(bytes: string): string {
+  return bytes.replace(
+    /[^A-Za-z0-9\-._~]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
+}
+
+/** The part behind the question mark, with non-ASCII characters as the bytes they came in. */
+export function queryOf(url: string): string {
+  const mark = url.indexOf('?')
+  return mark < 0 ? '' : url.slice(mark + 1)
+}

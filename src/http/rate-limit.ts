@@ -1,0 +1,51 @@
+/** Counts in windows of one minute, aligned to the clock, in this process. Each window starts with an empty table. */
+import { type Clock, minute, second } from '../clock.ts'
+import { TooManyRequests } from '../problem.ts'
+
+export interface Usage {
+  readonly allowed: number
+  readonly used: number
+  readonly available: number
+  readonly expiryMs: number
+}
+
+export interface RateLimit {
+  /** Counts one; throws when the limit is passed. Undefined when there is no limit. */
+  count(key: string): Usage | undefined
+  /** Throws when the limit is reached, without counting. */
+  check(key: string): void
+}
+
+export function openRateLimit(clock: Clock, allowed: number, description: string): RateLimit {
+  let counts = new Map<string, number>()
+  let window = 0
+
+  function current(nowMs: number): Map<string, number> {
+    const now = Math.floor(nowMs / minute)
+    if (now !== window) {
+      window = now
+      counts = new Map()
+    }
+    return counts
+  }
+  function refuse(nowMs: number): never {
+    throw new TooManyRequests(description, Math.ceil(((window + 1) * minute - nowMs) / second))
+  }
+
+  return {
+    count(key) {
+      if (allowed === 0) return undefined
+      const nowMs = clock.now().getTime()
+      const table = current(nowMs)
+      const used = (table.get(key) ?? 0) + 1
+      if (used > allowed) refuse(nowMs)
+      table.set(key, used)
+      return { allowed, used, available: allowed - used, expiryMs: (window + 1) * minute }
+    },
+    check(key) {
+      if (allowed === 0) return
+      const nowMs = clock.now().getTime()
+      if ((current(nowMs).get(key) ?? 0) >= allowed) refuse(nowMs)
+    },
+  }
+}

@@ -1,0 +1,143 @@
+/** The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no brokerage. */
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import cookie from '@fastify/cookie'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type HTTPMethods, LogController } from 'fastify'
+import type { Limits } from '../config.ts'
+import { NotFound, Problem } from '../problem.ts'
+import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
+import { parseForm } from './form.ts'
+import { logRequest } from './log.ts'
+
+export interface ServerOptions {
+  readonly limits: Limits
+  readonly trustProxy: readonly string[]
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly log: FastifyBaseLogger
+  readonly printErrorPage: PrintPage
+  /** Rejects while the service cannot work. */
+  readonly checkReady: () => Promise<void>
+  /** True when clients must come through https; plain requests are then refused, not redirected. */
+  readonly requiresHttps: () => boolean
+}
+
+const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { limits, tls } = options
+  const app = fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    genReqId: (request: IncomingMessage) =>
+      parseRequestId(request.headers['x-request-id']) ?? randomBytes(9).toString('base64url'),
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionTimeout: 0,
+    keepAliveTimeout: 65_000,
+    http: { maxHeaderSize: limits.headerBytes },
+    ...(tls && { https: { ...tls, maxHeaderSize: limits.headerBytes } }),
+    ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
+    routerOptions: { querystringParser: parseForm, ignoreTrailingSlash: false, maxParamLength: 100 },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false, allErrors: true } },
+    clientErrorHandler: answerBrokenRequest,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+  } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'ignore'))
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, parseForm((body as Buffer).toString('latin1'))),
+  )
+  await app.register(cookie)
+  app.setErrorHandler(errorHandler(options.printErrorPage))
+  app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (options.requiresHttps()) {
+      reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains')
+      if (request.protocol !== 'https' && !isHealthCheck(request.url)) {
+        return done(new Problem(400, 'invalid_request', 'Use https. Whatever was sent in the clear should be changed.'))
+      }
+    }
+    done()
+  })
+  app.addHook('onResponse', logRequest)
+  addHealth(app, options.checkReady)
+  return app
+}
+
+/** Registers 405 with Allow for every other method of each path. Call it when all routes are known. */
+export function refuseOtherMethods(
+  app: FastifyInstance,
+  routes: readonly { method: HTTPMethods; path: string; errors?: 'api' | 'oauth' | 'page' | undefined }[],
+): void {
+  const paths = new Map<string, { allowed: HTTPMethods[]; errors: 'api' | 'oauth' | 'page' }>()
+  for (const { method, path, errors = 'api' } of routes) {
+    const known = paths.get(path) ?? { allowed: [], errors }
+    paths.set(path, { ...known, allowed: [...known.allowed, method] })
+  }
+  for (const [url, { allowed, errors }] of paths) {
+    const refused = methods.filter((method) => !allowed.includes(method))
+    const allow = [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : [])].join(', ')
+    app.route({
+      method: refused,
+      url,
+      schema: { hide: true } as object,
+      config: { errors },
+      exposeHeadRoute: false,
+      // Before the body is read: what it holds does not matter.
+      onRequest: (request, _reply, done) =>
+        done(
+          new Problem(
+            405,
+            'invalid_request',
+            `${request.method} is not a method of this endpoint. It takes ${allow}.`,
+            { headers: { allow } },
+          ),
+        ),
+      handler: () => {},
+    })
+  }
+}
+
+function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void {
+  const schema = { hide: true } as object
+  app.get('/healthz', { schema, logLevel: 'silent' }, () => ({ status: 'alive' }))
+  app.get('/readyz', { schema, logLevel: 'silent' }, async (_request, reply) => {
+    try {
+      await checkReady()
+      return { status: 'ready' }
+    } catch {
+      return reply.status(503).header('retry-after', '1').send({ status: 'not ready' })
+    }
+  })
+}
+
+function isHealthCheck(url: string): boolean {
+  return url === '/healthz' || url === '/readyz'
+}
+
+function parseRequestId(text: string | string[] | undefined): string | undefined {
+  return typeof text === 'string' && /^[\w.-]{1,64}$/.test(text) ? text : undefined
+}
+
+/** What Node's parser refuses never reaches a route: too large a head, a body that dawdles, no HTTP at all. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (socket.destroyed || !socket.writable) return
+  const [status, description] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'The head of the request is too large.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'The request took too long to arrive.']
+        : ['400 Bad Request', 'The request is not HTTP as it should be.']
+  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+  const head = [
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`HTTP/1.1 ${status}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,126 @@
+/** Spec 4.3: trading an authorization code for an access token, once. */
+import { hash } from 'node:crypto'
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { after, type Clock, second } from '../clock.ts'
+import { issueToken, parseToken } from '../crypto/token.ts'
+import { type Batch, openBatch } from '../database/batch.ts'
+import type { Changes } from '../database/changes.ts'
+import type { Database } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import type { Registration } from '../partners/client.ts'
+import { isInForce } from './client-directory.ts'
+import * as table from './codes.sql.ts'
+import { OAuthError } from './oauth-error.ts'
+import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
+
+export interface PresentedCode {
+  readonly code: string
+  readonly callbackUrl: string | undefined
+  readonly verifier: string | undefined
+}
+
+type Outcome = 'exchanged' | 'foreign' | 'replayed' | 'expired' | 'revoked' | 'other-callback' | 'wrong-verifier'
+
+interface Exchange {
+  readonly codeHash: Buffer
+  readonly clientId: string
+  readonly callbackUrl: string | undefined
+  readonly challenge: string | undefined
+  readonly accessHash: Buffer
+  readonly refreshHash: Buffer | undefined
+  readonly by: Actor
+  readonly now: Date
+}
+
+interface JudgedCode {
+  readonly code_hash: Buffer
+  readonly id: number
+  readonly outcome: Outcome
+  readonly scopes: string[]
+}
+
+const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
+  foreign: 'The code is unknown, expired or already used.',
+  expired: 'The code is unknown, expired or already used.',
+  replayed: 'The code has been used before; the tokens that it gave are revoked. Start the authorization again.',
+  revoked: 'The user has taken back the authorization.',
+  'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
+  'wrong-verifier': 'code_verifier does not match the code_challenge of the authorization request.',
+}
+
+export interface CodeExchange {
+  exchange(client: Registration, presented: PresentedCode, by: Actor): Promise<IssuedTokens>
+}
+
+export function openCodeExchange(db: Database, changes: Changes, clock: Clock, environment: Environment): CodeExchange {
+  const batch: Batch<Exchange, JudgedCode | undefined> = openBatch((items) => exchangeAll(db, items, environment), {
+    keyOf: (item) => item.codeHash.toString('latin1'),
+  })
+
+  return {
+    async exchange(client, presented, by) {
+      if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
+      const code = parseToken(presented.code)
+      if (code?.kind !== 'code' || code.environment !== environment)
+        throw new OAuthError('invalid_grant', refusals.foreign)
+      const now = clock.now()
+      const access = issueToken('access', environment)
+      const refresh = client.refresh_access ? issueToken('refresh', environment) : undefined
+      const judged = await batch.run({
+        codeHash: code.hash,
+        clientId: client.id,
+        callbackUrl: presented.callbackUrl,
+        challenge: presented.verifier === undefined ? undefined : hash('sha256', presented.verifier, 'base64url'),
+        accessHash: access.hash,
+        refreshHash: refresh?.hash,
+        by,
+        now,
+      })
+      if (judged?.outcome !== 'exchanged') {
+        if (judged) await punish(db, changes, judged, by, now)
+        throw new OAuthError('invalid_grant', refusals[judged?.outcome ?? 'foreign'])
+      }
+      return { accessToken: access.text, refreshToken: refresh?.text, scopes: judged.scopes, issuedAt: now }
+    },
+  }
+}
+
+async function exchangeAll(
+  db: Database,
+  items: Exchange[],
+  environment: Environment,
+): Promise<(JudgedCode | undefined)[]> {
+  const now = items[0]!.now
+  const rows = await db.query<JudgedCode>(table.exchangeCodes, [
+    items.map((item) => item.codeHash),
+    items.map((item) => item.clientId),
+    items.map((item) => item.callbackUrl),
+    items.map((item) => item.challenge),
+    items.map((item) => item.accessHash),
+    items.map((item) => item.refreshHash),
+    items.map((item) => item.by.address),
+    items.map((item) => item.by.requestId),
+    ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
+  ])
+  const byHash = new Map(rows.map((row) => [row.code_hash.toString('latin1'), row]))
+  return items.map((item) => byHash.get(item.codeHash.toString('latin1')))
+}
+
+/**
+ * A code used twice by its own client ends every token it gave. Another client's attempt ends nothing, or a leaked code
+ * would be a switch to cut people off. A code that was seen expired stays so, whatever the clock does next.
+ */
+async function punish(db: Database, changes: Changes, judged: JudgedCode, by: Actor, now: Date): Promise<void> {
+  const subject = `grant:${judged.id}`
+  if (judged.outcome === 'foreign') return recordAct(db, by, 'code.presented_by_other_client', subject, now)
+  if (judged.outcome === 'expired') {
+    await db.query(table.revokeGrant, [judged.id, now, 'code expired'])
+  }
+  if (judged.outcome === 'replayed') {
+    await db.transaction(async (sql) => {
+      await sql.query(table.revokeGrant, [judged.id, now, 'code replayed'])
+      await recordAct(sql, by, 'code.replayed', subject, now)
+    })
+    changes.announce(subject)
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Spec 4.1: the authorization request. It is judged in one order: first everything that decides whether the callback
+ * can be trusted (those faults are shown to the person, never redirected), then the rest (told to the callback).
+ * A sound request travels through login and consent sealed in the address: the server keeps nothing of it.
+ */
+import { randomBytes } from 'node:crypto'
+import { after, minute } from '../clock.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Environment } from '../environment.ts'
+import { encodeFormBytes, type Form } from '../http/form.ts'
+import type { Registration } from '../partners/client.ts'
+import { covers, parseScopes, type Scope } from '../scope.ts'
+import { isInForce } from './client-directory.ts'
+import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
+
+export const stateMaxCharacters = 2_048
+const answerWithinMs = 30 * minute
+
+export interface AuthorizationRequest {
+  readonly id: string
+  readonly clientId: string
+  readonly callbackUrl: string
+  readonly scopes: readonly Scope[]
+  /** The bytes of `state`, a character a byte. */
+  readonly state: string
+  readonly codeChallenge: string | undefined
+  readonly receivedAt: number
+}
+
+export type JudgedRequest =
+  | { readonly kind: 'sound'; readonly request: AuthorizationRequest }
+  | { readonly kind: 'refused'; readonly error: OAuthError; readonly state: string | undefined }
+
+/** Faults that must not redirect: throws what the person is shown. */
+export function checkRecipient(query: Form, client: Registration | undefined, environment: Environment): Registration {
+  const clientId = query.client_id
+  if (clientId === undefined || clientId === '') throw new OAuthError('invalid_request', 'client_id is missing.')
+  if (Array.isArray(clientId)) throw new OAuthError('invalid_request', 'client_id was sent more than once.')
+  if (!client || client.environment !== environment) {
+    throw new OAuthError(
+      'invalid_request',
+      `client_id names no application that is registered in this environment (${environment}).`,
+    )
+  }
+  if (!isInForce(client)) throw new OAuthError('invalid_request', 'This application is not approved at present.')
+  const { redirect_uri } = query
+  if (redirect_uri !== undefined && redirect_uri !== client.callback_url) {
+    throw new OAuthError(
+      'invalid_request',
+      'redirect_uri differs from the callback URL registered for this application. They must be equal, character by character.',
+    )
+  }
+  return client
+}
+
+/** Everything else. `bytes` is the same query with the bytes of each value kept. */
+export function judgeRequest(query: Form, bytes: Form, client: Registration, now: Date): JudgedRequest {
+  const state =
+    typeof bytes.state === 'string' && findStateFault(bytes.state, query.state) === undefined ? bytes.state : undefined
+  const fault = findFault(query, bytes)
+  if (fault) return { kind: 'refused', error: new OAuthError(...fault), state }
+
+  const parsed = parseScopes(query.scope as string)
+  if (parsed.kind === 'none')
+    return { kind: 'refused', error: new OAuthError('invalid_scope', 'scope is missing.'), state }
+  if (parsed.kind === 'unknown') {
+    return {
+      kind: 'refused',
+      error: new OAuthError('invalid_scope', 'scope has a word that is none of read, write, market, trade, stream.'),
+      state,
+    }
+  }
+  if (!covers(client.scopes, parsed.scopes)) {
+    const allowed = client.scopes.join(' ')
+    return {
+      kind: 'refused',
+      error: new OAuthError('invalid_scope', `This application may ask for: ${allowed}.`),
+      state,
+    }
+  }
+  const request: AuthorizationRequest = {
+    id: randomBytes(16).toString('base64url'),
+    clientId: client.id,
+    callbackUrl: client.callback_url,
+    scopes: parsed.scopes,
+    state: bytes.state as string,
+    codeChallenge: query.code_challenge as string | undefined,
+    receivedAt: now.getTime(),
+  }
+  return { kind: 'sound', request }
+}
+
+type Fault = [OAuthErrorCode, string]
+
+function findFault(query: Form, bytes: Form): Fault | undefined {
+  const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
+  if (repeated !== undefined) return ['invalid_request', 'A parameter was sent more than once.']
+  const { response_type, scope, code_challenge, code_challenge_method } = query as Record<string, string | undefined>
+  if (response_type !== undefined && response_type !== 'code')
+    return ['unsupported_response_type', 'response_type must be code.']
+  const stateFault = findStateFault(bytes.state as string | undefined, query.state)
+  if (stateFault) return ['invalid_request', stateFault]
+  if (scope === undefined) return ['invalid_scope', 'scope is missing.']
+  if (code_challenge === undefined && code_challenge_method === undefined) return undefined
+  if (code_challenge_method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256.']
+  if (!/^[A-Za-z0-9_-]{43}$/.test(code_challenge ?? '')) {
+    return ['invalid_request', 'code_challenge must be the base64url form of a SHA-256 hash (43 characters).']
+  }
+  return undefined
+}
+
+function findStateFault(bytes: string | undefined, text: Form[string] | undefined): string | undefined {
+  if (bytes === undefined || bytes === '') return 'state is missing.'
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
+  if (/[\x00-\x1f\x7f]/.test(bytes)) return 'state must not contain control characters.'
+  if ([...(text as string)].length > stateMaxCharacters)
+    return `state must have at most ${stateMaxCharacters} characters.`
+  return undefined
+}
+
+const sealPurpose = (environment: Environment) => `authorization-request:${environment}`
+
+export function sealRequest(vault: Vault, environment: Environment, request: AuthorizationRequest): string {
+  return vault.seal(sealPurpose(environment), JSON.stringify(request)).toString('base64url')
+}
+
+/** Undefined when it was not sealed here, or when its time to be answered is over. */
+export function unsealRequest(
+  vault: Vault,
+  environment: Environment,
+  sealed: string,
+  now: Date,
+): AuthorizationRequest | undefined {
+  const text = vault.open(sealPurpose(environment), Buffer.from(sealed, 'base64url'))
+  if (text === undefined) return undefined
+  const request = JSON.parse(text) as AuthorizationRequest
+  return now < after(new Date(request.receivedAt), answerWithinMs) ? request : undefined
+}
+
+/** Spec 4.2: the registered callback, byte for byte, with our parameters behind whatever query it has. */
+export function printCallback(
+  callbackUrl: string,
+  parameters: Record<string, string>,
+  state: string | undefined,
+): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  if (state !== undefined) pairs.splice(1, 0, `state=${encodeFormBytes(state)}`)
+  const joint = !callbackUrl.includes('?') ? '?' : /[?&]$/.test(callbackUrl) ? '' : '&'
+  return callbackUrl + joint + pairs.join('&')
+}
+
+export function printErrorCallback(
+  callbackUrl: string,
+  error: OAuthError,
+  state: string | undefined,
+  issuer: string,
+): string {
+  return printCallback(callbackUrl, { error: error.code, error_description: error.message, iss: issuer }, state)
+}

@@ -1,0 +1,54 @@
+import { statement } from '../database/database.ts'
+
+/** One request, one answer: who comes second finds the request answered and changes nothing. */
+export const approveRequest = statement(
+  'approve_request',
+  `WITH answered AS (
+     INSERT INTO answered_requests (request_id, answered_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING request_id),
+   approved AS (
+     INSERT INTO authorizations AS a (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+     SELECT $3, $4, $5::text[], $6::text[], $2, $2 FROM answered
+     ON CONFLICT (user_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
+       scopes = ARRAY(SELECT DISTINCT scope FROM unnest(a.scopes || excluded.scopes) AS scope),
+       account_numbers = excluded.account_numbers, updated_at = excluded.updated_at
+     RETURNING id)
+   INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_challenge,
+                       code_hash, code_expires_at, approved_at)
+   SELECT id, $4, $3, $5::text[], $6::text[], $7, $8, $9, $10, $2 FROM approved
+   RETURNING id, authorization_id`,
+)
+
+export const denyRequest = statement(
+  'deny_request',
+  'INSERT INTO answered_requests (request_id, answered_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING request_id',
+)
+
+export const selectAuthorizations = statement(
+  'select_authorizations',
+  `SELECT a.id, a.user_id, a.client_id, a.scopes, a.account_numbers, a.approved_at, a.updated_at, a.last_used_at,
+          c.name AS client_name, c.environment, c.callback_url, c.status AS client_status,
+          p.name AS partner_name, p.status AS partner_status,
+          EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
+                  WHERE g.authorization_id = a.id AND g.revoked_at IS NULL) AND p.refresh_access AS lasting
+   FROM authorizations a JOIN clients c ON c.id = a.client_id JOIN partners p USING (branch_id)
+   WHERE a.revoked_at IS NULL AND ($1::text IS NULL OR a.user_id = $1) AND ($2::text IS NULL OR a.client_id = $2)
+   ORDER BY a.updated_at DESC, a.id DESC`,
+)
+
+export const revokeAuthorization = statement(
+  'revoke_authorization',
+  `UPDATE authorizations SET revoked_at = $2, revoked_reason = $3, updated_at = $2
+   WHERE id = $1 AND ($4::text IS NULL OR user_id = $4) AND revoked_at IS NULL RETURNING id, user_id, client_id`,
+)
+
+export const touchAuthorizations = statement(
+  'touch_authorizations',
+  `UPDATE authorizations a SET last_used_at = used.at FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
+   WHERE a.id = used.id AND (a.last_used_at IS NULL OR a.last_used_at < used.at)`,
+)
+
+export const deleteOldAnswers = statement(
+  'delete_old_answers',
+  `DELETE FROM answered_requests WHERE request_id = ANY (ARRAY(
+     SELECT request_id FROM answered_requests WHERE answered_at <= $1 LIMIT $2)) RETURNING request_id`,
+)

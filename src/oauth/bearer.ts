@@ -1,0 +1,151 @@
+/**
+ * Spec 5.3: who a bearer token speaks for. Access tokens and personal tokens are told apart by their prefix; both are
+ * looked up once and remembered until something they depend on changes.
+ */
+import type { Clock } from '../clock.ts'
+import { parseToken, type Token } from '../crypto/token.ts'
+import type { Changes } from '../database/changes.ts'
+import type { Database } from '../database/database.ts'
+import { openMemory, type Remembered } from '../database/memory.ts'
+import type { Environment } from '../environment.ts'
+import { type Scope, scopes } from '../scope.ts'
+import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
+import { selectAccessToken } from './access-tokens.sql.ts'
+import { BearerError } from './oauth-error.ts'
+
+export interface Bearer {
+  readonly kind: 'access' | 'personal'
+  readonly tokenId: number
+  readonly userId: string
+  readonly username: string
+  readonly scopes: readonly Scope[]
+  /** Absent for personal tokens: they are the user's own. */
+  readonly clientId: string | undefined
+  readonly authorizationId: number | undefined
+  /** The accounts the user chose to share; absent means all of them. */
+  readonly accountNumbers: readonly string[] | undefined
+  readonly issuedAtMs: number | undefined
+  readonly expiresAtMs: number
+}
+
+export interface Bearers {
+  /** Undefined for anything that is not, or no longer, in force. */
+  find(token: Token): Bearer | undefined | Promise<Bearer | undefined>
+}
+
+export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
+  const memory = openMemory<Bearer>(changes, 50_000)
+  const living = (bearer: Bearer | undefined) =>
+    bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
+  return {
+    find(token) {
+      const key = token.hash.toString('latin1')
+      const known = memory.recall(key)
+      return known ? living(known) : memory.learn(key, () => readBearer(db, token)).then(living)
+    },
+  }
+}
+
+function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
+  if (token.kind === 'access') return readAccessToken(db, token)
+  if (token.kind === 'personal') return readPersonalToken(db, token)
+  return Promise.resolve(undefined)
+}
+
+interface AccessTokenRow {
+  readonly id: number
+  readonly scopes: Scope[]
+  readonly issued_at: Date
+  readonly expires_at: Date
+  readonly grant_id: number
+  readonly authorization_id: number
+  readonly account_numbers: string[]
+  readonly user_id: string
+  readonly username: string
+  readonly client_id: string
+  readonly branch_id: number
+  readonly in_force: boolean
+}
+
+async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
+  const [row] = await db.query<AccessTokenRow>(selectAccessToken, [token.hash])
+  if (!row?.in_force) return undefined
+  const { id, grant_id, authorization_id, user_id, client_id, branch_id } = row
+  return {
+    value: {
+      kind: 'access',
+      tokenId: id,
+      userId: user_id,
+      username: row.username,
+      scopes: row.scopes,
+      clientId: client_id,
+      authorizationId: authorization_id,
+      accountNumbers: row.account_numbers,
+      issuedAtMs: row.issued_at.getTime(),
+      expiresAtMs: row.expires_at.getTime(),
+    },
+    tags: [
+      `access_token:${id}`,
+      `grant:${grant_id}`,
+      `authorization:${authorization_id}`,
+      `user:${user_id}`,
+      `client:${client_id}`,
+      `branch:${branch_id}`,
+    ],
+  }
+}
+
+interface PersonalTokenRow {
+  readonly id: number
+  readonly user_id: string
+  readonly username: string
+  readonly revoked_at: Date | null
+  readonly status: string
+}
+
+async function readPersonalToken(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
+  const [row] = await db.query<PersonalTokenRow>(selectApiTokenByHash, [token.hash])
+  if (!row || row.revoked_at !== null || row.status !== 'active') return undefined
+  return {
+    value: {
+      kind: 'personal',
+      tokenId: row.id,
+      userId: row.user_id,
+      username: row.username,
+      scopes,
+      clientId: undefined,
+      authorizationId: undefined,
+      accountNumbers: undefined,
+      issuedAtMs: undefined,
+      expiresAtMs: Number.POSITIVE_INFINITY,
+    },
+    tags: [`api_token:${row.id}`, `user:${row.user_id}`],
+  }
+}
+
+/** Turns an Authorization header into a token of this environment, or says why not (RFC 6750, 3). */
+export function parseBearer(authorization: string | undefined, environment: Environment, otherUrl: string): Token {
+  if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
+    throw new BearerError(401, 'unauthorized', 'Send an access token in the header "Authorization: Bearer …".')
+  }
+  const token = parseToken(authorization.slice('bearer'.length).trim())
+  if (!token || (token.kind !== 'access' && token.kind !== 'personal')) throw invalidToken()
+  if (token.environment !== environment) {
+    throw new BearerError(
+      401,
+      'invalid_token',
+      `This is a token of the ${token.environment} environment. Use it at ${otherUrl}, or get a ${environment} token.`,
+    )
+  }
+  return token
+}
+
+export function invalidToken(): BearerError {
+  return new BearerError(401, 'invalid_token', 'The access token is unknown, expired or revoked.')
+}
+
+export function requireScope(bearer: Bearer, scope: Scope): void {
+  if (!bearer.scopes.includes(scope)) {
+    throw new BearerError(403, 'insufficient_scope', `This token lacks the scope ${scope}.`, scope)
+  }
+}

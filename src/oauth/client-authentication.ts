@@ -1,0 +1,77 @@
+/**
+ * Decides whether presented credentials are a client's (or, for introspection, a brokerage service's). A refusal is
+ * never given from memory: an unknown client and a wrong secret both cost one read of the database, and a secret
+ * that was made a moment ago on another node is known here.
+ */
+import { equalBytes, sha256 } from '../crypto/hash.ts'
+import type { Changes } from '../database/changes.ts'
+import type { Database } from '../database/database.ts'
+import { openMemory } from '../database/memory.ts'
+import type { Environment } from '../environment.ts'
+import type { Registration } from '../partners/client.ts'
+import { findService, type Service } from '../services/service.ts'
+import type { Credentials } from './client-credentials.ts'
+import type { ClientDirectory } from './client-directory.ts'
+
+export interface AuthenticatedClient {
+  readonly client: Registration
+  readonly secretId: number
+  /** Set while the client still uses a secret that is being replaced. */
+  readonly secretEndsAt: Date | undefined
+}
+
+const decoy = sha256('no secret has this hash')
+
+export async function authenticateClient(
+  directory: ClientDirectory,
+  readings: readonly Credentials[],
+  environment: Environment,
+  now: Date,
+): Promise<AuthenticatedClient | undefined> {
+  for (const reading of readings) {
+    const known = directory.recall(reading.id)
+    const match = known && matchSecret(known, reading.secret, environment, now)
+    if (match) return match
+  }
+  for (const reading of readings) {
+    const match = matchSecret(await directory.findAnew(reading.id), reading.secret, environment, now)
+    if (match) return match
+  }
+  return undefined
+}
+
+function matchSecret(
+  client: Registration | undefined,
+  secret: string,
+  environment: Environment,
+  now: Date,
+): AuthenticatedClient | undefined {
+  const presented = sha256(secret)
+  const living = client?.secrets.filter((each) => each.expiresAt === null || new Date(each.expiresAt) > now) ?? []
+  let found: (typeof living)[number] | undefined
+  for (const each of living) if (equalBytes(presented, Buffer.from(each.hash, 'hex'))) found = each
+  if (living.length === 0) equalBytes(presented, decoy)
+  if (!client || !found || client.environment !== environment) return undefined
+  return { client, secretId: found.id, secretEndsAt: found.expiresAt === null ? undefined : new Date(found.expiresAt) }
+}
+
+export interface ServiceDesk {
+  authenticate(readings: readonly Credentials[], environment: Environment): Promise<Service | undefined>
+}
+
+export function openServiceDesk(db: Database, changes: Changes): ServiceDesk {
+  const memory = openMemory<Service & { hash: Buffer }>(changes, 100)
+  const read = async (id: string) => {
+    const value = await findService(db, id)
+    return value && { value, tags: [`service:${id}`] }
+  }
+  return {
+    async authenticate(readings, environment) {
+      for (const { id, secret } of readings) {
+        const service = memory.recall(id) ?? (await memory.learn(id, () => read(id)))
+        if (equalBytes(sha256(secret), service?.hash ?? decoy) && service?.environment === environment) return service
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,32 @@
+/** The registered clients as the authorization server sees them, remembered until something about them changes. */
+import type { Changes } from '../database/changes.ts'
+import type { Database } from '../database/database.ts'
+import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
+import type { Registration } from '../partners/client.ts'
+import { selectRegistration } from '../partners/clients.sql.ts'
+
+export interface ClientDirectory {
+  find(id: string): Promise<Registration | undefined>
+  /** Straight from the database: nobody is refused because of what a node remembers. */
+  findAnew(id: string): Promise<Registration | undefined>
+  recall(id: string): Registration | undefined
+}
+
+export function openClientDirectory(db: Database, changes: Changes): ClientDirectory {
+  const memory: Memory<Registration> = openMemory(changes)
+  async function read(id: string): Promise<Remembered<Registration> | undefined> {
+    const [value] = await db.query<Registration>(selectRegistration, [id])
+    return value && { value, tags: [`client:${id}`, `branch:${value.branch_id}`] }
+  }
+  const findAnew = (id: string) => memory.learn(id, () => read(id))
+  return {
+    recall: (id) => memory.recall(id),
+    findAnew,
+    find: async (id) => memory.recall(id) ?? findAnew(id),
+  }
+}
+
+/** Only an active client of an approved partner may act. */
+export function isInForce(client: Registration): boolean {
+  return client.status === 'active' && client.partner_status === 'approved'
+}

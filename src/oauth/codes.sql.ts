@@ -1,0 +1,56 @@
+import { statement } from '../database/database.ts'
+
+/**
+ * Judges and exchanges any number of codes in one statement. Each code's row is locked in one order (no deadlock between
+ * nodes), and whoever waited for the lock sees the row as the winner left it: one code, one winner.
+ */
+export const exchangeCodes = statement(
+  'exchange_codes',
+  `WITH asked AS (
+     SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::text[])
+       AS asked (code_hash, client_id, callback_url, challenge, access_hash, refresh_hash, address, request_id)),
+   found AS MATERIALIZED (
+     SELECT * FROM grants WHERE code_hash = ANY ($1::bytea[]) ORDER BY id FOR UPDATE),
+   judged AS MATERIALIZED (
+     SELECT f.id, f.code_hash, f.scopes, f.user_id, f.client_id, asked.access_hash, asked.refresh_hash, asked.address, asked.request_id,
+       CASE
+         WHEN f.client_id <> asked.client_id THEN 'foreign'
+         WHEN f.exchanged_at IS NOT NULL THEN 'replayed'
+         WHEN f.code_expires_at <= $9 THEN 'expired'
+         WHEN f.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
+         WHEN asked.callback_url <> f.callback_url THEN 'other-callback'
+         WHEN f.code_challenge IS DISTINCT FROM asked.challenge THEN 'wrong-verifier'
+         ELSE 'exchanged'
+       END AS outcome
+     FROM found f JOIN asked USING (code_hash)
+     JOIN authorizations a ON a.id = f.authorization_id JOIN users u ON u.id = f.user_id),
+   won AS (
+     UPDATE grants SET exchanged_at = $9 WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'exchanged'))),
+   issued AS (
+     INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
+     SELECT access_hash, id, scopes, $9, $10 FROM judged WHERE outcome = 'exchanged'),
+   renewable AS (
+     INSERT INTO refresh_tokens (hash, grant_id, issued_at)
+     SELECT refresh_hash, id, $9 FROM judged WHERE outcome = 'exchanged' AND refresh_hash IS NOT NULL),
+   audited AS (
+     INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+     SELECT $9, 'client:' || client_id, 'code.exchanged', 'user:' || user_id, $11, address, request_id, jsonb_build_object('grantId', id)
+     FROM judged WHERE outcome = 'exchanged')
+   SELECT code_hash, id, outcome, scopes, user_id FROM judged`,
+)
+
+export const revokeGrant = statement(
+  'revoke_grant',
+  `UPDATE grants SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING id`,
+)
+
+/** Codes nobody traded, and grants all of whose tokens are gone. */
+export const deleteSpentGrants = statement(
+  'delete_spent_grants',
+  `DELETE FROM grants WHERE id = ANY (ARRAY(
+     SELECT g.id FROM grants g
+     WHERE g.code_expires_at <= $1
+       AND NOT EXISTS (SELECT FROM access_tokens t WHERE t.grant_id = g.id)
+       AND NOT EXISTS (SELECT FROM refresh_tokens r WHERE r.grant_id = g.id)
+     LIMIT $2)) RETURNING id`,
+)

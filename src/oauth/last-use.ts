@@ -1,0 +1,42 @@
+/**
+ * When something was last used, for the people who decide whether to keep it. Written once a second for everything
+ * used since, so that the hot paths pay one map entry.
+ */
+import type { Database, Statement } from '../database/database.ts'
+import { touchSecrets } from '../partners/clients.sql.ts'
+import { touchApiTokens } from '../users/api-tokens.sql.ts'
+import { touchAuthorizations } from './authorizations.sql.ts'
+import type { Bearer } from './bearer.ts'
+
+export interface LastUse {
+  ofBearer(bearer: Bearer, at: Date): void
+  ofSecret(secretId: number, at: Date): void
+  flush(): Promise<void>
+}
+
+export function openLastUse(db: Database): LastUse {
+  const used = {
+    authorizations: new Map<number, Date>(),
+    apiTokens: new Map<number, Date>(),
+    secrets: new Map<number, Date>(),
+  }
+  async function write(statement: Statement, uses: Map<number, Date>): Promise<void> {
+    if (uses.size === 0) return
+    const ids = [...uses.keys()]
+    const times = [...uses.values()]
+    uses.clear()
+    await db.query(statement, [ids, times])
+  }
+  return {
+    ofBearer(bearer, at) {
+      if (bearer.authorizationId !== undefined) used.authorizations.set(bearer.authorizationId, at)
+      else used.apiTokens.set(bearer.tokenId, at)
+    },
+    ofSecret: (secretId, at) => void used.secrets.set(secretId, at),
+    async flush() {
+      await write(touchAuthorizations, used.authorizations)
+      await write(touchApiTokens, used.apiTokens)
+      await write(touchSecrets, used.secrets)
+    },
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Spec 4.4: a new access token without asking the user again, for partners with refresh access. The refresh token
+ * does not expire. By default it stays the same for ever, and refreshes at the same time all succeed. A client may
+ * have rotation switched on: then each use replaces it, and using a replaced one ends the whole grant.
+ */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { after, type Clock, second } from '../clock.ts'
+import { hmacSha256 } from '../crypto/hash.ts'
+import { deriveToken, issueToken, parseToken, type Token } from '../crypto/token.ts'
+import type { Vault } from '../crypto/vault.ts'
+import { type Batch, openBatch } from '../database/batch.ts'
+import type { Changes } from '../database/changes.ts'
+import type { Database } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import type { Registration } from '../partners/client.ts'
+import { parseScopes, printScopes } from '../scope.ts'
+import { isInForce } from './client-directory.ts'
+import { revokeGrant } from './codes.sql.ts'
+import { OAuthError } from './oauth-error.ts'
+import * as table from './refresh-tokens.sql.ts'
+import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
+
+/** How long a client that did not hear the answer may ask again. */
+const rotationGrace = '30 seconds'
+
+type Outcome = 'refreshed' | 'rotated' | 'repeated' | 'reused' | 'revoked' | 'unknown' | 'wider-scope'
+
+interface Judged {
+  readonly grant_id: number
+  readonly outcome: Outcome
+  readonly scopes: string[]
+}
+
+interface Refresh {
+  readonly hash: Buffer
+  readonly clientId: string
+  readonly scope: string | undefined
+  readonly access: Token
+  readonly by: Actor
+  readonly now: Date
+}
+
+export interface TokenRefresh {
+  refresh(
+    client: Registration,
+    presented: { refreshToken: string; scope: string | undefined },
+    by: Actor,
+  ): Promise<IssuedTokens>
+}
+
+export interface RefreshDesk {
+  readonly db: Database
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly environment: Environment
+}
+
+export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
+  const { clock, environment } = desk
+  let sequence = 0
+  const batch: Batch<Refresh, Judged | undefined> = openBatch((items) => refreshAll(desk, items), {
+    keyOf: () => String(sequence++),
+  })
+
+  return {
+    async refresh(client, presented, by) {
+      if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
+      if (!client.refresh_access) {
+        throw new OAuthError(
+          'unauthorized_client',
+          'This partner has no refresh access. Ask the brokerage for it, or send the user through authorization again.',
+        )
+      }
+      const token = parseToken(presented.refreshToken)
+      if (token?.kind !== 'refresh' || token.environment !== environment) throw refusalOf('unknown')
+      const scope = parseNarrowerScope(presented.scope)
+      const now = clock.now()
+      if (client.rotate_refresh_tokens) return rotate(desk, client, token, scope, by, now)
+
+      const access = issueToken('access', environment)
+      const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, access, by, now })
+      if (judged?.outcome !== 'refreshed') throw refusalOf(judged?.outcome ?? 'unknown')
+      return { accessToken: access.text, refreshToken: token.text, scopes: judged.scopes, issuedAt: now }
+    },
+  }
+}
+
+async function refreshAll({ db, environment }: RefreshDesk, items: Refresh[]): Promise<(Judged | undefined)[]> {
+  const now = items[0]!.now
+  const rows = await db.query<Judged & { place: number }>(table.refreshTokens, [
+    items.map((_, place) => place),
+    items.map((item) => item.hash),
+    items.map((item) => item.clientId),
+    items.map((item) => item.scope),
+    items.map((item) => item.access.hash),
+    items.map((item) => item.by.address),
+    items.map((item) => item.by.requestId),
+    ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
+  ])
+  const byPlace = new Map(rows.map((row) => [row.place, row]))
+  return items.map((_, place) => byPlace.get(place))
+}
+
+/**
+ * The child and its access token are derived from the presented token under a secret key: the same question has the
+ * same answer, without any token being stored.
+ */
+async function rotate(
+  { db, changes, vault, environment }: RefreshDesk,
+  client: Registration,
+  presented: Token,
+  scope: string | undefined,
+  by: Actor,
+  now: Date,
+): Promise<IssuedTokens> {
+  const heirs = vault.derive('refresh-rotation').map((key) => ({
+    access: deriveToken('access', environment, hmacSha256(key, 'access', presented.text)),
+    refresh: deriveToken('refresh', environment, hmacSha256(key, 'refresh', presented.text)),
+  }))
+  const { access, refresh } = heirs[0]!
+  const [judged] = await db.query<Judged>(table.rotateToken, [
+    ...[presented.hash, client.id, scope, access.hash, refresh.hash],
+    ...[now, after(now, accessTokenLifetimeSeconds * second), environment, by.address, by.requestId, rotationGrace],
+  ])
+  if (judged?.outcome === 'rotated') {
+    return { accessToken: access.text, refreshToken: refresh.text, scopes: judged.scopes, issuedAt: now }
+  }
+  if (judged?.outcome === 'repeated') {
+    const [first] = await db.query<{ hash: Buffer; scopes: string[]; issued_at: Date }>(table.selectRotation, [
+      heirs.map((heir) => heir.access.hash),
+      heirs.map((heir) => heir.refresh.hash),
+    ])
+    const heir = heirs.find((each) => first && each.access.hash.equals(first.hash))
+    if (first && heir) {
+      return {
+        accessToken: heir.access.text,
+        refreshToken: heir.refresh.text,
+        scopes: first.scopes,
+        issuedAt: first.issued_at,
+      }
+    }
+  }
+  if (judged?.outcome === 'reused') {
+    await db.transaction(async (sql) => {
+      await sql.query(revokeGrant, [judged.grant_id, now, 'refresh token reused'])
+      await recordAct(sql, by, 'token.reuse_detected', `grant:${judged.grant_id}`, now)
+    })
+    changes.announce(`grant:${judged.grant_id}`)
+  }
+  throw refusalOf(judged?.outcome ?? 'unknown')
+}
+
+/** RFC 6749, 6: a refresh may ask for less. Some libraries send an empty `scope`, which asks for nothing special. */
+function parseNarrowerScope(text: string | undefined): string | undefined {
+  const parsed = parseScopes(text ?? '')
+  if (parsed.kind === 'unknown') throw refusalOf('wider-scope')
+  return parsed.kind === 'none' ? undefined : printScopes(parsed.scopes)
+}
+
+function refusalOf(outcome: Outcome): OAuthError {
+  switch (outcome) {
+    case 'wider-scope':
+      return new OAuthError('invalid_scope', 'scope may only name what the user approved.')
+    case 'revoked':
+      return new OAuthError('invalid_grant', 'The authorization behind this refresh token has been revoked.')
+    case 'reused':
+      return new OAuthError(
+        'invalid_grant',
+        'This refresh token was replaced by a newer one. Start the authorization again.',
+      )
+    default:
+      return new OAuthError('invalid_grant', 'The refresh token is unknown.')
+  }
+}

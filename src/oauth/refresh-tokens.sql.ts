@@ -1,0 +1,72 @@
+import { statement } from '../database/database.ts'
+
+/** Without rotation: any number of refreshes in one statement; the refresh token itself is only read. */
+export const refreshTokens = statement(
+  'refresh_tokens',
+  `WITH asked AS (
+     SELECT * FROM unnest($1::int[], $2::bytea[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[])
+       AS asked (place, hash, client_id, scope, access_hash, address, request_id)),
+   judged AS MATERIALIZED (
+     SELECT asked.place, asked.access_hash, asked.address, asked.request_id, g.id AS grant_id, g.user_id, g.client_id,
+       coalesce(string_to_array(asked.scope, ' '), g.scopes) AS scopes,
+       CASE
+         WHEN g.client_id <> asked.client_id THEN 'unknown'
+         WHEN r.replaced_at IS NOT NULL THEN 'reused'
+         WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
+         WHEN NOT string_to_array(asked.scope, ' ') <@ g.scopes THEN 'wider-scope'
+         ELSE 'refreshed'
+       END AS outcome
+     FROM asked JOIN refresh_tokens r USING (hash) JOIN grants g ON g.id = r.grant_id
+     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id),
+   issued AS (
+     INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
+     SELECT access_hash, grant_id, scopes, $8, $9 FROM judged WHERE outcome = 'refreshed'),
+   audited AS (
+     INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+     SELECT $8, 'client:' || client_id, 'token.refreshed', 'user:' || user_id, $10, address, request_id, jsonb_build_object('grantId', grant_id)
+     FROM judged WHERE outcome = 'refreshed')
+   SELECT place, grant_id, outcome, scopes FROM judged`,
+)
+
+/**
+ * With rotation: the presented token is replaced by its one child. Whoever comes second inside the grace window, before
+ * the child was used, is answered as the first was; later, somebody else holds a copy.
+ */
+export const rotateToken = statement(
+  'rotate_refresh_token',
+  `WITH found AS MATERIALIZED (
+     SELECT r.id, r.grant_id, r.replaced_at FROM refresh_tokens r WHERE r.hash = $1 FOR UPDATE),
+   judged AS MATERIALIZED (
+     SELECT f.id, f.grant_id, g.user_id, g.client_id, coalesce(string_to_array($3, ' '), g.scopes) AS scopes,
+       CASE
+         WHEN g.client_id <> $2 THEN 'unknown'
+         WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
+         WHEN f.replaced_at > $6 - $11::interval AND NOT EXISTS (
+           SELECT FROM refresh_tokens child WHERE child.parent_id = f.id AND child.replaced_at IS NOT NULL) THEN 'repeated'
+         WHEN f.replaced_at IS NOT NULL THEN 'reused'
+         WHEN NOT string_to_array($3, ' ') <@ g.scopes THEN 'wider-scope'
+         ELSE 'rotated'
+       END AS outcome
+     FROM found f JOIN grants g ON g.id = f.grant_id
+     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id),
+   replaced AS (
+     UPDATE refresh_tokens SET replaced_at = $6 WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'rotated'))),
+   child AS (
+     INSERT INTO refresh_tokens (hash, grant_id, parent_id, issued_at)
+     SELECT $5, grant_id, id, $6 FROM judged WHERE outcome = 'rotated'),
+   issued AS (
+     INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
+     SELECT $4, grant_id, scopes, $6, $7 FROM judged WHERE outcome = 'rotated'),
+   audited AS (
+     INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+     SELECT $6, 'client:' || client_id, 'token.rotated', 'user:' || user_id, $8, $9, $10, jsonb_build_object('grantId', grant_id)
+     FROM judged WHERE outcome = 'rotated')
+   SELECT grant_id, outcome, scopes FROM judged`,
+)
+
+/** What the first of two equal refreshes was answered with; each pair of hashes is what one secret key gives. */
+export const selectRotation = statement(
+  'select_rotation',
+  `SELECT t.hash, t.scopes, t.issued_at FROM access_tokens t JOIN refresh_tokens r ON r.grant_id = t.grant_id
+   WHERE t.hash = ANY ($1::bytea[]) AND r.hash = ANY ($2::bytea[])`,
+)

@@ -1,0 +1,102 @@
+/** Up to two secrets of a client live at once, so that a partner can move from one to the other without a gap. */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { after } from '../clock.ts'
+import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
+import { sealedKeyId, type Vault } from '../crypto/vault.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
+import { Conflict, NotFound } from '../problem.ts'
+import type { Client } from './client.ts'
+import * as table from './clients.sql.ts'
+
+export interface ClientSecret {
+  readonly id: number
+  readonly client_id: string
+  readonly slot: 1 | 2
+  readonly hint: string
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly last_used_at: Date | null
+  readonly revoked_at: Date | null
+}
+
+/** Binds a sealed secret to its client: moved to another row, it does not open. */
+const purposeOf = (clientId: string) => `client-secret:${clientId}`
+
+export async function addSecret(sql: Sql, vault: Vault, client: Client, by: Actor, now: Date): Promise<Token> {
+  const secret = issueToken('clientSecret', client.environment)
+  await sql.query(table.retireExpiredSecrets, [client.id, now])
+  const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id])
+  const slot = living.some((each) => each.slot === 1) ? 2 : 1
+  const sealed = vault.seal(purposeOf(client.id), secret.text)
+  const [created] = await sql
+    .query<ClientSecret>(table.insertSecret, [client.id, slot, secret.hash, sealed, tokenHint(secret), now])
+    .catch((error: unknown) => {
+      throw violates(error, 'client_secret_slots')
+        ? new Conflict(
+            `The client has two live secrets already. Revoke one first: countersign client secrets ${client.id}`,
+          )
+        : error
+    })
+  await recordAct(sql, by, 'client.secret_issued', `client:${client.id}`, now, { secretId: created!.id })
+  return secret
+}
+
+/** Issues a new secret; the others die when the overlap ends. */
+export function rotateSecret(
+  db: Database,
+  vault: Vault,
+  client: Client,
+  overlapMs: number,
+  by: Actor,
+  now: Date,
+): Promise<{ secret: Token; oldSecretEndsAt: Date }> {
+  return db.transaction(async (sql) => {
+    await sql.query(table.lockClient, [client.id])
+    const secret = await addSecret(sql, vault, client, by, now)
+    const oldSecretEndsAt = after(now, overlapMs)
+    const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id])).slice(-1)
+    await sql.query(table.expireSecrets, [client.id, newest!.id, oldSecretEndsAt])
+    return { secret, oldSecretEndsAt }
+  })
+}
+
+export async function revokeSecret(
+  db: Database,
+  client: Client,
+  secretId: number,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [revoked] = await sql.query(table.revokeSecret, [client.id, secretId, now])
+    if (!revoked) throw new NotFound(`The client has no live secret ${secretId}.`)
+    await recordAct(sql, by, 'client.secret_revoked', `client:${client.id}`, now, { secretId })
+  })
+}
+
+export function listSecrets(sql: Sql, clientId: string): Promise<ClientSecret[]> {
+  return sql.query<ClientSecret>(table.selectSecrets, [clientId])
+}
+
+/** Seals every stored secret under the vault's current key; answers how many had another one. */
+export async function resealSecrets(db: Database, vault: Vault, progress: (done: number) => void): Promise<number> {
+  let lastId = 0
+  let resealed = 0
+  for (;;) {
+    const rows = await db.transaction(async (sql) => {
+      const page = await sql.query<{ id: number; client_id: string; sealed: Buffer }>(table.selectSealed, [lastId, 200])
+      for (const { id, client_id, sealed } of page) {
+        if (sealedKeyId(sealed) === vault.currentKeyId) continue
+        const plain = vault.open(purposeOf(client_id), sealed)
+        if (plain === undefined)
+          throw new Error(`Client secret ${id} is sealed with a key that is not configured (${sealedKeyId(sealed)}).`)
+        await sql.query(table.updateSealed, [id, vault.seal(purposeOf(client_id), plain)])
+        resealed++
+      }
+      return page
+    })
+    if (rows.length === 0) return resealed
+    lastId = rows.at(-1)!.id
+    progress(resealed)
+  }
+}

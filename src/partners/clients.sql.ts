@@ -1,0 +1,79 @@
+import { statement } from '../database/database.ts'
+
+const columns = 'id, branch_id, environment, name, callback_url, scopes, status, rotate_refresh_tokens, created_at'
+
+export const insertClient = statement(
+  'insert_client',
+  `INSERT INTO clients (id, branch_id, environment, name, callback_url, scopes, rotate_refresh_tokens, created_at, updated_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING ${columns}`,
+)
+
+export const selectClient = statement('select_client', `SELECT ${columns} FROM clients WHERE id = $1`)
+
+export const selectClients = statement(
+  'select_clients',
+  `SELECT ${columns} FROM clients WHERE $1::int IS NULL OR branch_id = $1 ORDER BY created_at, id`,
+)
+
+export const updateClient = statement(
+  'update_client',
+  `UPDATE clients SET name = $2, callback_url = $3, scopes = $4, rotate_refresh_tokens = $5, updated_at = $6 WHERE id = $1
+   RETURNING ${columns}`,
+)
+
+export const updateClientStatus = statement(
+  'update_client_status',
+  'UPDATE clients SET status = $2, updated_at = $3 WHERE id = $1',
+)
+
+/** The client as the authorization server sees it: with its partner's state and its living secrets. */
+export const selectRegistration = statement(
+  'select_registration',
+  `SELECT c.id, c.branch_id, c.environment, c.name, c.callback_url, c.scopes, c.status, c.rotate_refresh_tokens, c.created_at,
+          p.name AS partner_name, p.status AS partner_status, p.refresh_access,
+          coalesce((SELECT json_agg(json_build_object('id', s.id, 'hash', encode(s.hash, 'hex'), 'expiresAt', s.expires_at) ORDER BY s.id)
+                    FROM client_secrets s WHERE s.client_id = c.id AND s.revoked_at IS NULL), '[]') AS secrets
+   FROM clients c JOIN partners p USING (branch_id) WHERE c.id = $1`,
+)
+
+export const insertSecret = statement(
+  'insert_client_secret',
+  `INSERT INTO client_secrets (client_id, slot, hash, sealed, hint, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+   RETURNING id, client_id, slot, hint, created_at, expires_at, last_used_at, revoked_at`,
+)
+
+export const retireExpiredSecrets = statement(
+  'retire_expired_client_secrets',
+  'UPDATE client_secrets SET revoked_at = expires_at WHERE client_id = $1 AND expires_at <= $2 AND revoked_at IS NULL',
+)
+
+export const expireSecrets = statement(
+  'expire_client_secrets',
+  `UPDATE client_secrets SET expires_at = least(expires_at, $3) WHERE client_id = $1 AND id <> $2 AND revoked_at IS NULL`,
+)
+
+export const revokeSecret = statement(
+  'revoke_client_secret',
+  'UPDATE client_secrets SET revoked_at = $3 WHERE client_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id',
+)
+
+export const selectSecrets = statement(
+  'select_client_secrets',
+  `SELECT id, client_id, slot, hint, created_at, expires_at, last_used_at, revoked_at FROM client_secrets
+   WHERE client_id = $1 AND revoked_at IS NULL ORDER BY id`,
+)
+
+export const lockClient = statement('lock_client', 'SELECT id FROM clients WHERE id = $1 FOR UPDATE')
+
+export const touchSecrets = statement(
+  'touch_client_secrets',
+  `UPDATE client_secrets s SET last_used_at = used.at FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
+   WHERE s.id = used.id AND (s.last_used_at IS NULL OR s.last_used_at < used.at)`,
+)
+
+export const selectSealed = statement(
+  'select_sealed_secrets',
+  'SELECT id, client_id, sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
+)
+
+export const updateSealed = statement('update_sealed_secret', 'UPDATE client_secrets SET sealed = $2 WHERE id = $1')

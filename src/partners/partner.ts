@@ -1,0 +1,100 @@
+/** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
+import { Invalid, NotFound } from '../problem.ts'
+import type { User } from '../users/user.ts'
+import * as table from './partners.sql.ts'
+
+export type PartnerStatus = 'applied' | 'approved' | 'suspended'
+
+export interface Partner {
+  readonly branch_id: number
+  readonly name: string
+  readonly status: PartnerStatus
+  readonly status_reason: string | null
+  readonly refresh_access: boolean
+  readonly created_at: Date
+}
+
+export async function applyAsPartner(db: Database, name: string, by: Actor, now: Date): Promise<Partner> {
+  const trimmed = name.trim()
+  if (trimmed === '' || trimmed.length > 200)
+    throw new Invalid([{ field: 'name', problem: 'must have 1 to 200 characters' }])
+  if (/^\d+$/.test(trimmed))
+    throw new Invalid([{ field: 'name', problem: 'must not be a number, which would read as a branch id' }])
+  return db.transaction(async (sql) => {
+    const [partner] = await sql.query<Partner>(table.insertPartner, [trimmed, now]).catch((error: unknown) => {
+      throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
+    })
+    await recordAct(sql, by, 'partner.applied', subjectOf(partner!), now, { name: trimmed })
+    return partner!
+  })
+}
+
+export async function getPartner(sql: Sql, branchIdOrName: string): Promise<Partner> {
+  const [partner] = await sql.query<Partner>(table.selectPartner, [branchIdOrName])
+  if (!partner) throw new NotFound(`There is no partner "${branchIdOrName}".`)
+  return partner
+}
+
+export function listPartners(sql: Sql): Promise<Partner[]> {
+  return sql.query<Partner>(table.selectPartners)
+}
+
+export async function setPartnerStatus(
+  db: Database,
+  partner: Partner,
+  status: 'approved' | 'suspended',
+  reason: string | undefined,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now])
+    await recordAct(sql, by, `partner.${status}`, subjectOf(partner), now, reason === undefined ? {} : { reason })
+  })
+}
+
+/** Spec 5.8. Withdrawing it stops refresh tokens at once; granting it shows in the next authorization. */
+export async function setRefreshAccess(
+  db: Database,
+  partner: Partner,
+  allowed: boolean,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(table.updateRefreshAccess, [partner.branch_id, allowed, now])
+    await recordAct(sql, by, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner), now)
+  })
+}
+
+export async function addMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(table.insertMember, [partner.branch_id, user.id, now])
+    await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
+  })
+}
+
+export async function removeMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
+    if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
+    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId: user.id })
+  })
+}
+
+export interface Member {
+  readonly id: string
+  readonly username: string
+  readonly name: string
+  readonly added_at: Date
+}
+
+export function listMembers(sql: Sql, partner: Partner): Promise<Member[]> {
+  return sql.query<Member>(table.selectMembers, [partner.branch_id])
+}
+
+function subjectOf(partner: Partner): string {
+  return `branch:${partner.branch_id}`
+}

@@ -1,0 +1,41 @@
+import { statement } from '../database/database.ts'
+
+const columns = 'branch_id, name, status, status_reason, refresh_access, created_at'
+
+export const insertPartner = statement(
+  'insert_partner',
+  `INSERT INTO partners (name, status, created_at, updated_at) VALUES ($1, 'applied', $2, $2) RETURNING ${columns}`,
+)
+
+export const selectPartner = statement(
+  'select_partner',
+  `SELECT ${columns} FROM partners WHERE branch_id::text = $1 OR name = $1`,
+)
+
+export const selectPartners = statement('select_partners', `SELECT ${columns} FROM partners ORDER BY branch_id`)
+
+export const updatePartnerStatus = statement(
+  'update_partner_status',
+  'UPDATE partners SET status = $2, status_reason = $3, updated_at = $4 WHERE branch_id = $1',
+)
+
+export const updateRefreshAccess = statement(
+  'update_refresh_access',
+  'UPDATE partners SET refresh_access = $2, updated_at = $3 WHERE branch_id = $1',
+)
+
+export const insertMember = statement(
+  'insert_member',
+  'INSERT INTO partner_members (branch_id, user_id, added_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+)
+
+export const deleteMember = statement(
+  'delete_member',
+  'DELETE FROM partner_members WHERE branch_id = $1 AND user_id = $2 RETURNING user_id',
+)
+
+export const selectMembers = statement(
+  'select_members',
+  `SELECT u.id, u.username, u.name, m.added_at FROM partner_members m JOIN users u ON u.id = m.user_id
+   WHERE m.branch_id = $1 ORDER BY m.added_at`,
+)

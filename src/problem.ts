@@ -1,0 +1,64 @@
+/** What can be wrong with a request, in the words its sender needs. Turned into a response in one place, http/errors.ts. */
+export interface FieldProblem {
+  readonly field: string
+  readonly problem: string
+}
+
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly fields: readonly FieldProblem[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: number,
+    code: string,
+    description: string,
+    { fields, headers = {} }: { fields?: readonly FieldProblem[]; headers?: Record<string, string> } = {},
+  ) {
+    super(description)
+    this.status = status
+    this.code = code
+    this.fields = fields
+    this.headers = headers
+  }
+}
+
+/** All faults at once, each with its field and the remedy. */
+export class Invalid extends Problem {
+  constructor(fields: readonly FieldProblem[]) {
+    super(
+      400,
+      'invalid_request',
+      fields
+        .map(({ field, problem }) => `${field} ${problem}`)
+        .join('; ')
+        .concat('.'),
+      { fields },
+    )
+  }
+}
+
+export class NotFound extends Problem {
+  constructor(description = 'There is nothing at this address.') {
+    super(404, 'not_found', description)
+  }
+}
+
+export class Conflict extends Problem {
+  constructor(description: string) {
+    super(409, 'conflict', description)
+  }
+}
+
+export class Forbidden extends Problem {
+  constructor(description: string) {
+    super(403, 'forbidden', description)
+  }
+}
+
+export class TooManyRequests extends Problem {
+  constructor(description: string, retryAfterSeconds: number) {
+    super(429, 'too_many_requests', description, { headers: { 'retry-after': String(Math.max(1, retryAfterSeconds)) } })
+  }
+}

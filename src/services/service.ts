@@ -1,0 +1,72 @@
+/** The brokerage's own systems (resource servers, publishers), each with a credential of its own. */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { randomLetters } from '../crypto/random.ts'
+import { issueToken, type Token } from '../crypto/token.ts'
+import { type Database, type Sql, statement } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { Invalid, NotFound } from '../problem.ts'
+
+export interface Service {
+  readonly id: string
+  readonly name: string
+  readonly environment: Environment
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+}
+
+const columns = 'id, name, environment, created_at, revoked_at'
+const insertService = statement(
+  'insert_service',
+  `INSERT INTO services (id, name, environment, hash, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING ${columns}`,
+)
+const selectServices = statement('select_services', `SELECT ${columns} FROM services ORDER BY created_at, id`)
+const selectService = statement(
+  'select_service',
+  `SELECT ${columns}, hash FROM services WHERE id = $1 AND revoked_at IS NULL`,
+)
+const updateRevoked = statement(
+  'revoke_service',
+  'UPDATE services SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
+)
+
+export async function createService(
+  db: Database,
+  name: string,
+  environment: Environment,
+  by: Actor,
+  now: Date,
+): Promise<{ service: Service; secret: Token }> {
+  const trimmed = name.trim()
+  if (trimmed === '' || trimmed.length > 100)
+    throw new Invalid([{ field: 'name', problem: 'must have 1 to 100 characters' }])
+  const secret = issueToken('serviceSecret', environment)
+  const service = await db.transaction(async (sql) => {
+    const [created] = await sql.query<Service>(insertService, [
+      randomLetters(24),
+      trimmed,
+      environment,
+      secret.hash,
+      now,
+    ])
+    await recordAct(sql, by, 'service.created', `service:${created!.id}`, now, { name: trimmed, environment })
+    return created!
+  })
+  return { service, secret }
+}
+
+export function listServices(sql: Sql): Promise<Service[]> {
+  return sql.query<Service>(selectServices)
+}
+
+export async function findService(sql: Sql, id: string): Promise<(Service & { readonly hash: Buffer }) | undefined> {
+  const [service] = await sql.query<Service & { hash: Buffer }>(selectService, [id])
+  return service
+}
+
+export async function revokeService(db: Database, id: string, by: Actor, now: Date): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [revoked] = await sql.query(updateRevoked, [id, now])
+    if (!revoked) throw new NotFound(`There is no living service "${id}".`)
+    await recordAct(sql, by, 'service.revoked', `service:${id}`, now)
+  })
+}

@@ -1,0 +1,69 @@
+/** Spec 5.1: the personal API token (live) and the sandbox token of an individual. Shown once; no expiry; revocable. */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
+import type { Database, Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
+import * as table from './api-tokens.sql.ts'
+import type { User } from './user.ts'
+
+const tokensPerUser = 50
+
+export interface ApiToken {
+  readonly id: number
+  readonly user_id: string
+  readonly environment: Environment
+  readonly name: string
+  readonly hint: string
+  readonly created_at: Date
+  readonly last_used_at: Date | null
+  readonly revoked_at: Date | null
+}
+
+export async function createApiToken(
+  db: Database,
+  user: User,
+  { environment, name }: { environment: Environment; name: string },
+  by: Actor,
+  now: Date,
+): Promise<{ record: ApiToken; token: Token }> {
+  const trimmed = name.trim()
+  if (trimmed === '' || trimmed.length > 100) {
+    throw new Invalid([{ field: 'name', problem: 'must have 1 to 100 characters' }])
+  }
+  const token = issueToken('personal', environment)
+  const record = await db.transaction(async (sql) => {
+    const [count] = await sql.query<{ living: number }>(table.countApiTokens, [user.id])
+    if (Number(count?.living) >= tokensPerUser) {
+      throw new Conflict(`A user may hold ${tokensPerUser} API tokens. Revoke one that is no longer needed.`)
+    }
+    const values = [user.id, environment, trimmed, token.hash, tokenHint(token), now]
+    const [created] = await sql.query<ApiToken>(table.insertApiToken, values)
+    await recordAct(sql, by, 'api_token.created', `user:${user.id}`, now, {
+      tokenId: created!.id,
+      environment,
+      name: trimmed,
+    })
+    return created!
+  })
+  return { record, token }
+}
+
+export function listApiTokens(sql: Sql, userId: string): Promise<ApiToken[]> {
+  return sql.query<ApiToken>(table.selectApiTokens, [userId])
+}
+
+/** With `ownerId`, somebody else's token is as absent as one that never was. */
+export async function revokeApiToken(
+  db: Database,
+  id: number,
+  ownerId: string | undefined,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [revoked] = await sql.query<{ user_id: string }>(table.revokeApiToken, [id, now, ownerId])
+    if (!revoked) throw new NotFound(`There is no living API token ${id}.`)
+    await recordAct(sql, by, 'api_token.revoked', `user:${revoked.user_id}`, now, { tokenId: id })
+  })
+}

@@ -1,0 +1,34 @@
+import { statement } from '../database/database.ts'
+
+export const insertApiToken = statement(
+  'insert_api_token',
+  `INSERT INTO api_tokens (user_id, environment, name, hash, hint, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+   RETURNING id, user_id, environment, name, hint, created_at, last_used_at, revoked_at`,
+)
+
+export const selectApiTokens = statement(
+  'select_api_tokens',
+  `SELECT id, user_id, environment, name, hint, created_at, last_used_at, revoked_at FROM api_tokens
+   WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id DESC`,
+)
+
+export const countApiTokens = statement(
+  'count_api_tokens',
+  'SELECT count(*) AS living FROM api_tokens WHERE user_id = $1 AND revoked_at IS NULL',
+)
+
+export const revokeApiToken = statement(
+  'revoke_api_token',
+  'UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ($3::text IS NULL OR user_id = $3) AND revoked_at IS NULL RETURNING id, user_id',
+)
+
+export const selectApiTokenByHash = statement(
+  'select_api_token_by_hash',
+  `SELECT t.id, t.user_id, t.revoked_at, u.username, u.status FROM api_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1`,
+)
+
+export const touchApiTokens = statement(
+  'touch_api_tokens',
+  `UPDATE api_tokens t SET last_used_at = used.at FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
+   WHERE t.id = used.id AND (t.last_used_at IS NULL OR t.last_used_at < used.at)`,
+)

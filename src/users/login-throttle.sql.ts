@@ -1,0 +1,37 @@
+import { statement } from '../database/database.ts'
+
+/**
+ * Counts an attempt before the password is looked at, so that a hundred parallel guesses are a hundred attempts.
+ * A bucket that is waiting counts nothing and lets nothing through. $5: the window, $6: the first wait, $7: the longest.
+ */
+export const countAttempt = statement(
+  'count_login_attempt',
+  `INSERT INTO login_throttle AS t (bucket, failures, started_at, attempt)
+   SELECT bucket, 1, $3, $4 FROM unnest($1::text[], $2::int[]) AS asked (bucket, failure_limit) ORDER BY bucket
+   ON CONFLICT (bucket) DO UPDATE SET
+     attempt = CASE WHEN t.blocked_until > $3 THEN t.attempt ELSE $4 END,
+     started_at = CASE WHEN t.blocked_until > $3 OR greatest(t.started_at, t.blocked_until) > $3 - $5::interval THEN t.started_at ELSE $3 END,
+     failures = CASE
+       WHEN t.blocked_until > $3 THEN t.failures
+       WHEN greatest(t.started_at, t.blocked_until) > $3 - $5::interval THEN t.failures + 1
+       ELSE 1 END,
+     blocked_until = CASE
+       WHEN t.blocked_until > $3 THEN t.blocked_until
+       WHEN greatest(t.started_at, t.blocked_until) > $3 - $5::interval
+         AND t.failures + 1 >= ($2::int[])[array_position($1::text[], t.bucket)]
+       THEN $3 + least($7::interval, $6::interval * power(2, least(20, t.failures + 1 - ($2::int[])[array_position($1::text[], t.bucket)])))
+       END
+   RETURNING bucket, attempt = $4 AS allowed, blocked_until`,
+)
+
+export const forgiveAttempt = statement(
+  'forgive_login_attempt',
+  `WITH cleared AS (DELETE FROM login_throttle WHERE bucket = $1)
+   UPDATE login_throttle SET failures = greatest(1, failures - 1), blocked_until = NULL
+   WHERE bucket = $2 AND attempt = $3`,
+)
+
+export const deleteOldBuckets = statement(
+  'delete_old_login_buckets',
+  'DELETE FROM login_throttle WHERE greatest(started_at, blocked_until) <= $1 RETURNING bucket',
+)

@@ -1,0 +1,76 @@
+/**
+ * Slows guessing: five failures of a user, or twenty of an address, within 15 minutes start a wait that doubles with
+ * each further failure. A device that this user has signed in from before has a bucket of its own, so that an
+ * attacker who keeps failing from elsewhere cannot lock the user out.
+ */
+import { randomUUID } from 'node:crypto'
+import { after, minute } from '../clock.ts'
+import type { Sql } from '../database/database.ts'
+import * as table from './login-throttle.sql.ts'
+
+const windowMs = 15 * minute
+const intervals = { window: '15 minutes', firstWait: '30 seconds', longestWait: '15 minutes' }
+
+export interface LoginLimits {
+  readonly loginFailuresPerUser: number
+  readonly loginFailuresPerAddress: number
+}
+
+export interface Attempt {
+  readonly id: string
+  readonly userBucket: string
+  readonly addressBucket: string
+  readonly userAllowed: boolean
+  readonly addressAllowed: boolean
+  readonly startsWait: boolean
+  readonly retryAfterSeconds: number
+}
+
+interface BucketRow {
+  readonly bucket: string
+  readonly allowed: boolean
+  readonly blocked_until: Date | null
+}
+
+export async function countAttempt(
+  sql: Sql,
+  limits: LoginLimits,
+  who: { username: string; address: string; knownDevice: string | undefined },
+  now: Date,
+): Promise<Attempt> {
+  const id = randomUUID()
+  const userBucket = who.knownDevice === undefined ? `user:${who.username}` : `device:${who.knownDevice}`
+  const addressBucket = `address:${subnetOf(who.address)}`
+  const { window, firstWait, longestWait } = intervals
+  const rows = await sql.query<BucketRow>(table.countAttempt, [
+    [userBucket, addressBucket],
+    [limits.loginFailuresPerUser, limits.loginFailuresPerAddress],
+    ...[now, id, window, firstWait, longestWait],
+  ])
+  const user = rows.find((row) => row.bucket === userBucket)!
+  const address = rows.find((row) => row.bucket === addressBucket)!
+  const waitMs = (address.blocked_until?.getTime() ?? now.getTime()) - now.getTime()
+  return {
+    id,
+    userBucket,
+    addressBucket,
+    userAllowed: user.allowed,
+    addressAllowed: address.allowed,
+    startsWait: rows.some((row) => row.allowed && row.blocked_until !== null),
+    retryAfterSeconds: Math.ceil(waitMs / 1000),
+  }
+}
+
+/** A success clears the user's own bucket and takes its attempt off the address. */
+export async function forgive(sql: Sql, attempt: Attempt): Promise<void> {
+  await sql.query(table.forgiveAttempt, [attempt.userBucket, attempt.addressBucket, attempt.id])
+}
+
+export async function removeOldBuckets(sql: Sql, now: Date): Promise<number> {
+  return (await sql.query(table.deleteOldBuckets, [after(now, -windowMs)])).length
+}
+
+/** One household holds a whole IPv6 /64. */
+function subnetOf(address: string): string {
+  return address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address
+}

@@ -1,0 +1,77 @@
+/**
+ * Sign-in. An unknown user, a wrong password and a user who must wait get the same answer after the same work, so
+ * that nothing can be learned about who exists or who is under attack.
+ */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import type { Token } from '../crypto/token.ts'
+import type { Database } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { type Attempt, countAttempt, forgive, type LoginLimits } from './login-throttle.ts'
+import { isOutdated, type Passwords, passwordMaxBytes } from './password.ts'
+import { type Browser, openSession, type Session } from './session.ts'
+import { deleteSession } from './sessions.sql.ts'
+import type { User } from './user.ts'
+import { selectUserByUsername, updatePassword } from './users.sql.ts'
+
+export interface Credentials {
+  readonly username: string
+  readonly password: string
+  /** Proof, checked by the caller, that this user has signed in from this device before. */
+  readonly knownDevice: string | undefined
+}
+
+export type SignIn =
+  | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
+
+export interface LoginDesk {
+  readonly db: Database
+  readonly passwords: Passwords
+  readonly limits: LoginLimits
+}
+
+export async function signIn(
+  { db, passwords, limits }: LoginDesk,
+  credentials: Credentials,
+  from: { environment: Environment; browser: Browser; requestId: string; previous: Session | undefined },
+  now: Date,
+): Promise<SignIn> {
+  const { password, knownDevice } = credentials
+  const username = credentials.username.toLowerCase().slice(0, 100)
+  const { environment, browser, requestId } = from
+  const by: Actor = { name: 'anonymous', environment, address: browser.address, requestId }
+
+  const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, now)
+  if (!attempt.addressAllowed) {
+    return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
+  }
+  const [found] = await db.query<User & { password_hash: string }>(selectUserByUsername, [username])
+  const tooLong = Buffer.byteLength(password) > passwordMaxBytes
+  const matches = await passwords.verify(found?.password_hash, tooLong ? '' : password)
+  if (!found || !matches || !attempt.userAllowed || found.status !== 'active') {
+    await recordRefusal(db, by, attempt, found, now)
+    return { kind: 'refused' }
+  }
+  const { password_hash, ...user } = found
+  const outdated = isOutdated(password_hash) ? await passwords.hash(password) : undefined
+  const session = await db.transaction(async (sql) => {
+    if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
+    if (from.previous) await sql.query(deleteSession, [from.previous.token.hash])
+    await forgive(sql, attempt)
+    const confirms = from.previous?.user.id === user.id
+    const act = confirms ? 'session.confirmed' : 'session.opened'
+    await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
+      userAgent: browser.userAgent.slice(0, 300),
+    })
+    return openSession(sql, user, environment, browser, now)
+  })
+  return { kind: 'signed-in', user, session }
+}
+
+/** Usernames that do not exist are not written down: people type passwords into that field. */
+async function recordRefusal(db: Database, by: Actor, attempt: Attempt, user: User | undefined, now: Date) {
+  if (!attempt.userAllowed) return
+  const subject = user ? `user:${user.id}` : 'user:unknown'
+  await recordAct(db, by, attempt.startsWait ? 'session.throttled' : 'session.refused', subject, now)
+}

@@ -1,0 +1,67 @@
+/** Human passwords: argon2id, with a bound on how many are computed at once so that a flood cannot starve the rest. */
+import { randomBytes } from 'node:crypto'
+import { hash, verify } from '@node-rs/argon2'
+
+/** OWASP's floor for argon2id: 19 MiB, two passes, one lane. */
+const argon2id = 2
+const cost = { algorithm: argon2id, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
+
+export const passwordMinCharacters = 12
+export const passwordMaxBytes = 1024
+const queueLimit = 100
+
+/** More sign-ins are waiting than can be checked soon. */
+export class TooManyPasswordChecks extends Error {
+  override readonly name = 'TooManyPasswordChecks'
+}
+
+export interface Passwords {
+  hash(password: string): Promise<string>
+  /** Takes as long without a hash as with one, and is then always false. */
+  verify(stored: string | undefined, password: string): Promise<boolean>
+}
+
+export function openPasswords(atOnce: number): Passwords {
+  const limit = limitConcurrency(atOnce)
+  let decoy: Promise<string> | undefined
+  return {
+    hash: (password) => limit(() => hash(password, cost)),
+    verify: (stored, password) =>
+      limit(async () => {
+        decoy ??= hash(randomBytes(32).toString('hex'), cost)
+        const matches = await verify(stored ?? (await decoy), password)
+        return matches && stored !== undefined
+      }),
+  }
+}
+
+/** Hashes made with an older cost are replaced when their owner next signs in. */
+export function isOutdated(stored: string): boolean {
+  return !stored.startsWith(`$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`)
+}
+
+export function findPasswordProblem(password: string): string | undefined {
+  if ([...password].length < passwordMinCharacters) return `must have at least ${passwordMinCharacters} characters`
+  if (Buffer.byteLength(password) > passwordMaxBytes) return `must have at most ${passwordMaxBytes} bytes`
+  return undefined
+}
+
+function limitConcurrency(atOnce: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (running >= atOnce) {
+      if (waiting.length >= queueLimit) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+      await new Promise<void>((go) => waiting.push(go))
+    } else {
+      running++
+    }
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

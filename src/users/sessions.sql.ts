@@ -1,0 +1,27 @@
+import { statement } from '../database/database.ts'
+
+export const insertSession = statement(
+  'insert_session',
+  `INSERT INTO sessions (hash, user_id, environment, created_at, authenticated_at, last_seen_at, address, user_agent)
+   VALUES ($1, $2, $3, $4, $4, $4, $5, $6)`,
+)
+
+/** Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in. */
+export const selectSession = statement(
+  'select_session',
+  `SELECT s.id, s.authenticated_at, s.last_seen_at,
+          u.id AS user_id, u.username, u.name, u.role, u.status, u.created_at
+   FROM sessions s JOIN users u ON u.id = s.user_id
+   WHERE s.hash = $1 AND s.environment = $2 AND s.last_seen_at > $3 AND s.created_at > $4 AND u.status = 'active'`,
+)
+
+export const touchSession = statement('touch_session', 'UPDATE sessions SET last_seen_at = $2 WHERE id = $1')
+
+export const deleteSession = statement('delete_session', 'DELETE FROM sessions WHERE hash = $1 RETURNING user_id')
+
+export const deleteSessionsOf = statement('delete_sessions_of', 'DELETE FROM sessions WHERE user_id = $1')
+
+export const deleteDeadSessions = statement(
+  'delete_dead_sessions',
+  'DELETE FROM sessions WHERE last_seen_at <= $1 OR created_at <= $2 RETURNING id',
+)

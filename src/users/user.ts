@@ -1,0 +1,125 @@
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { randomLetters } from '../crypto/random.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { Invalid, NotFound } from '../problem.ts'
+import { findPasswordProblem, type Passwords } from './password.ts'
+import { closeSessionsOf } from './session.ts'
+import * as table from './users.sql.ts'
+
+export interface User {
+  readonly id: string
+  readonly username: string
+  readonly name: string
+  readonly role: 'holder' | 'operator'
+  readonly status: 'active' | 'disabled'
+  readonly created_at: Date
+}
+
+export interface NewUser {
+  readonly username: string
+  readonly name: string
+  readonly password: string
+  readonly role: User['role']
+}
+
+export async function createUser(
+  db: Database,
+  passwords: Passwords,
+  user: NewUser,
+  by: Actor,
+  now: Date,
+): Promise<User> {
+  const problem = findPasswordProblem(user.password)
+  if (problem) throw new Invalid([{ field: 'password', problem }])
+  const username = user.username.toLowerCase()
+  if (!/^[a-z0-9._@+-]{1,100}$/.test(username)) {
+    throw new Invalid([{ field: 'username', problem: 'must be 1 to 100 letters, digits or any of . _ @ + -' }])
+  }
+  const hash = await passwords.hash(user.password)
+  const id = `id-${randomLetters(12).toLowerCase()}`
+  return db.transaction(async (sql) => {
+    const [created] = await sql
+      .query<User>(table.insertUser, [id, username, user.name, hash, user.role, now])
+      .catch((error: unknown) => {
+        throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
+      })
+    await recordAct(sql, by, 'user.created', `user:${id}`, now, { username, role: user.role })
+    return created!
+  })
+}
+
+export async function getUser(sql: Sql, idOrUsername: string): Promise<User> {
+  const [user] = await sql.query<User>(table.selectUser, [idOrUsername])
+  if (!user) throw new NotFound(`There is no user "${idOrUsername}".`)
+  return user
+}
+
+export function listUsers(sql: Sql): Promise<User[]> {
+  return sql.query<User>(table.selectUsers)
+}
+
+/** Ends every session: whoever knew the old password is out. */
+export async function setPassword(
+  db: Database,
+  passwords: Passwords,
+  user: User,
+  password: string,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  const problem = findPasswordProblem(password)
+  if (problem) throw new Invalid([{ field: 'password', problem }])
+  const hash = await passwords.hash(password)
+  await db.transaction(async (sql) => {
+    await sql.query(table.updatePassword, [user.id, hash, now])
+    await closeSessionsOf(sql, user.id)
+    await recordAct(sql, by, 'user.password_changed', `user:${user.id}`, now)
+  })
+}
+
+export async function setUserStatus(
+  db: Database,
+  user: User,
+  status: User['status'],
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(table.updateUserStatus, [user.id, status, now])
+    if (status === 'disabled') await closeSessionsOf(sql, user.id)
+    await recordAct(sql, by, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`, now)
+  })
+}
+
+export interface Account {
+  readonly account_number: string
+  readonly environment: Environment
+  readonly classification: string
+  readonly date_created: Date
+  readonly day_trader: boolean
+  readonly option_level: number
+  readonly status: 'active' | 'closed'
+  readonly type: 'cash' | 'margin'
+  readonly last_update_date: Date
+}
+
+export type NewAccount = Pick<
+  Account,
+  'account_number' | 'environment' | 'classification' | 'day_trader' | 'option_level' | 'type'
+>
+
+export async function addAccount(db: Database, user: User, account: NewAccount, by: Actor, now: Date): Promise<void> {
+  const { account_number, environment, classification, day_trader, option_level, type } = account
+  const values = [account_number, user.id, environment, classification, now, day_trader, option_level, type]
+  await db.transaction(async (sql) => {
+    await sql.query(table.insertAccount, values).catch((error: unknown) => {
+      throw violates(error, 'accounts_pkey') ? new Invalid([{ field: 'account_number', problem: 'is taken' }]) : error
+    })
+    await recordAct(sql, by, 'user.account_added', `user:${user.id}`, now, { account_number, environment })
+  })
+}
+
+export function listAccounts(sql: Sql, userId: string, environment: Environment): Promise<Account[]> {
+  return sql.query<Account>(table.selectAccounts, [userId, environment])
+}

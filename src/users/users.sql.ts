@@ -1,0 +1,44 @@
+import { statement } from '../database/database.ts'
+
+export const insertUser = statement(
+  'insert_user',
+  `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
+   RETURNING id, username, name, role, status, created_at`,
+)
+
+export const selectUserByUsername = statement(
+  'select_user_by_username',
+  'SELECT id, username, name, role, status, password_hash, created_at FROM users WHERE username = $1',
+)
+
+export const selectUser = statement(
+  'select_user',
+  'SELECT id, username, name, role, status, created_at FROM users WHERE id = $1 OR username = $1',
+)
+
+export const selectUsers = statement(
+  'select_users',
+  'SELECT id, username, name, role, status, created_at FROM users ORDER BY created_at, id',
+)
+
+export const updatePassword = statement(
+  'update_password',
+  'UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1',
+)
+
+export const updateUserStatus = statement(
+  'update_user_status',
+  'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1',
+)
+
+export const insertAccount = statement(
+  'insert_account',
+  `INSERT INTO accounts (account_number, user_id, environment, classification, date_created, day_trader, option_level, type, last_update_date)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5)`,
+)
+
+export const selectAccounts = statement(
+  'select_accounts',
+  `SELECT account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date
+   FROM accounts WHERE user_id = $1 AND environment = $2 ORDER BY date_created, account_number`,
+)

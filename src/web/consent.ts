@@ -1,0 +1,161 @@
+/** The consent page: who asks, for what, for how long, and a choice that can be made once. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import type { Form } from '../http/form.ts'
+import { approve, deny } from '../oauth/authorization.ts'
+import { type AuthorizationRequest, printCallback, printErrorCallback } from '../oauth/authorization-request.ts'
+import { OAuthError } from '../oauth/oauth-error.ts'
+import { Conflict, Invalid } from '../problem.ts'
+import { isFresh } from '../users/session.ts'
+import { type Account, listAccounts } from '../users/user.ts'
+import { openPending, type PendingRequest } from './destination.ts'
+import { issueFormToken, readForm } from './forms.ts'
+import { type Html, html } from './html.ts'
+import { csrfField, notice, sendPage } from './page.ts'
+import { scopeWords } from './scope-words.ts'
+import { actorOf, currentSession } from './visitor.ts'
+
+/** Scopes that change things ask for a password entered minutes ago. */
+export function needsFreshSignIn(request: AuthorizationRequest): boolean {
+  return request.scopes.includes('trade') || request.scopes.includes('write')
+}
+
+export async function showConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const sealed = (request.query as Form).request
+  const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
+  const session = await currentSession(context, request)
+  if (!session || (needsFreshSignIn(pending.request) && !isFresh(session, context.clock.now()))) {
+    return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  }
+  const accounts = await listAccounts(context.db, session.user.id, context.environment)
+  return sendConsent(
+    context,
+    reply,
+    pending,
+    session.user.name,
+    issueFormToken(formSecret(session.token.text, pending)),
+    accounts,
+  )
+}
+
+export async function submitConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const session = await currentSession(context, request)
+  const body = (request.body ?? {}) as Form
+  const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
+  if (!session) return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  const form = readForm(request, formSecret(session.token.text, pending))
+  const now = context.clock.now()
+  if (needsFreshSignIn(pending.request) && !isFresh(session, now)) {
+    return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  }
+  const by = actorOf(context, request, session)
+  const { state } = pending.request
+  const callbackUrl = pending.client.callback_url
+  switch (form.find('decision')) {
+    case 'approve': {
+      const accounts = await listAccounts(context.db, session.user.id, context.environment)
+      const accountNumbers = chooseAccounts(accounts, form.all('account'))
+      if (accountNumbers === undefined) {
+        const csrf = issueFormToken(formSecret(session.token.text, pending))
+        return sendConsent(
+          context,
+          reply,
+          pending,
+          session.user.name,
+          csrf,
+          accounts,
+          'Choose at least one account, or deny the request.',
+        )
+      }
+      const consent = {
+        request: pending.request,
+        userId: session.user.id,
+        environment: context.environment,
+        accountNumbers,
+      }
+      const code = await approve(context.db, consent, by, now)
+      if (!code) throw answeredAlready()
+      return reply.redirect(printCallback(callbackUrl, { code: code.text, iss: context.baseUrl }, state), 303)
+    }
+    case 'deny': {
+      if (!(await deny(context.db, pending.request, by, now))) throw answeredAlready()
+      const error = new OAuthError('access_denied', 'The user denied the request.')
+      return reply.redirect(printErrorCallback(callbackUrl, error, state, context.baseUrl), 303)
+    }
+    default:
+      throw new Invalid([{ field: 'decision', problem: 'must be approve or deny' }])
+  }
+}
+
+/** The form token is bound to this session and to this request: one page's token answers no other request. */
+function formSecret(session: string, { request }: PendingRequest): string {
+  return `${session} ${request.id}`
+}
+
+/** The user's own accounts that were ticked; with one account or none there is nothing to tick. */
+function chooseAccounts(accounts: readonly Account[], ticked: readonly string[]): string[] | undefined {
+  const own = accounts.map((account) => account.account_number)
+  if (own.length <= 1) return own
+  const chosen = own.filter((number) => ticked.includes(number))
+  return chosen.length > 0 ? chosen : undefined
+}
+
+function answeredAlready(): Conflict {
+  return new Conflict(
+    'You have already answered this request. Return to the application; if it is still waiting, start again there.',
+  )
+}
+
+function sendConsent(
+  context: Context,
+  reply: FastifyReply,
+  { sealed, request, client }: PendingRequest,
+  userName: string,
+  csrf: string,
+  accounts: readonly Account[],
+  problem?: string,
+) {
+  const host = new URL(client.callback_url).host
+  return sendPage(reply, {
+    title: `Allow ${client.name}?`,
+    environment: context.environment,
+    status: problem === undefined ? 200 : 400,
+    formTarget: client.callback_url,
+    body: html`<section class="card narrow">
+<h1>Allow <em>${client.name}</em> to use your account?</h1>
+<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${userName}</strong>.</p>
+${problem !== undefined && notice('error', problem)}
+<form method="post" action="/consent">
+${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
+<h2>It will be able to</h2>
+<ul class="scopes">${request.scopes.map(printScope)}</ul>
+${accounts.length > 1 && printAccounts(accounts)}
+${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.account_number} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
+<h2>For how long</h2>
+<p>${client.refresh_access ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
+<div class="choices">
+<button class="primary" name="decision" value="approve">Allow</button>
+<button name="decision" value="deny">Deny</button>
+</div>
+<p class="small">Either way you return to <strong>${host}</strong>. The application never sees your password.</p>
+</form>
+</section>`,
+  })
+}
+
+function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
+  const { title, text, movesMoney } = scopeWords[scope]
+  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong>${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}</li>`
+}
+
+function printAccounts(accounts: readonly Account[]): Html {
+  const boxes = accounts.map(
+    (account) =>
+      html`<label class="tick"><input type="checkbox" name="account" value="${account.account_number}" checked><span>${account.account_number} <span class="faint">${wordsOf(account)}</span></span></label>`,
+  )
+  return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
+}
+
+function wordsOf(account: Account): string {
+  return `${account.classification.replaceAll('_', ' ')}, ${account.type}`
+}

@@ -1,0 +1,48 @@
+/**
+ * Three cookies: the session, a visit (the anchor of form tokens before sign-in) and the device (proof that a user has
+ * signed in here before). `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
+ * not keep the cookies of two ports apart.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import { randomLetters } from '../crypto/random.ts'
+
+type CookieKind = 'session' | 'visit' | 'device'
+
+const deviceLifetimeSeconds = 180 * 24 * 3600
+
+export function readCookie(context: Context, request: FastifyRequest, kind: CookieKind): string | undefined {
+  return request.cookies[nameOf(context, kind)]
+}
+
+export function setCookie(context: Context, reply: FastifyReply, kind: CookieKind, value: string): void {
+  const options = kind === 'device' ? { ...attributes(context), maxAge: deviceLifetimeSeconds } : attributes(context)
+  reply.setCookie(nameOf(context, kind), value, options)
+}
+
+export function clearCookie(context: Context, reply: FastifyReply, kind: CookieKind): void {
+  reply.clearCookie(nameOf(context, kind), attributes(context))
+}
+
+/** The visit's secret, made on the first page that has a form. */
+export function ensureVisit(context: Context, request: FastifyRequest, reply: FastifyReply): string {
+  const known = readCookie(context, request, 'visit')
+  if (known !== undefined && /^[A-Za-z0-9]{43}$/.test(known)) return known
+  const fresh = randomLetters(43)
+  setCookie(context, reply, 'visit', fresh)
+  return fresh
+}
+
+function isSecure({ baseUrl }: Context): boolean {
+  return baseUrl.startsWith('https:')
+}
+
+function nameOf(context: Context, kind: CookieKind): string {
+  const prefix = isSecure(context) ? '__Host-' : ''
+  return `${prefix}countersign-${context.environment}-${kind}`
+}
+
+/** Lax, because people arrive from the partner's site by a link. */
+function attributes(context: Context) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(context) } as const
+}

@@ -1,0 +1,36 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Environment } from '../environment.ts'
+import type { Problem } from '../problem.ts'
+import { html } from './html.ts'
+import { pageHeaders, printPage } from './page.ts'
+
+const titles: Record<number, string> = {
+  400: 'This request cannot be used',
+  401: 'Sign in first',
+  403: 'This is not allowed',
+  404: 'Nothing is here',
+  405: 'This cannot be done here',
+  413: 'That was too much at once',
+  415: 'This cannot be read',
+  429: 'Please wait a moment',
+  503: 'Away for a moment',
+}
+
+export function printErrorPage(
+  problem: Problem,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  environment: Environment,
+): string {
+  reply.headers(pageHeaders())
+  const title = titles[problem.status] ?? 'Something went wrong'
+  return printPage({
+    title,
+    environment,
+    body: html`<section class="card narrow">
+<h1>${title}</h1>
+<p>${problem.message}</p>
+<p class="small">You can close this page or go back. If you ask for help, mention request <code>${request.id}</code> (${problem.status}, <code>${problem.code}</code>).</p>
+</section>`,
+  })
+}

@@ -1,0 +1,143 @@
+/** The login page. The visitor arrives with an authorization request, or on the way to a page of the account. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import type { Form } from '../http/form.ts'
+import { deny } from '../oauth/authorization.ts'
+import { printErrorCallback } from '../oauth/authorization-request.ts'
+import { OAuthError } from '../oauth/oauth-error.ts'
+import { Problem, TooManyRequests } from '../problem.ts'
+import { signIn } from '../users/login.ts'
+import { TooManyPasswordChecks } from '../users/password.ts'
+import { closeSession, isFresh, type Session } from '../users/session.ts'
+import { needsFreshSignIn } from './consent.ts'
+import { clearCookie, ensureVisit, readCookie, setCookie } from './cookies.ts'
+import { type Destination, findDestination, openPending } from './destination.ts'
+import { issueFormToken, readForm } from './forms.ts'
+import { html } from './html.ts'
+import { csrfField, notice, sendPage } from './page.ts'
+import { actorOf, browserOf, currentSession } from './visitor.ts'
+
+const refusedText =
+  'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
+
+export async function showLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const query = request.query as Form
+  const destination = await findDestination(context, textOf(query.request), textOf(query.return))
+  const session = await currentSession(context, request)
+  if (session && !mustConfirm(context, destination, session) && query.confirm === undefined)
+    return reply.redirect(destination.path, 303)
+  return sendLogin(context, request, reply, { destination, session })
+}
+
+export async function submitLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const form = readForm(request, readCookie(context, request, 'visit'))
+  const destination = await findDestination(context, form.find('request'), form.find('return'))
+  const previous = await currentSession(context, request)
+  const username = form.find('username') ?? ''
+  const credentials = {
+    username,
+    password: form.find('password') ?? '',
+    knownDevice: knownDevice(context, request, username),
+  }
+  const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
+  const desk = { db: context.db, passwords: context.passwords, limits: context.config.limits }
+  const outcome = await signIn(desk, credentials, from, context.clock.now()).catch((error: unknown) => {
+    if (!(error instanceof TooManyPasswordChecks)) throw error
+    throw new Problem(503, 'temporarily_unavailable', 'Many people are signing in at the moment. Try again shortly.', {
+      headers: { 'retry-after': '5' },
+    })
+  })
+  switch (outcome.kind) {
+    case 'address-must-wait':
+      throw new TooManyRequests(
+        'There were too many failed sign-ins from this network. Wait a little and try again.',
+        outcome.retryAfterSeconds,
+      )
+    case 'refused':
+      return sendLogin(context, request, reply, { destination, session: previous, problem: refusedText, username })
+    case 'signed-in':
+      setCookie(context, reply, 'session', outcome.session.text)
+      clearCookie(context, reply, 'visit')
+      rememberDevice(context, reply, credentials.knownDevice, outcome.user.username)
+      return reply.redirect(destination.path, 303)
+  }
+}
+
+/** Leaving the login page is an answer too: the application hears that access was denied. */
+export async function cancelLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const form = readForm(request, readCookie(context, request, 'visit'))
+  const { request: pending, client } = await openPending(context, form.find('request') ?? '')
+  const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
+  await deny(context.db, pending, by, context.clock.now())
+  const error = new OAuthError('access_denied', 'The user did not sign in.')
+  return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
+}
+
+export async function logout(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const session = await currentSession(context, request)
+  if (session) {
+    readForm(request, session.token.text)
+    await context.db.transaction((sql) =>
+      closeSession(sql, session, actorOf(context, request, session), context.clock.now()),
+    )
+  }
+  clearCookie(context, reply, 'session')
+  return reply.redirect('/login', 303)
+}
+
+interface LoginPage {
+  readonly destination: Destination
+  readonly session: Session | undefined
+  readonly problem?: string
+  readonly username?: string
+}
+
+function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
+  const { destination, session, problem, username = session?.user.username ?? '' } = page
+  const { pending, field } = destination
+  const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
+  const carried = html`<input type="hidden" name="${field.name}" value="${field.value}">`
+  const title = session ? 'Confirm it is you' : 'Sign in'
+  return sendPage(reply, {
+    title,
+    environment: context.environment,
+    status: problem ? 401 : 200,
+    ...(pending && { formTarget: pending.client.callback_url }),
+    body: html`<section class="card narrow">
+<h1>${title}</h1>
+${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partner_name} asks for access to your account. Sign in to see what it asks for.</p>`}
+${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
+${problem !== undefined && notice('error', problem)}
+<form method="post" action="/login">
+${csrf}${carried}
+<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${username === '' && html` autofocus`}></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${username !== '' && html` autofocus`}></label>
+<button class="primary">${session ? 'Continue' : 'Sign in'}</button>
+</form>
+${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
+<p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>
+</section>`,
+  })
+}
+
+function mustConfirm(context: Context, { pending }: Destination, session: Session): boolean {
+  return pending !== undefined && needsFreshSignIn(pending.request) && !isFresh(session, context.clock.now())
+}
+
+const devicePurpose = 'device-cookie'
+
+function knownDevice(context: Context, request: FastifyRequest, username: string): string | undefined {
+  const sealed = readCookie(context, request, 'device')
+  const text = sealed === undefined ? undefined : context.vault.open(devicePurpose, Buffer.from(sealed, 'base64url'))
+  const [owner, device] = text?.split('\n') ?? []
+  return owner === username.toLowerCase() ? device : undefined
+}
+
+function rememberDevice(context: Context, reply: FastifyReply, known: string | undefined, username: string): void {
+  const device = known ?? crypto.randomUUID()
+  setCookie(context, reply, 'device', context.vault.seal(devicePurpose, `${username}\n${device}`).toString('base64url'))
+}
+
+function textOf(value: Form[string] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}

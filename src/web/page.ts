@@ -1,0 +1,87 @@
+/** The frame of every page, and the headers that keep it from being framed, cached, leaked or scripted. */
+import type { FastifyReply } from 'fastify'
+import type { Environment } from '../environment.ts'
+import type { User } from '../users/user.ts'
+import { assetUrl } from './assets.ts'
+import { type Content, type Html, html } from './html.ts'
+
+export interface Page {
+  readonly title: string
+  readonly body: Html
+  readonly environment: Environment
+  /** Signed-in pages show the account's navigation. */
+  readonly account?: { readonly user: User; readonly csrf: string; readonly here: string }
+  /** Where a form of this page may end up besides here: the callback, after consent. */
+  readonly formTarget?: string
+  readonly status?: number
+}
+
+const navigation = [
+  { path: '/account', label: 'Connected applications' },
+  { path: '/account/api', label: 'API settings' },
+]
+
+export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  return reply
+    .status(page.status ?? 200)
+    .headers(pageHeaders(page.formTarget))
+    .type('text/html; charset=utf-8')
+    .send(printPage(page))
+}
+
+export function pageHeaders(formTarget?: string): Record<string, string> {
+  const formAction = ["'self'", ...(formTarget ? [new URL(formTarget).origin] : [])].join(' ')
+  return {
+    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`,
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=()',
+  }
+}
+
+export function printPage({ title, body, environment, account }: Page): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Countersign</title>
+<link rel="icon" href="${assetUrl('mark.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('countersign.css')}">
+<script src="${assetUrl('submit-once.js')}" defer></script>
+</head>
+<body>
+${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
+<header class="top">
+<a class="brand" href="/account"><img src="${assetUrl('mark.svg')}" alt="" width="28" height="28">Countersign</a>
+${account && printAccountBar(account)}
+</header>
+<main>${body}</main>
+</body>
+</html>`.text
+}
+
+function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>): Html {
+  const links = navigation.map(
+    ({ path, label }) => html`<a href="${path}"${path === here && html` aria-current="page"`}>${label}</a>`,
+  )
+  return html`<nav aria-label="Account">${links}</nav>
+<form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button class="quiet">Sign out</button></form>`
+}
+
+export function csrfField(token: string): Html {
+  return html`<input type="hidden" name="csrf" value="${token}">`
+}
+
+export function notice(kind: 'error' | 'success', content: Content): Html {
+  return html`<p class="notice ${kind}" role="${kind === 'error' ? 'alert' : 'status'}">${content}</p>`
+}
+
+export function printDate(date: Date): Html {
+  const words = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+  const time = date.toISOString().slice(11, 16)
+  return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}">${words}, ${time} UTC</time>`
+}

@@ -1,0 +1,92 @@
+/** A browser without a screen: keeps cookies, follows nothing by itself, reads forms. */
+import { request } from 'undici'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly text: string
+  readonly location: string | undefined
+  json<Value = Record<string, unknown>>(): Value
+}
+
+export interface SentRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+export async function send(url: string, { method = 'GET', headers = {}, body }: SentRequest = {}): Promise<Answer> {
+  const answer = await request(url, { method, headers, body: body ?? null })
+  const text = await answer.body.text()
+  const location = answer.headers.location as string | undefined
+  return { status: answer.statusCode, headers: answer.headers, text, location, json: () => JSON.parse(text) }
+}
+
+export type Fields = Record<string, string | readonly string[]>
+
+export function formOf(fields: Fields): string {
+  const pairs = Object.entries(fields).flatMap(([name, value]) =>
+    [value].flat().map((each) => [name, each] as [string, string]),
+  )
+  return new URLSearchParams(pairs).toString()
+}
+
+export function postForm(url: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  return send(url, { method: 'POST', headers: { ...type, ...headers }, body: formOf(fields) })
+}
+
+export class Browser {
+  readonly cookies = new Map<string, string>()
+  readonly origin: string
+
+  constructor(origin: string) {
+    this.origin = origin
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#keep(
+      await send(this.#resolve(path), { headers: { accept: 'text/html', ...this.#sent(), ...headers } }),
+    )
+  }
+
+  async post(path: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
+    const sent = { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: 'null', ...this.#sent(), ...headers }
+    return this.#keep(await postForm(this.#resolve(path), fields, sent))
+  }
+
+  /** Opens a page and sends its form to the same action, with these fields over the page's own hidden ones. */
+  async submit(page: Answer, action: string, fields: Fields): Promise<Answer> {
+    return this.post(action, { ...hiddenFields(page.text, action), ...fields })
+  }
+
+  #resolve(path: string): string {
+    return path.startsWith('/') ? this.origin + path : path
+  }
+
+  #sent(): Record<string, string> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    return cookie === '' ? {} : { cookie }
+  }
+
+  #keep(answer: Answer): Answer {
+    for (const line of [answer.headers['set-cookie'] ?? []].flat()) {
+      const [pair, ...attributes] = line.split('; ')
+      const equals = pair!.indexOf('=')
+      const name = pair!.slice(0, equals)
+      if (attributes.includes('Max-Age=0')) this.cookies.delete(name)
+      else this.cookies.set(name, pair!.slice(equals + 1))
+    }
+    return answer
+  }
+}
+
+/** The hidden fields of the form with this action. */
+export function hiddenFields(page: string, action: string): Record<string, string> {
+  const start = page.indexOf(`action="${action}"`)
+  if (start < 0) throw new Error(`The page has no form for ${action}:\n${page}`)
+  const form = page.slice(start, page.indexOf('</form>', start))
+  return Object.fromEntries(
+    [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map((match) => [match[1]!, match[2]!]),
+  )
+}

@@ -1,0 +1,70 @@
+/** One real PostgreSQL for the whole test run; each file gets a database of its own, cloned from a migrated template. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase, statement } from '../../src/database/database.ts'
+import { migrate } from '../../src/database/migrations.ts'
+import { openPrivateServer } from '../../src/database/private-server.ts'
+
+const variable = 'COUNTERSIGN_TEST_SERVER'
+const template = 'countersign_template'
+
+export interface TestServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function openTestServer(): Promise<TestServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
+  const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
+  await runAlone(server.connectionString, `CREATE DATABASE ${template}`)
+  const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
+  await migrate(db)
+  await db.close()
+  return {
+    url: server.connectionString,
+    async close() {
+      await server.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface TestDatabase {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** With `empty`, a database without any schema. */
+export async function openTestDatabase({ empty = false } = {}): Promise<TestDatabase> {
+  const shared = process.env[variable]
+  const own = shared === undefined ? await openTestServer() : undefined
+  const serverUrl = shared ?? own!.url
+  const name = `t_${randomBytes(8).toString('hex')}`
+  await runAlone(serverUrl, `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}`}`)
+  return {
+    url: withDatabase(serverUrl, name),
+    async close() {
+      await runAlone(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+      await own?.close()
+    },
+  }
+}
+
+export function announceServer(server: TestServer): void {
+  process.env[variable] = server.url
+}
+
+async function runAlone(url: string, text: string): Promise<void> {
+  const db = openDatabase({ connectionString: url, connections: 1 })
+  try {
+    await db.query(statement('', text))
+  } finally {
+    await db.close()
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  return url.replace(/\/countersign\?/, `/${name}?`)
+}

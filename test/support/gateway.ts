@@ -1,0 +1,207 @@
+/** A whole gateway on a database of its own, with a clock that tests can move, and the people of a small brokerage. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import type { Environment } from '../../src/environment.ts'
+import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { type Client, createClient } from '../../src/partners/client.ts'
+import {
+  applyAsPartner,
+  getPartner,
+  type Partner,
+  setPartnerStatus,
+  setRefreshAccess,
+} from '../../src/partners/partner.ts'
+import { createApiToken } from '../../src/users/api-token.ts'
+import { addAccount, createUser, type User } from '../../src/users/user.ts'
+import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
+import { TestClock } from './clock.ts'
+import { openTestDatabase } from './database.ts'
+
+export const password = 'correct horse battery'
+export const operator = { name: 'operator:test' }
+
+export interface TestClient extends Client {
+  readonly secret: string
+}
+
+export interface TestGateway {
+  readonly gateway: Gateway
+  readonly clock: TestClock
+  readonly databaseUrl: string
+  readonly baseUrl: string
+  readonly sandboxUrl: string
+  readonly settings: NodeJS.ProcessEnv
+  makeUser(username?: string, accounts?: readonly string[]): Promise<User>
+  makePartner(options?: { refresh?: boolean }): Promise<Partner>
+  makeClient(options?: ClientOptions): Promise<TestClient>
+  makeToken(user: User, environment?: Environment): Promise<string>
+  /** A browser in which the user has signed in. */
+  signIn(user: User, environment?: Environment): Promise<Browser>
+  /** The whole way from the authorize endpoint to the callback's parameters. */
+  approve(client: TestClient, browser: Browser, options?: ApproveOptions): Promise<URLSearchParams>
+  /** A code for a new user. */
+  makeCode(client: TestClient, options?: ApproveOptions): Promise<string>
+  exchange(client: TestClient, code: string, fields?: Fields): Promise<Answer>
+  refresh(client: TestClient, refreshToken: string, fields?: Fields): Promise<Answer>
+  profile(token: string, environment?: Environment): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface ClientOptions {
+  readonly partner?: Partner
+  readonly environment?: Environment
+  readonly callbackUrl?: string
+  readonly scope?: string
+  readonly refresh?: boolean
+  readonly rotate?: boolean
+}
+
+export interface ApproveOptions {
+  readonly scope?: string
+  readonly state?: string
+  readonly extra?: Record<string, string>
+}
+
+export interface TokenBody {
+  readonly access_token: string
+  readonly refresh_token?: string
+  readonly scope: string
+  readonly issued_at: string
+}
+
+/** `settings` are environment variables on top of the test's own. */
+export async function openTestGateway(settings: NodeJS.ProcessEnv = {}): Promise<TestGateway> {
+  const database = await openTestDatabase()
+  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-gateway-'))
+  const all: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    DATABASE_CONNECTIONS: '5',
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_PER_MINUTE: '0',
+    SANDBOX_RATE_LIMIT_PER_MINUTE: '0',
+    CLIENT_FAILURES_PER_MINUTE: '1000',
+    LOGIN_FAILURES_PER_ADDRESS: '1000',
+    ...settings,
+  }
+  const clock = new TestClock()
+  const gateway = await openGateway(readConfig(all), { clock })
+  return describe(gateway, clock, all, async () => {
+    await gateway.close()
+    await database.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+}
+
+function describe(
+  gateway: Gateway,
+  clock: TestClock,
+  settings: NodeJS.ProcessEnv,
+  close: () => Promise<void>,
+): TestGateway {
+  const { db, vault, passwords } = gateway.context
+  const urlOf = (environment: Environment) => (environment === 'live' ? gateway.baseUrl : gateway.sandboxUrl)
+  const unique = () => randomBytes(5).toString('hex')
+
+  const self: TestGateway = {
+    gateway,
+    clock,
+    databaseUrl: settings.DATABASE_URL!,
+    baseUrl: gateway.baseUrl,
+    sandboxUrl: gateway.sandboxUrl,
+    settings,
+    async makeUser(username = `user-${unique()}`, accounts = [unique().toUpperCase()]) {
+      const user = await createUser(
+        db,
+        passwords,
+        { username, name: 'Ada Holder', password, role: 'holder' },
+        operator,
+        clock.now(),
+      )
+      const common = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
+      for (const account_number of accounts) {
+        for (const environment of ['live', 'sandbox'] as const) {
+          const number = environment === 'live' ? account_number : `VA${account_number}`
+          await addAccount(db, user, { ...common, account_number: number, environment }, operator, clock.now())
+        }
+      }
+      return user
+    },
+    async makePartner({ refresh = true } = {}) {
+      const { branch_id } = await applyAsPartner(db, `Partner ${unique()}`, operator, clock.now())
+      const partner = await getPartner(db, String(branch_id))
+      await setPartnerStatus(db, partner, 'approved', undefined, operator, clock.now())
+      await setRefreshAccess(db, partner, refresh, operator, clock.now())
+      return getPartner(db, String(branch_id))
+    },
+    async makeClient(options = {}) {
+      const {
+        environment = 'live',
+        callbackUrl = 'https://app.example.com/callback',
+        scope = 'read write market trade stream',
+      } = options
+      const partner = options.partner ?? (await self.makePartner({ refresh: options.refresh ?? true }))
+      const draft = { name: 'Portfolio Pal', callbackUrl, scope, rotateRefreshTokens: options.rotate ?? false }
+      const made = await createClient(db, vault, partner, environment, draft, {
+        development: true,
+        by: operator,
+        now: clock.now(),
+      })
+      return { ...made.client, secret: made.secret.text }
+    },
+    async makeToken(user, environment = 'live') {
+      return (await createApiToken(db, user, { environment, name: 'test' }, operator, clock.now())).token.text
+    },
+    async signIn(user, environment = 'live') {
+      const browser = new Browser(urlOf(environment))
+      const page = await browser.get('/login')
+      const answer = await browser.submit(page, '/login', { username: user.username, password })
+      if (answer.status !== 303) throw new Error(`Sign-in failed: ${answer.status} ${answer.text}`)
+      return browser
+    },
+    async approve(client, browser, { scope = 'read', state = 'st', extra = {} } = {}) {
+      const query = new URLSearchParams({ client_id: client.id, scope, state, ...extra })
+      const start = await browser.get(`/v1/oauth/authorize?${query}`)
+      const login = await browser.get(start.location!)
+      if (login.status !== 303) throw new Error(`Not signed in: ${login.status}`)
+      const page = await browser.get(login.location!)
+      const accounts = [...page.text.matchAll(/name="account" value="([^"]*)"/g)].map((match) => match[1]!)
+      const answer = await browser.submit(page, '/consent', { decision: 'approve', account: accounts })
+      if (answer.status !== 303) throw new Error(`Consent failed: ${answer.status} ${answer.text}`)
+      return new URL(answer.location!).searchParams
+    },
+    async makeCode(client, options) {
+      const browser = await self.signIn(await self.makeUser(), client.environment)
+      return (await self.approve(client, browser, options)).get('code')!
+    },
+    exchange: (client, code, fields = {}) =>
+      postForm(
+        `${urlOf(client.environment)}/v1/oauth/accesstoken`,
+        { grant_type: 'authorization_code', code, ...fields },
+        basic(client),
+      ),
+    refresh: (client, refresh_token, fields = {}) =>
+      postForm(
+        `${urlOf(client.environment)}/v1/oauth/refreshtoken`,
+        { grant_type: 'refresh_token', refresh_token, ...fields },
+        basic(client),
+      ),
+    profile: (token, environment = 'live') =>
+      send(`${urlOf(environment)}/v1/user/profile`, {
+        headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+      }),
+    close,
+  }
+  return self
+}
+
+export function basic({ id, secret }: Pick<TestClient, 'id' | 'secret'>): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
+}
