@@ -1,5 +1,6 @@
 /** Opens everything in order and closes it in reverse. */
 import type { AddressInfo } from 'node:net'
+import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
@@ -119,7 +120,12 @@ async function openApp(context: Context): Promise<FastifyInstance> {
   })
   await collectOpenApi(app)
   const routes = [...apiRoutes, ...pageRoutes]
-  for (const route of routes) route.register(app, context)
+  for (const route of apiRoutes) route.register(app, context)
+  // Only pages have cookies.
+  await app.register(async (pages) => {
+    await pages.register(cookie)
+    for (const route of pageRoutes) route.register(pages, context)
+  })
   refuseOtherMethods(app, routes)
   serveOpenApi(app, () => context.baseUrl)
   serveAssets(app)

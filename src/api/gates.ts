@@ -29,11 +29,12 @@ export const client: Gate<ClientCaller> = async (context, request, reply) => {
 /** RFC 7662: a client, or one of the brokerage's own services. */
 export const clientOrService: Gate<Asker> = async (context, request, reply) => {
   const readings = readCredentials(request)
-  const service = await context.services.authenticate(readings, context.environment)
+  const service = context.services.recall(readings, context.environment)
   if (service) return { kind: 'service' }
   const found = await findClient(context, request, reply, readings)
-  if (!found) throw refusal()
-  return { kind: 'client', clientId: found.client.id }
+  if (found) return { kind: 'client', clientId: found.client.id }
+  if (await context.services.authenticate(readings, context.environment)) return { kind: 'service' }
+  throw refusal()
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */

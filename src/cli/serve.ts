@@ -2,10 +2,10 @@
 import { type Config, settings } from '../config.ts'
 import { ensureDemo, printDemo } from '../demo.ts'
 import { openGateway } from '../gateway.ts'
-import { openLog } from '../http/log.ts'
+import { openLog, openOutput } from '../http/log.ts'
 
 export async function serve(config: Config): Promise<void> {
-  const log = openLog(config.logLevel)
+  const log = openLog(config.logLevel, openOutput())
   const gateway = await openGateway(config, { log })
   log.info({ live: gateway.baseUrl, sandbox: gateway.sandboxUrl }, 'Countersign is ready')
   const demo = await ensureDemo(gateway)

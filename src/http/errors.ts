@@ -17,7 +17,7 @@ export type PrintPage = (problem: Problem, request: FastifyRequest, reply: Fasti
 export function errorHandler(printPage: PrintPage) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed')
+    if (problem.status >= 500) request.log.error({ err: error, request_id: request.id }, 'request failed')
     sendProblem(problem, request, reply, printPage)
   }
 }
@@ -61,6 +61,9 @@ const framework: Record<string, [status: number, code: string, description: stri
   FST_ERR_BAD_URL: [400, 'invalid_request', 'The address of the request is malformed.'],
 }
 
+/** PostgreSQL's text cannot hold U+0000; nothing that we store needs it. */
+const textWithNul = '22021'
+
 export function toProblem(error: FastifyError | Problem | Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof DatabaseUnavailable) {
@@ -75,6 +78,7 @@ export function toProblem(error: FastifyError | Problem | Error): Problem {
   }
   const { code, validation, validationContext } = error as FastifyError
   if (validation) return new Invalid(validation.map((fault) => describeFault(fault, validationContext ?? 'request')))
+  if (code === textWithNul) return new Problem(400, 'invalid_request', 'The request contains a NUL character.')
   const known = framework[code ?? '']
   if (known) return new Problem(...known)
   return new Problem(500, 'server_error', 'Something went wrong on our side. Tell support the request id.')

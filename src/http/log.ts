@@ -1,6 +1,6 @@
 /** One wide line a request, without anything that could be a secret: routes instead of addresses, no headers, no bodies. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 const maybeSecret = [
   'authorization',
@@ -14,7 +14,17 @@ const maybeSecret = [
   'refresh_token',
 ]
 
-export function openLog(level: string, destination: NodeJS.WritableStream = process.stdout): Logger {
+const flushEveryMs = 200
+
+/** Lines are written together, a few times a second; the last ones when the process ends. */
+export function openOutput(): DestinationStream {
+  const output = pino.destination({ fd: 1, sync: false, minLength: 4 * 1024, maxLength: 16 * 1024 * 1024 })
+  setInterval(() => output.flush(), flushEveryMs).unref()
+  process.once('exit', () => output.flushSync())
+  return output
+}
+
+export function openLog(level: string, destination: DestinationStream = process.stdout): Logger {
   const paths = maybeSecret.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths, censor: '[redacted]' } },
@@ -25,6 +35,7 @@ export function openLog(level: string, destination: NodeJS.WritableStream = proc
 export function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   request.log.info(
     {
+      request_id: request.id,
       method: request.method,
       route: request.routeOptions.url ?? 'none',
       status: reply.statusCode,

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import cookie from '@fastify/cookie'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type HTTPMethods, LogController } from 'fastify'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
@@ -26,11 +25,13 @@ const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'
 
 export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits, tls } = options
+  const nextId = countFrom(randomBytes(6).toString('base64url'))
   const app = fastify({
     loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    genReqId: (request: IncomingMessage) =>
-      parseRequestId(request.headers['x-request-id']) ?? randomBytes(9).toString('base64url'),
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
+    // One logger for all: a child for every request costs more than it tells.
+    childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     connectionTimeout: 0,
@@ -50,7 +51,6 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseForm((body as Buffer).toString('latin1'))),
   )
-  await app.register(cookie)
   app.setErrorHandler(errorHandler(options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   app.addHook('onRequest', (request, reply, done) => {
@@ -118,6 +118,12 @@ function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void 
 
 function isHealthCheck(url: string): boolean {
   return url === '/healthz' || url === '/readyz'
+}
+
+/** Unique among nodes and restarts by its random beginning, and cheap. */
+function countFrom(beginning: string): () => string {
+  let count = 0
+  return () => `${beginning}-${(++count).toString(36)}`
 }
 
 function parseRequestId(text: string | string[] | undefined): string | undefined {

@@ -11,7 +11,7 @@ import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
 import { findService, type Service } from '../services/service.ts'
 import type { Credentials } from './client-credentials.ts'
-import type { ClientDirectory } from './client-directory.ts'
+import { type ClientDirectory, wellFormed } from './client-directory.ts'
 
 export interface AuthenticatedClient {
   readonly client: Registration
@@ -56,20 +56,32 @@ function matchSecret(
 }
 
 export interface ServiceDesk {
+  /** From memory alone. */
+  recall(readings: readonly Credentials[], environment: Environment): Service | undefined
   authenticate(readings: readonly Credentials[], environment: Environment): Promise<Service | undefined>
 }
 
 export function openServiceDesk(db: Database, changes: Changes): ServiceDesk {
   const memory = openMemory<Service & { hash: Buffer }>(changes, 100)
   const read = async (id: string) => {
-    const value = await findService(db, id)
+    const value = await findService(db, wellFormed(id))
     return value && { value, tags: [`service:${id}`] }
   }
+  const matches = (service: (Service & { hash: Buffer }) | undefined, secret: string, environment: Environment) =>
+    equalBytes(sha256(secret), service?.hash ?? decoy) && service?.environment === environment ? service : undefined
   return {
+    recall(readings, environment) {
+      for (const { id, secret } of readings) {
+        const known = memory.recall(id)
+        const match = known && matches(known, secret, environment)
+        if (match) return match
+      }
+      return undefined
+    },
     async authenticate(readings, environment) {
       for (const { id, secret } of readings) {
-        const service = memory.recall(id) ?? (await memory.learn(id, () => read(id)))
-        if (equalBytes(sha256(secret), service?.hash ?? decoy) && service?.environment === environment) return service
+        const match = matches(await memory.learn(id, () => read(id)), secret, environment)
+        if (match) return match
       }
       return undefined
     },

@@ -15,7 +15,7 @@ export interface ClientDirectory {
 export function openClientDirectory(db: Database, changes: Changes): ClientDirectory {
   const memory: Memory<Registration> = openMemory(changes)
   async function read(id: string): Promise<Remembered<Registration> | undefined> {
-    const [value] = await db.query<Registration>(selectRegistration, [id])
+    const [value] = await db.query<Registration>(selectRegistration, [wellFormed(id)])
     return value && { value, tags: [`client:${id}`, `branch:${value.branch_id}`] }
   }
   const findAnew = (id: string) => memory.learn(id, () => read(id))
@@ -24,6 +24,11 @@ export function openClientDirectory(db: Database, changes: Changes): ClientDirec
     findAnew,
     find: async (id) => memory.recall(id) ?? findAnew(id),
   }
+}
+
+/** What cannot be an id is looked up as nothing, at the same cost: a refusal takes as long either way. */
+export function wellFormed(id: string): string {
+  return /^[A-Za-z0-9]{24}$/.test(id) ? id : ''
 }
 
 /** Only an active client of an approved partner may act. */

@@ -31,30 +31,26 @@ export const Profile = Type.Object({
 export type Profile = Type.Static<typeof Profile>
 
 export interface Profiles {
-  find(userId: string, visible: readonly string[] | undefined): Promise<Profile>
-}
-
-interface Person {
-  readonly id: string
-  readonly name: string
-  readonly accounts: readonly Type.Static<typeof PrintedAccount>[]
+  /** The profile as JSON text: printed once, remembered until something about the user changes. */
+  find(userId: string, visible: readonly string[] | undefined): string | Promise<string>
 }
 
 export function openProfiles(db: Database, changes: Changes, environment: Environment): Profiles {
-  const memory = openMemory<Person>(changes)
-  async function read(userId: string) {
+  const memory = openMemory<{ readonly text: string }>(changes)
+  async function read(userId: string, visible: readonly string[] | undefined) {
     const { id, name } = await getUser(db, userId)
-    const accounts = (await listAccounts(db, userId, environment)).map(printAccount)
-    return { value: { id, name, accounts }, tags: [`user:${userId}`] }
+    const all = await listAccounts(db, userId, environment)
+    const accounts = all.filter((each) => visible?.includes(each.account_number) ?? true).map(printAccount)
+    const profile: Profile = {
+      profile: { id, name, account: accounts.length === 1 ? accounts[0] : accounts, accounts },
+    }
+    return { value: { text: JSON.stringify(profile) }, tags: [`user:${userId}`] }
   }
   return {
-    async find(userId, visible) {
-      const person = memory.recall(userId) ?? (await memory.learn(userId, () => read(userId)))!
-      const accounts = visible
-        ? person.accounts.filter((each) => visible.includes(each.account_number))
-        : [...person.accounts]
-      const account = accounts.length === 1 ? accounts[0] : accounts
-      return { profile: { id: person.id, name: person.name, account, accounts } }
+    find(userId, visible) {
+      const key = visible ? `${userId} ${visible.join()}` : userId
+      const known = memory.recall(key)
+      return known ? known.text : memory.learn(key, () => read(userId, visible)).then((learned) => learned!.text)
     },
   }
 }

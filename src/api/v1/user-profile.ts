@@ -11,9 +11,10 @@ export const userProfile: Endpoint<Bearer> = {
     security: [{ bearer: ['read'] }],
     response: { 200: Profile, '4xx': ProblemBody },
   },
-  async handle(context, bearer, _request, reply) {
-    const profile = await context.profiles.find(bearer.userId, bearer.accountNumbers)
+  handle(context, bearer, _request, reply) {
     reply.header('cache-control', 'no-store')
-    return reply.send(profile)
+    reply.type('application/json; charset=utf-8')
+    const profile = context.profiles.find(bearer.userId, bearer.accountNumbers)
+    return typeof profile === 'string' ? reply.send(profile) : profile.then((text) => reply.send(text))
   },
 }
