@@ -3,6 +3,7 @@
  * the setting's name and what it expects.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { type KeySource, parseKey } from './crypto/vault.ts'
 import type { Environment } from './environment.ts'
@@ -106,8 +107,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const reader = new SettingsReader(environment)
   const port = reader.integer('PORT', 0, 65535)
   const sandboxPort = reader.has('SANDBOX_PORT') ? reader.integer('SANDBOX_PORT', 0, 65535) : port === 0 ? 0 : port + 1
+  reader.refuseSharedPort(port, sandboxPort)
   const tls = reader.tls()
-  const trustProxy = reader.list('TRUST_PROXY')
+  const trustProxy = reader.addresses('TRUST_PROXY')
   const secure = tls !== undefined || trustProxy.length > 0
   const baseUrl = reader.baseUrl('BASE_URL', secure)
   const sandboxUrl = reader.baseUrl('SANDBOX_URL', secure)
@@ -200,6 +202,25 @@ class SettingsReader {
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== '')
+  }
+
+  refuseSharedPort(port: number, sandboxPort: number): void {
+    if (sandboxPort > 65_535) this.#problem('SANDBOX_PORT', 'must be set, because PORT is the last one there is')
+    if (port === sandboxPort && port !== 0) this.#problem('SANDBOX_PORT', 'must differ from PORT')
+  }
+
+  /** IP addresses, with a prefix length where a range is meant. */
+  addresses(name: string): string[] {
+    const found = this.list(name)
+    const wrong = found.find((text) => {
+      const [address, prefix, ...rest] = text.split('/')
+      const bits = isIP(address!) === 6 ? 128 : 32
+      const isRange = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits)
+      return isIP(address!) === 0 || !isRange || rest.length > 0
+    })
+    if (wrong !== undefined)
+      this.#problem(name, `must be IP addresses or CIDR ranges separated by commas, not "${wrong}"`)
+    return found
   }
 
   roles(): Role[] {

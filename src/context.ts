@@ -28,7 +28,9 @@ export interface SharedContext {
   readonly services: ServiceDesk
   readonly bearers: Bearers
   readonly lastUse: LastUse
+  /** Failed authentications of one client from one address; and of all clients from one address. */
   readonly clientFailures: RateLimit
+  readonly addressFailures: RateLimit
 }
 
 export interface Context extends SharedContext {

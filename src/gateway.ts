@@ -14,7 +14,7 @@ import { type Database, statement } from './database/database.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
 import { openRateLimit } from './http/rate-limit.ts'
-import { openServer, refuseOtherMethods } from './http/server.ts'
+import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { openCodeExchange } from './oauth/authorization-code.ts'
 import { openBearers } from './oauth/bearer.ts'
 import { openServiceDesk } from './oauth/client-authentication.ts'
@@ -73,6 +73,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       bearers: openBearers(db, changes, clock),
       lastUse: openLastUse(db),
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
+      addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
     }
     closers.push(openHousekeeping(shared).close)
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]
@@ -81,7 +82,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       [config.sites[1]!, sandbox],
     ] as const) {
       const app = await openApp(context)
-      closers.push(() => app.close())
+      closers.push(() => closeServer(app, config.limits.requestTimeoutMs))
       context.baseUrl = await listen(app, config, site)
     }
     live.sisterUrl = sandbox.baseUrl

@@ -58,7 +58,9 @@ export class Forbidden extends Problem {
 }
 
 export class TooManyRequests extends Problem {
-  constructor(description: string, retryAfterSeconds: number) {
-    super(429, 'too_many_requests', description, { headers: { 'retry-after': String(Math.max(1, retryAfterSeconds)) } })
+  constructor(description: string, retryAfterSeconds: number, headers: Record<string, string> = {}) {
+    super(429, 'too_many_requests', description, {
+      headers: { 'retry-after': String(Math.max(1, retryAfterSeconds)), ...headers },
+    })
   }
 }

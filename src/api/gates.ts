@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
+import { printUsage } from '../http/rate-limit.ts'
 import { type Bearer, invalidToken, parseBearer, requireScope } from '../oauth/bearer.ts'
 import { authenticateClient } from '../oauth/client-authentication.ts'
 import { type Credentials, parseCredentials, refuseCredentialsInQuery } from '../oauth/client-credentials.ts'
@@ -54,12 +55,7 @@ export function bearer(scope: Scope): Gate<Bearer> {
 
 function countUse(context: Context, known: Bearer, reply: FastifyReply): void {
   const usage = context.tokenRate.count(`${known.kind}:${known.tokenId}`)
-  if (usage) {
-    reply.header('x-ratelimit-allowed', usage.allowed)
-    reply.header('x-ratelimit-used', usage.used)
-    reply.header('x-ratelimit-available', usage.available)
-    reply.header('x-ratelimit-expiry', usage.expiryMs)
-  }
+  if (usage) reply.headers(printUsage(usage))
   context.lastUse.ofBearer(known, context.clock.now())
 }
 
@@ -82,6 +78,7 @@ async function findClient(
   const found = await authenticateClient(context.clients, readings, context.environment, now)
   if (!found) {
     context.clientFailures.count(failureKey)
+    context.addressFailures.count(request.ip)
     return undefined
   }
   context.lastUse.ofSecret(found.secretId, now)

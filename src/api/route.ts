@@ -2,11 +2,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
 import type { ErrorShape } from '../http/errors.ts'
+import { Problem } from '../problem.ts'
 
 export interface Endpoint<Caller> {
   readonly schema: FastifySchema & { summary: string }
   readonly errors?: ErrorShape
   readonly bodyLimit?: number
+  /** What a body must be; JSON unless given. */
+  readonly takes?: 'form' | 'json'
   handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
 }
 
@@ -40,6 +43,7 @@ export function route<Caller>(
         config: endpoint.errors ? { errors: endpoint.errors } : {},
         ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
         handler: (request, reply) => {
+          refuseOtherMediaTypes(request, endpoint.takes ?? 'json')
           const caller = gate(context, request, reply)
           const proceed = (known: Caller) => {
             if (request.validationError) throw request.validationError
@@ -50,4 +54,13 @@ export function route<Caller>(
       })
     },
   }
+}
+
+const mediaTypes = { form: 'application/x-www-form-urlencoded', json: 'application/json' }
+
+/** The parser takes both; an endpoint takes one. */
+function refuseOtherMediaTypes(request: FastifyRequest, takes: 'form' | 'json'): void {
+  if (request.body === undefined || request.body === null) return
+  const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+  if (type !== mediaTypes[takes]) throw new Problem(415, 'invalid_request', `The body must be ${mediaTypes[takes]}.`)
 }

@@ -1,14 +1,20 @@
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, writeKeyFile } from '../crypto/vault.ts'
-import { type Sql, statement } from '../database/database.ts'
+import { type Database, statement } from '../database/database.ts'
 import { resealSecrets } from '../partners/client-secret.ts'
 import type { Command, Desk } from './command.ts'
 
 const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
 
-/** Every running gateway reads the key file again. */
-async function tellGateways(sql: Sql): Promise<void> {
-  await sql.query(announce)
+const lock = statement('lock_keys', 'SELECT pg_advisory_xact_lock(7267104)')
+
+/** Changes the key file: one command at a time, and every running gateway then reads it again. */
+async function alone(db: Database, change: () => void): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(lock)
+    change()
+    await sql.query(announce)
+  })
 }
 
 async function reseal({ db, vault, print }: Desk): Promise<number> {
@@ -40,8 +46,7 @@ export const keyCommands: readonly Command[] = [
       const { config, db, by, clock, print } = desk
       if (config.keySource.kind === 'file') {
         const { path } = config.keySource
-        writeKeyFile(path, [generateKey(), ...readKeyFile(path)])
-        await tellGateways(db)
+        await alone(db, () => writeKeyFile(path, [generateKey(), ...readKeyFile(path)]))
       }
       const vault = openVault(config.keySource)
       const resealed = await reseal({ ...desk, vault })
@@ -64,8 +69,12 @@ export const keyCommands: readonly Command[] = [
         print.say('Every stored secret is sealed with the first key: SECRET_KEY may now hold it alone.')
       } else {
         const { path } = config.keySource
-        writeKeyFile(path, readKeyFile(path).slice(0, 1))
-        await tellGateways(db)
+        await alone(db, () =>
+          writeKeyFile(
+            path,
+            readKeyFile(path).filter((key) => key.id === vault.currentKeyId),
+          ),
+        )
       }
       print.record({ current_key: vault.currentKeyId, secrets_sealed_anew: resealed })
     },

@@ -84,7 +84,7 @@ test('ten thousand tokens are ten thousand different ones, and use every letter 
   assert.equal(new Set([...texts].flatMap((text) => [...text.slice(4, 47)])).size, 62)
 })
 
-test('the hint is the end of the checksum and tells nothing of the secret', () => {
+test('the hint is the last four characters, of the checksum and not of the secret', () => {
   const token = issueToken('clientSecret', 'live')
   assert.equal(tokenHint(token), token.text.slice(-4))
   assert.equal(tokenHint(token).length, 4)

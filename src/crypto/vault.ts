@@ -92,15 +92,14 @@ export function writeKeyFile(path: string, keys: readonly SecretKey[]): void {
 }
 
 export function readKeyFile(path: string): SecretKey[] {
-  const lines = readFileSync(path, 'utf8')
+  return readFileSync(path, 'utf8')
     .split('\n')
-    .map((line) => line.trim())
-  return lines
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line, index) => {
-      const key = parseKey(line)
+    .flatMap((line, index) => {
+      const text = line.trim()
+      if (text === '' || text.startsWith('#')) return []
+      const key = parseKey(text)
       if (!key) throw new Error(`Line ${index + 1} of ${path} is not a key of 32 bytes in base64 or hex.`)
-      return key
+      return [key]
     })
 }
 

@@ -30,6 +30,7 @@ export function sendProblem(
 ): void {
   const shape = request.routeOptions.config?.errors ?? (asksForHtml(request) ? 'page' : 'api')
   reply.status(problem.status).headers(problem.headers).header('cache-control', 'no-store')
+  if (shape === 'oauth') reply.header('pragma', 'no-cache')
   if (shape === 'page' && prefersHtml(request)) {
     reply.type('text/html; charset=utf-8').send(printPage(problem, request, reply))
     return

@@ -16,6 +16,16 @@ export interface RateLimit {
   check(key: string): void
 }
 
+/** As response headers. */
+export function printUsage({ allowed, used, available, expiryMs }: Usage): Record<string, string> {
+  return {
+    'x-ratelimit-allowed': String(allowed),
+    'x-ratelimit-used': String(used),
+    'x-ratelimit-available': String(available),
+    'x-ratelimit-expiry': String(expiryMs),
+  }
+}
+
 export function openRateLimit(clock: Clock, allowed: number, description: string): RateLimit {
   let counts = new Map<string, number>()
   let window = 0
@@ -29,7 +39,9 @@ export function openRateLimit(clock: Clock, allowed: number, description: string
     return counts
   }
   function refuse(nowMs: number): never {
-    throw new TooManyRequests(description, Math.ceil(((window + 1) * minute - nowMs) / second))
+    const expiryMs = (window + 1) * minute
+    const headers = printUsage({ allowed, used: allowed, available: 0, expiryMs })
+    throw new TooManyRequests(description, Math.ceil((expiryMs - nowMs) / second), headers)
   }
 
   return {

@@ -2,11 +2,19 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type HTTPMethods, LogController } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type HTTPMethods,
+  LogController,
+} from 'fastify'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
-import { parseForm } from './form.ts'
+import { type Form, parseForm } from './form.ts'
 import { logRequest } from './log.ts'
 
 export interface ServerOptions {
@@ -21,10 +29,17 @@ export interface ServerOptions {
   readonly requiresHttps: () => boolean
 }
 
-const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits, tls } = options
+  const timeoutMs = limits.requestTimeoutMs
+  const patience = {
+    maxHeaderSize: limits.headerBytes,
+    requestTimeout: timeoutMs,
+    headersTimeout: timeoutMs,
+    connectionsCheckingInterval: Math.min(500, timeoutMs),
+  }
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const app = fastify({
     loggerInstance: options.log,
@@ -36,12 +51,17 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     requestTimeout: limits.requestTimeoutMs,
     connectionTimeout: 0,
     keepAliveTimeout: 65_000,
-    http: { maxHeaderSize: limits.headerBytes },
-    ...(tls && { https: { ...tls, maxHeaderSize: limits.headerBytes } }),
+    http: patience,
+    ...(tls && { https: { ...tls, ...patience } }),
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
     routerOptions: { querystringParser: parseForm, ignoreTrailingSlash: false, maxParamLength: 100 },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false, allErrors: true } },
     clientErrorHandler: answerBrokenRequest,
+    // Addresses that the router cannot read never reach a route; they are answered like everything else.
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+      errorHandler(options.printErrorPage)(error, request, reply)
+    },
     return503OnClosing: true,
     forceCloseConnections: 'idle',
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
@@ -49,7 +69,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'ignore'))
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, parseForm((body as Buffer).toString('latin1'))),
+    parseFormBody((body as Buffer).toString('latin1'), done),
   )
   app.setErrorHandler(errorHandler(options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
@@ -69,6 +89,13 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   return app
 }
 
+/** Requests under way are finished; a client that dawdles has as long as it would have had anyway. */
+export async function closeServer(app: FastifyInstance, patienceMs: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), patienceMs)
+  await app.close()
+  clearTimeout(timer)
+}
+
 /** Registers 405 with Allow for every other method of each path. Call it when all routes are known. */
 export function refuseOtherMethods(
   app: FastifyInstance,
@@ -80,8 +107,9 @@ export function refuseOtherMethods(
     paths.set(path, { ...known, allowed: [...known.allowed, method] })
   }
   for (const [url, { allowed, errors }] of paths) {
-    const refused = methods.filter((method) => !allowed.includes(method))
-    const allow = [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : [])].join(', ')
+    const taken: HTTPMethods[] = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed
+    const refused = methods.filter((method) => !taken.includes(method))
+    const allow = taken.join(', ')
     app.route({
       method: refused,
       url,
@@ -124,6 +152,13 @@ function isHealthCheck(url: string): boolean {
 function countFrom(beginning: string): () => string {
   let count = 0
   return () => `${beginning}-${(++count).toString(36)}`
+}
+
+/** No field needs a NUL, and the database's text cannot hold one. */
+function parseFormBody(text: string, done: (error: Error | null, form?: Form) => void): void {
+  const hasNul = text.includes('\0') || text.includes('%00')
+  if (hasNul) done(new Problem(400, 'invalid_request', 'The form contains a NUL character.'))
+  else done(null, parseForm(text))
 }
 
 function parseRequestId(text: string | string[] | undefined): string | undefined {

@@ -131,7 +131,9 @@ export function unsealRequest(
   sealed: string,
   now: Date,
 ): AuthorizationRequest | undefined {
-  const text = vault.open(sealPurpose(environment), Buffer.from(sealed, 'base64url'))
+  const bytes = Buffer.from(sealed, 'base64url')
+  // Decoding skips what is not base64url; only the one spelling that was issued may travel on into a Location.
+  const text = bytes.toString('base64url') === sealed ? vault.open(sealPurpose(environment), bytes) : undefined
   if (text === undefined) return undefined
   const request = JSON.parse(text) as AuthorizationRequest
   return now < after(new Date(request.receivedAt), answerWithinMs) ? request : undefined

@@ -41,7 +41,7 @@ export const rotateToken = statement(
        CASE
          WHEN g.client_id <> $2 THEN 'unknown'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
-         WHEN f.replaced_at > $6 - $11::interval AND NOT EXISTS (
+         WHEN f.replaced_at > $6::timestamptz - $11::interval AND NOT EXISTS (
            SELECT FROM refresh_tokens child WHERE child.parent_id = f.id AND child.replaced_at IS NOT NULL) THEN 'repeated'
          WHEN f.replaced_at IS NOT NULL THEN 'reused'
          WHEN NOT string_to_array($3, ' ') <@ g.scopes THEN 'wider-scope'

@@ -10,13 +10,15 @@ export function findCallbackProblem(
 ): string | undefined {
   if (text.length > maxLength) return `must have at most ${maxLength} characters`
   if (!/^[\x21-\x7e]+$/.test(text)) return 'must be plain ASCII without spaces (percent-encode anything else)'
-  if (!URL.canParse(text)) return 'must be an absolute URL such as https://app.example.com/callback'
+  if (!URL.canParse(text) || !/^[a-z]+:\/\/[^/]/i.test(text))
+    return 'must be an absolute URL such as https://app.example.com/callback'
   const url = new URL(text)
   if (text.includes('#')) return 'must not have a fragment'
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/i.test(text))
     return 'must not carry credentials'
   if (text.includes('*')) return 'must not contain a wildcard'
   if (text.includes('\\')) return 'must not contain a backslash'
+  if (!/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/.test(url.hostname)) return 'must have a plain host name'
   if (url.protocol === 'https:') return undefined
   const loopbackAllowed = environment === 'sandbox' || development
   if (url.protocol === 'http:' && isLoopbackHost(url.hostname) && loopbackAllowed) return undefined

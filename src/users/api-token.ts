@@ -33,6 +33,7 @@ export async function createApiToken(
   }
   const token = issueToken('personal', environment)
   const record = await db.transaction(async (sql) => {
+    await sql.query(table.lockUser, [user.id])
     const [count] = await sql.query<{ living: number }>(table.countApiTokens, [user.id])
     if (Number(count?.living) >= tokensPerUser) {
       throw new Conflict(`A user may hold ${tokensPerUser} API tokens. Revoke one that is no longer needed.`)

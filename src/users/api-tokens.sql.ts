@@ -32,3 +32,6 @@ export const touchApiTokens = statement(
   `UPDATE api_tokens t SET last_used_at = used.at FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
    WHERE t.id = used.id AND (t.last_used_at IS NULL OR t.last_used_at < used.at)`,
 )
+
+/** Two tokens of one user are made one after the other, so that neither misses the other in the count. */
+export const lockUser = statement('lock_user_for_token', 'SELECT id FROM users WHERE id = $1 FOR UPDATE')

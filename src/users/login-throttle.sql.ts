@@ -27,8 +27,9 @@ export const countAttempt = statement(
 export const forgiveAttempt = statement(
   'forgive_login_attempt',
   `WITH cleared AS (DELETE FROM login_throttle WHERE bucket = $1)
-   UPDATE login_throttle SET failures = greatest(1, failures - 1), blocked_until = NULL
-   WHERE bucket = $2 AND attempt = $3`,
+   UPDATE login_throttle SET failures = greatest(1, failures - 1),
+     blocked_until = CASE WHEN failures - 1 < $3 THEN NULL ELSE blocked_until END
+   WHERE bucket = $2`,
 )
 
 export const deleteOldBuckets = statement(

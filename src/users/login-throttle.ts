@@ -3,7 +3,8 @@
  * each further failure. A device that this user has signed in from before has a bucket of its own, so that an
  * attacker who keeps failing from elsewhere cannot lock the user out.
  */
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
+import { isIPv6 } from 'node:net'
 import { after, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import * as table from './login-throttle.sql.ts'
@@ -36,10 +37,14 @@ export async function countAttempt(
   sql: Sql,
   limits: LoginLimits,
   who: { username: string; address: string; knownDevice: string | undefined },
+  key: Buffer,
   now: Date,
 ): Promise<Attempt> {
   const id = randomUUID()
-  const userBucket = who.knownDevice === undefined ? `user:${who.username}` : `device:${who.knownDevice}`
+  const userBucket =
+    who.knownDevice === undefined
+      ? `user:${createHmac('sha256', key).update(who.username).digest('hex')}`
+      : `device:${who.knownDevice}`
   const addressBucket = `address:${subnetOf(who.address)}`
   const { window, firstWait, longestWait } = intervals
   const rows = await sql.query<BucketRow>(table.countAttempt, [
@@ -62,15 +67,31 @@ export async function countAttempt(
 }
 
 /** A success clears the user's own bucket and takes its attempt off the address. */
-export async function forgive(sql: Sql, attempt: Attempt): Promise<void> {
-  await sql.query(table.forgiveAttempt, [attempt.userBucket, attempt.addressBucket, attempt.id])
+export async function forgive(sql: Sql, limits: LoginLimits, attempt: Attempt): Promise<void> {
+  const { userBucket, addressBucket } = attempt
+  await sql.query(table.forgiveAttempt, [userBucket, addressBucket, limits.loginFailuresPerAddress])
 }
 
 export async function removeOldBuckets(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(table.deleteOldBuckets, [after(now, -windowMs)])).length
 }
 
-/** One household holds a whole IPv6 /64. */
+/** One household holds a whole IPv6 /64; an IPv4 address in IPv6 dress is itself. */
 function subnetOf(address: string): string {
-  return address.includes(':') && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address
+  if (!isIPv6(address)) return address
+  const [front, back] = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname
+    .slice(1, -1)
+    .split('::')
+    .map((half) => half.split(':').filter((group) => group !== '')) as [string[], string[] | undefined]
+  const zeros = Array.from({ length: 8 - front.length - (back?.length ?? 0) }, () => '0')
+  const groups = back ? [...front, ...zeros, ...back] : front
+  if (groups.slice(0, 6).join(':') !== '0:0:0:0:0:ffff') return groups.slice(0, 4).join(':')
+  const bytes = Buffer.from(
+    groups
+      .slice(6)
+      .map((group) => group.padStart(4, '0'))
+      .join(''),
+    'hex',
+  )
+  return [...bytes].join('.')
 }

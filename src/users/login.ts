@@ -4,10 +4,11 @@
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
+import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type Attempt, countAttempt, forgive, type LoginLimits } from './login-throttle.ts'
-import { isOutdated, type Passwords, passwordMaxBytes } from './password.ts'
+import { isOutdated, type Passwords, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import type { User } from './user.ts'
@@ -29,10 +30,11 @@ export interface LoginDesk {
   readonly db: Database
   readonly passwords: Passwords
   readonly limits: LoginLimits
+  readonly vault: Vault
 }
 
 export async function signIn(
-  { db, passwords, limits }: LoginDesk,
+  { db, passwords, limits, vault }: LoginDesk,
   credentials: Credentials,
   from: { environment: Environment; browser: Browser; requestId: string; previous: Session | undefined },
   now: Date,
@@ -42,7 +44,9 @@ export async function signIn(
   const { environment, browser, requestId } = from
   const by: Actor = { name: 'anonymous', environment, address: browser.address, requestId }
 
-  const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, now)
+  if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+  const key = vault.derive('login-throttle')[0]!
+  const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
@@ -58,7 +62,7 @@ export async function signIn(
   const session = await db.transaction(async (sql) => {
     if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
     if (from.previous) await sql.query(deleteSession, [from.previous.token.hash])
-    await forgive(sql, attempt)
+    await forgive(sql, limits, attempt)
     const confirms = from.previous?.user.id === user.id
     const act = confirms ? 'session.confirmed' : 'session.opened'
     await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {

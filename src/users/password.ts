@@ -16,6 +16,8 @@ export class TooManyPasswordChecks extends Error {
 }
 
 export interface Passwords {
+  /** True while the next check would be sent away. */
+  readonly isCrowded: boolean
   hash(password: string): Promise<string>
   /** Takes as long without a hash as with one, and is then always false. */
   verify(stored: string | undefined, password: string): Promise<boolean>
@@ -25,6 +27,9 @@ export function openPasswords(atOnce: number): Passwords {
   const limit = limitConcurrency(atOnce)
   let decoy: Promise<string> | undefined
   return {
+    get isCrowded() {
+      return limit.isFull()
+    },
     hash: (password) => limit(() => hash(password, cost)),
     verify: (stored, password) =>
       limit(async () => {
@@ -49,9 +54,10 @@ export function findPasswordProblem(password: string): string | undefined {
 function limitConcurrency(atOnce: number) {
   const waiting: (() => void)[] = []
   let running = 0
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const isFull = () => running >= atOnce && waiting.length >= queueLimit
+  const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (running >= atOnce) {
-      if (waiting.length >= queueLimit) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+      if (isFull()) throw new TooManyPasswordChecks('Too many sign-ins at once.')
       await new Promise<void>((go) => waiting.push(go))
     } else {
       running++
@@ -64,4 +70,5 @@ function limitConcurrency(atOnce: number) {
       else running--
     }
   }
+  return Object.assign(run, { isFull })
 }

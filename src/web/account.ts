@@ -96,7 +96,7 @@ function printApplication(each: Authorization, { csrf }: SignedIn): Html {
   return html`<article class="card application">
 <h2>${each.client_name} <span class="faint">by ${each.partner_name}</span></h2>
 ${paused && html`<p class="notice error">The brokerage has suspended this application; it has no access at present.</p>`}
-<ul class="scopes">${granted.map((scope) => html`<li${scopeWords[scope].movesMoney && html` class="money"`}><strong>${scopeWords[scope].title}</strong><br>${scopeWords[scope].text}</li>`)}</ul>
+<ul class="scopes">${granted.map((scope) => html`<li${scopeWords[scope].movesMoney && html` class="money"`}><strong>${scopeWords[scope].title}</strong> ${scopeWords[scope].movesMoney && html`<span class="badge">moves money</span>`}<br>${scopeWords[scope].text}</li>`)}</ul>
 <dl>
 <dt>Connected since</dt><dd>${printDate(each.approved_at)}</dd>
 <dt>Last used</dt><dd>${each.last_used_at ? printDate(each.last_used_at) : 'never'}</dd>

@@ -37,8 +37,8 @@ export const authorizeSchema = {
 
 export async function authorize(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { vault, environment, baseUrl, clock } = context
-  const query = request.query as Form
-  const bytes = parseFormBytes(queryOf(request.raw.url ?? ''))
+  const query = withoutEmpty(request.query as Form)
+  const bytes = withoutEmpty(parseFormBytes(queryOf(request.raw.url ?? '')))
   const known = typeof query.client_id === 'string' ? await context.clients.find(query.client_id) : undefined
   const client = checkRecipient(query, known, environment)
   const judged = judgeRequest(query, bytes, client, clock.now())
@@ -47,4 +47,9 @@ export async function authorize(context: Context, request: FastifyRequest, reply
     return reply.redirect(printErrorCallback(client.callback_url, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
+}
+
+/** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */
+function withoutEmpty(form: Form): Form {
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''))
 }

@@ -57,15 +57,10 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
       const accountNumbers = chooseAccounts(accounts, form.all('account'))
       if (accountNumbers === undefined) {
         const csrf = issueFormToken(formSecret(session.token.text, pending))
-        return sendConsent(
-          context,
-          reply,
-          pending,
-          session.user.name,
-          csrf,
-          accounts,
-          'Choose at least one account, or deny the request.',
-        )
+        return sendConsent(context, reply, pending, session.user.name, csrf, accounts, {
+          text: 'Choose at least one account, or deny the request.',
+          ticked: form.all('account'),
+        })
       }
       const consent = {
         request: pending.request,
@@ -100,7 +95,7 @@ function chooseAccounts(accounts: readonly Account[], ticked: readonly string[])
   return chosen.length > 0 ? chosen : undefined
 }
 
-function answeredAlready(): Conflict {
+export function answeredAlready(): Conflict {
   return new Conflict(
     'You have already answered this request. Return to the application; if it is still waiting, start again there.',
   )
@@ -113,23 +108,23 @@ function sendConsent(
   userName: string,
   csrf: string,
   accounts: readonly Account[],
-  problem?: string,
+  problem?: { readonly text: string; readonly ticked: readonly string[] },
 ) {
   const host = new URL(client.callback_url).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
     environment: context.environment,
     status: problem === undefined ? 200 : 400,
-    formTarget: client.callback_url,
+    leadsOn: true,
     body: html`<section class="card narrow">
 <h1>Allow <em>${client.name}</em> to use your account?</h1>
 <p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${userName}</strong>.</p>
-${problem !== undefined && notice('error', problem)}
+${problem !== undefined && notice('error', problem.text)}
 <form method="post" action="/consent">
 ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 <h2>It will be able to</h2>
 <ul class="scopes">${request.scopes.map(printScope)}</ul>
-${accounts.length > 1 && printAccounts(accounts)}
+${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
 ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.account_number} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
 <h2>For how long</h2>
 <p>${client.refresh_access ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
@@ -145,13 +140,13 @@ ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accoun
 
 function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
   const { title, text, movesMoney } = scopeWords[scope]
-  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong>${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}</li>`
+  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}</li>`
 }
 
-function printAccounts(accounts: readonly Account[]): Html {
+function printAccounts(accounts: readonly Account[], ticked?: readonly string[]): Html {
   const boxes = accounts.map(
     (account) =>
-      html`<label class="tick"><input type="checkbox" name="account" value="${account.account_number}" checked><span>${account.account_number} <span class="faint">${wordsOf(account)}</span></span></label>`,
+      html`<label class="tick"><input type="checkbox" name="account" value="${account.account_number}"${(ticked?.includes(account.account_number) ?? true) && html` checked`}><span>${account.account_number} <span class="faint">${wordsOf(account)}</span></span></label>`,
   )
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }

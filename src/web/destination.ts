@@ -4,6 +4,7 @@ import { type AuthorizationRequest, unsealRequest } from '../oauth/authorization
 import { isInForce } from '../oauth/client-directory.ts'
 import type { Registration } from '../partners/client.ts'
 import { Problem } from '../problem.ts'
+import { covers } from '../scope.ts'
 
 export interface PendingRequest {
   readonly sealed: string
@@ -35,7 +36,13 @@ export async function findDestination(
 export async function openPending(context: Context, sealed: string): Promise<PendingRequest> {
   const request = unsealRequest(context.vault, context.environment, sealed, context.clock.now())
   const client = request && (await context.clients.find(request.clientId))
-  if (!request || !client || !isInForce(client) || client.callback_url !== request.callbackUrl) {
+  if (
+    !request ||
+    !client ||
+    !isInForce(client) ||
+    client.callback_url !== request.callbackUrl ||
+    !covers(client.scopes, request.scopes)
+  ) {
     throw new Problem(
       400,
       'invalid_request',

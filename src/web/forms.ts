@@ -5,11 +5,13 @@
 import type { FastifyRequest } from 'fastify'
 import { equalBytes, hmacSha256 } from '../crypto/hash.ts'
 import type { Form } from '../http/form.ts'
-import { Forbidden, Invalid } from '../problem.ts'
+import { Forbidden, Invalid, Problem } from '../problem.ts'
 
 export function issueFormToken(secret: string): string {
   return hmacSha256(Buffer.from(secret), 'form').toString('base64url')
 }
+
+const formType = 'application/x-www-form-urlencoded'
 
 export interface SubmittedForm {
   find(name: string): string | undefined
@@ -18,6 +20,9 @@ export interface SubmittedForm {
 
 export function readForm(request: FastifyRequest, secret: string | undefined): SubmittedForm {
   refuseForeignOrigin(request)
+  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? formType)) {
+    throw new Problem(415, 'invalid_request', 'This page takes forms only.')
+  }
   const form = (request.body ?? {}) as Form
   const presented = form.csrf
   const expected = secret === undefined ? undefined : issueFormToken(secret)
@@ -32,6 +37,7 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
     find(name) {
       const value = form[name]
       if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])
+      if (value?.includes('\0')) throw new Invalid([{ field: name, problem: 'must not contain a NUL character' }])
       return value
     },
     all(name) {
@@ -42,11 +48,11 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
 }
 
 /** Our pages withhold the referrer, so browsers send `Origin: null` for our own forms; a foreign origin is spelled out. */
-function refuseForeignOrigin(request: FastifyRequest): void {
-  const { origin, host } = request.headers
+export function refuseForeignOrigin(request: FastifyRequest): void {
+  const { origin } = request.headers
+  const own = `${request.protocol}://${request.host}`
   const site = request.headers['sec-fetch-site']
   const foreignSite = site !== undefined && site !== 'same-origin' && site !== 'none'
-  const foreignOrigin =
-    origin !== undefined && origin !== 'null' && (!URL.canParse(origin) || new URL(origin).host !== host)
+  const foreignOrigin = origin !== undefined && origin !== 'null' && origin !== own
   if (foreignSite || foreignOrigin) throw new Forbidden('This form was sent from another site.')
 }

@@ -9,10 +9,10 @@ import { Problem, TooManyRequests } from '../problem.ts'
 import { signIn } from '../users/login.ts'
 import { TooManyPasswordChecks } from '../users/password.ts'
 import { closeSession, isFresh, type Session } from '../users/session.ts'
-import { needsFreshSignIn } from './consent.ts'
+import { answeredAlready, needsFreshSignIn } from './consent.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from './cookies.ts'
 import { type Destination, findDestination, openPending } from './destination.ts'
-import { issueFormToken, readForm } from './forms.ts'
+import { issueFormToken, readForm, refuseForeignOrigin } from './forms.ts'
 import { html } from './html.ts'
 import { csrfField, notice, sendPage } from './page.ts'
 import { actorOf, browserOf, currentSession } from './visitor.ts'
@@ -40,7 +40,7 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
     knownDevice: knownDevice(context, request, username),
   }
   const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
-  const desk = { db: context.db, passwords: context.passwords, limits: context.config.limits }
+  const desk = { db: context.db, passwords: context.passwords, limits: context.config.limits, vault: context.vault }
   const outcome = await signIn(desk, credentials, from, context.clock.now()).catch((error: unknown) => {
     if (!(error instanceof TooManyPasswordChecks)) throw error
     throw new Problem(503, 'temporarily_unavailable', 'Many people are signing in at the moment. Try again shortly.', {
@@ -68,12 +68,13 @@ export async function cancelLogin(context: Context, request: FastifyRequest, rep
   const form = readForm(request, readCookie(context, request, 'visit'))
   const { request: pending, client } = await openPending(context, form.find('request') ?? '')
   const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
-  await deny(context.db, pending, by, context.clock.now())
+  if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
   return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
 }
 
 export async function logout(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  refuseForeignOrigin(request)
   const session = await currentSession(context, request)
   if (session) {
     readForm(request, session.token.text)
@@ -102,7 +103,7 @@ function sendLogin(context: Context, request: FastifyRequest, reply: FastifyRepl
     title,
     environment: context.environment,
     status: problem ? 401 : 200,
-    ...(pending && { formTarget: pending.client.callback_url }),
+    leadsOn: pending !== undefined,
     body: html`<section class="card narrow">
 <h1>${title}</h1>
 ${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partner_name} asks for access to your account. Sign in to see what it asks for.</p>`}

@@ -11,8 +11,8 @@ export interface Page {
   readonly environment: Environment
   /** Signed-in pages show the account's navigation. */
   readonly account?: { readonly user: User; readonly csrf: string; readonly here: string }
-  /** Where a form of this page may end up besides here: the callback, after consent. */
-  readonly formTarget?: string
+  /** A form of this page ends at the callback, or wherever the callback leads on to: no form-action can name that. */
+  readonly leadsOn?: boolean
   readonly status?: number
 }
 
@@ -24,15 +24,15 @@ const navigation = [
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply
     .status(page.status ?? 200)
-    .headers(pageHeaders(page.formTarget))
+    .headers(pageHeaders(page.leadsOn))
     .type('text/html; charset=utf-8')
     .send(printPage(page))
 }
 
-export function pageHeaders(formTarget?: string): Record<string, string> {
-  const formAction = ["'self'", ...(formTarget ? [new URL(formTarget).origin] : [])].join(' ')
+export function pageHeaders(leadsOn = false): Record<string, string> {
+  const formAction = leadsOn ? '' : " form-action 'self';"
   return {
-    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';${formAction} base-uri 'none'; frame-ancestors 'none'`,
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

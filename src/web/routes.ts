@@ -5,6 +5,7 @@ import { createToken, revokeApplication, revokeToken, showApiSettings, showAppli
 import { authorize, authorizeSchema } from './authorize.ts'
 import { showConsent, submitConsent } from './consent.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
+import { pageHeaders } from './page.ts'
 
 type Handler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
@@ -49,7 +50,7 @@ function page(
         config: { errors: 'page' },
         // Forms answer with a page or a redirect of their own; the schema's part is the documentation.
         attachValidation: true,
-        handler: (request, reply) => handle(context, request, reply),
+        handler: (request, reply) => handle(context, request, reply.headers(pageHeaders())),
       })
     },
   }

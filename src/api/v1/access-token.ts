@@ -9,6 +9,7 @@ import { clientFields, field, formLimitBytes, refreshFor, sendTokens, tokenEndpo
 export const accessToken: Endpoint<ClientCaller> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
+  takes: 'form',
   schema: {
     ...tokenEndpointSchema,
     summary: 'Exchange an authorization code for an access token',

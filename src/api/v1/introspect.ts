@@ -8,6 +8,7 @@ import { clientFields, field, formLimitBytes, OAuthErrorBody, sendUnstored } fro
 export const introspect: Endpoint<Asker> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
+  takes: 'form',
   schema: {
     summary: 'What a token means: for the client it was issued to, and for services of the brokerage',
     tags: ['OAuth'],

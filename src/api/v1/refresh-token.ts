@@ -9,6 +9,7 @@ import { clientFields, field, formLimitBytes, refreshFor, sendTokens, tokenEndpo
 export const refreshToken: Endpoint<ClientCaller> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
+  takes: 'form',
   schema: {
     ...tokenEndpointSchema,
     summary: 'Get a new access token with a refresh token (partners with refresh access)',

@@ -9,6 +9,7 @@ import { clientFields, field, formLimitBytes, OAuthErrorBody, sendUnstored } fro
 export const revoke: Endpoint<ClientCaller> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
+  takes: 'form',
   schema: {
     summary: 'Revoke an access token, or a refresh token with every access token that came of it',
     tags: ['OAuth'],

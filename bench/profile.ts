@@ -1,0 +1,26 @@
+/** Spec 4.5: GET /v1/user/profile with a thousand living access tokens, beside a bare Fastify route. */
+import type { Benchmark } from './benchmark.ts'
+import { holders } from './brokerage.ts'
+import { startGateway } from './gateway.ts'
+import { type Load, probe, type SentRequest } from './load.ts'
+import { cycle } from './requests.ts'
+import { startPeer } from './server-process.ts'
+
+const path = '/v1/user/profile'
+
+export const profile: Benchmark = {
+  name: 'profile',
+  unit: 'requests/s',
+  async open(stage) {
+    const gateway = await startGateway(stage)
+    const requests = (await gateway.makeAccessTokens(holders)).map(bearerGet)
+    const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
+    const ours = load(gateway.origin)
+    const bare = await startPeer(stage, new URL('peers/bare-fastify.ts', import.meta.url), [path, await probe(ours)])
+    return { ours, peers: [{ against: 'a bare Fastify route', goal: 0.7, load: load(bare.origin) }] }
+  },
+}
+
+function bearerGet(token: string): SentRequest {
+  return { method: 'GET', path, headers: { authorization: `Bearer ${token}` } }
+}

@@ -1,0 +1,114 @@
+/** Servers under test, each in a process of its own, started and stopped by the benchmark that needs it. */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Stage } from './stage.ts'
+
+const startTimeoutMs = 30_000
+const stopTimeoutMs = 10_000
+const host = '127.0.0.1'
+
+/** Starts a program of this repository and waits until `readyPath` answers 200. */
+export async function startServer(
+  stage: Stage,
+  { program, args, env, origin, readyPath }: ServerProgram & { origin: string; readyPath: string },
+): Promise<void> {
+  const child = spawn(process.execPath, [fileURLToPath(program), ...args], {
+    env: environmentWith(env),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const lastWords = collectErrors(child)
+  stage.owns(() => stop(child))
+  const deadline = Date.now() + startTimeoutMs
+  while (!(await answers(`${origin}${readyPath}`))) {
+    if (hasEnded(child) || Date.now() > deadline) throw new Error(`${program} does not start. ${lastWords()}`)
+    await wait(50)
+  }
+}
+
+export interface ServerProgram {
+  readonly program: URL
+  readonly args: readonly string[]
+  readonly env: Record<string, string>
+}
+
+/** A peer tells its origin when it listens, and makes what the requests need when it is asked. */
+export interface PeerProcess {
+  readonly origin: string
+  make(kind: string, count: number): Promise<string[]>
+}
+
+export interface MakeRequest {
+  readonly kind: string
+  readonly count: number
+}
+
+export async function startPeer(stage: Stage, program: URL, args: readonly string[] = []): Promise<PeerProcess> {
+  const child = fork(program, [...args], { env: environmentWith({}), stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  const lastWords = collectErrors(child)
+  stage.owns(() => stop(child))
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${program} ended. ${lastWords()}`)
+  })
+  ended.catch(() => {})
+  const hear = async <Message>(): Promise<Message> => {
+    const [message] = await Promise.race([once(child, 'message'), ended])
+    return message as Message
+  }
+  const origin = await hear<string>()
+  return {
+    origin,
+    make(kind, count) {
+      child.send({ kind, count } satisfies MakeRequest)
+      return hear<string[]>()
+    },
+  }
+}
+
+/** Neither side writes a line a request, and both run as in production. */
+function environmentWith(env: Record<string, string>): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...env }
+}
+
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, host)
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.')
+  return address.port
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok
+  } catch {
+    return false
+  }
+}
+
+function collectErrors(child: ChildProcess): () => string {
+  let text = ''
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-2_000)
+  })
+  return () => text
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  const gone = await Promise.race([ended.then(() => true), wait(stopTimeoutMs, false, { ref: false })])
+  if (!gone) {
+    child.kill('SIGKILL')
+    await ended
+  }
+}

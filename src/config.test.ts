@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { ConfigError, isDevelopment, isLoopbackHost, readConfig, settings } from './config.ts'
+import { generateKey, printKey } from './crypto/vault.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readConfig(environment)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.problems
+  }
+}
+
+/** One wrong value a setting; each must be told, whatever else is wrong. */
+const mistakes: Record<string, string> = {
+  PORT: '70000',
+  SANDBOX_PORT: '-1',
+  BASE_URL: 'http://api.example.com',
+  SANDBOX_URL: 'ftp://sandbox.example.com',
+  DATABASE_URL: 'mysql://x',
+  DATABASE_CONNECTIONS: '0',
+  SECRET_KEY: 'short',
+  TLS_CERT_FILE: '/nowhere/cert.pem',
+  TLS_KEY_FILE: '/nowhere/key.pem',
+  ROLES: 'api,boss',
+  LOG_LEVEL: 'loud',
+  RATE_LIMIT_PER_MINUTE: '1.5',
+  SANDBOX_RATE_LIMIT_PER_MINUTE: 'many',
+  BODY_LIMIT_BYTES: '10',
+  HEADER_LIMIT_BYTES: '1e5',
+  REQUEST_TIMEOUT_MS: '0x10',
+  LOGIN_FAILURES_PER_USER: '0',
+  LOGIN_FAILURES_PER_ADDRESS: ' 5',
+  CLIENT_FAILURES_PER_MINUTE: '99999999999999999999',
+  PASSWORD_CHECKS_AT_ONCE: '65',
+}
+
+test('without any setting the gateway is for this machine alone, with the limits of the documentation', () => {
+  const config = readConfig({})
+  assert.equal(config.host, 'localhost')
+  assert.deepEqual(
+    config.sites.map(({ environment, port, baseUrl, rateLimitPerMinute }) => [
+      environment,
+      port,
+      baseUrl,
+      rateLimitPerMinute,
+    ]),
+    [
+      ['live', 8080, '', 120],
+      ['sandbox', 8081, '', 60],
+    ],
+  )
+  assert.equal(config.limits.bodyBytes, 64 * 1024)
+  assert.equal(config.limits.headerBytes, 16 * 1024)
+  assert.equal(config.limits.loginFailuresPerUser, 5)
+  assert.equal(config.limits.loginFailuresPerAddress, 20)
+  assert.deepEqual(config.keySource, { kind: 'file', path: join('data', 'secret.keys') })
+  assert.ok(isDevelopment(config))
+})
+
+test('every mistake is told at once, each by the name of its setting', () => {
+  const problems = problemsOf(mistakes)
+  for (const name of Object.keys(mistakes)) {
+    assert.ok(
+      problems.some((problem) => problem.startsWith(`${name} `)),
+      name,
+    )
+  }
+})
+
+test('any set of mistakes gives exactly the problems of each', () => {
+  const independent = Object.keys(mistakes).filter(
+    (name) => !/^(TLS_|BASE_|SANDBOX_URL|DATABASE_URL|SECRET)/.test(name),
+  )
+  fc.assert(
+    fc.property(fc.subarray(independent), (chosen) => {
+      const problems = problemsOf(Object.fromEntries(chosen.map((name) => [name, mistakes[name]])))
+      assert.deepEqual(problems.map((problem) => problem.split(' ')[0]).sort(), chosen.toSorted())
+    }),
+  )
+})
+
+test('the message counts the mistakes and lists them', () => {
+  assert.throws(
+    () => readConfig({ PORT: 'x' }),
+    /a mistake:\n {2}- PORT must be a whole number from 0 to 65535, not "x"\.$/,
+  )
+  assert.throws(() => readConfig({ PORT: 'x', LOG_LEVEL: 'y' }), /2 mistakes:/)
+})
+
+test('an empty setting is a setting that was not made', () => {
+  const empty = Object.fromEntries(settings.map(({ name }) => [name, '']))
+  assert.deepEqual(readConfig(empty), readConfig({}))
+})
+
+test('a public address needs https, and https needs certificates or a named proxy', () => {
+  assert.match(problemsOf({ BASE_URL: 'http://api.example.com' })[0]!, /^BASE_URL must begin with https/)
+  assert.match(problemsOf({ BASE_URL: 'https://api.example.com' })[0]!, /^BASE_URL is https: set TLS_CERT_FILE/)
+  const proxied = readConfig({ BASE_URL: 'https://api.example.com/', TRUST_PROXY: '10.0.0.1, 10.1.0.0/16' })
+  assert.equal(proxied.sites[0]?.baseUrl, 'https://api.example.com')
+  assert.deepEqual(proxied.trustProxy, ['10.0.0.1', '10.1.0.0/16'])
+  assert.equal(proxied.host, '0.0.0.0')
+  assert.equal(isDevelopment(proxied), false)
+})
+
+test('a base URL is an origin and nothing more', () => {
+  for (const wrong of [
+    'api.example.com',
+    'https://a.example/path',
+    'https://a.example?x',
+    'https://u:p@a.example',
+    'file:///x',
+    'https://a.example#',
+  ]) {
+    assert.match(
+      problemsOf({ BASE_URL: wrong, TRUST_PROXY: '10.0.0.1' })[0] ?? '',
+      /^BASE_URL must be an origin/,
+      wrong,
+    )
+  }
+})
+
+test('TLS needs both files, and reads them', () => {
+  const cert = join(folder, 'cert.pem')
+  writeFileSync(cert, 'PEM')
+  assert.match(problemsOf({ TLS_CERT_FILE: cert })[0]!, /^TLS_KEY_FILE is missing/)
+  assert.match(problemsOf({ TLS_KEY_FILE: cert })[0]!, /^TLS_CERT_FILE is missing/)
+  assert.deepEqual(readConfig({ TLS_CERT_FILE: cert, TLS_KEY_FILE: cert }).tls, { cert: 'PEM', key: 'PEM' })
+})
+
+test('keys come from one place, and a database of one’s own needs keys of one’s own', () => {
+  const [one, two] = [generateKey(), generateKey()]
+  const both = readConfig({ SECRET_KEY: `${printKey(one)}, ${two.bytes.toString('hex')}` })
+  assert.deepEqual(both.keySource, { kind: 'environment', keys: [one, two] })
+  const path = join(folder, 'keys')
+  assert.match(problemsOf({ SECRET_KEY_FILE: path })[0]!, /^SECRET_KEY_FILE names a file that does not exist/)
+  writeFileSync(path, '')
+  assert.deepEqual(readConfig({ SECRET_KEY_FILE: path }).keySource, { kind: 'file', path })
+  assert.match(problemsOf({ SECRET_KEY: printKey(one), SECRET_KEY_FILE: path })[0]!, /both set/)
+  assert.match(problemsOf({ DATABASE_URL: 'postgresql://db/x' })[0]!, /^SECRET_KEY or SECRET_KEY_FILE must be set/)
+})
+
+test('a mistake never repeats a secret', () => {
+  const secret = 'hunter2-not-a-key'
+  const problems = problemsOf({ SECRET_KEY: secret, DATABASE_URL: `mysql://user:${secret}@db` })
+  assert.equal(problems.length, 2)
+  for (const problem of problems) assert.ok(!problem.includes(secret))
+})
+
+test('only this machine is loopback', () => {
+  for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '[::1]']) assert.ok(isLoopbackHost(host), host)
+  for (const host of [
+    'localhost.example.com',
+    '127.0.0.1.example.com',
+    '128.0.0.1',
+    '[::]',
+    '0.0.0.0',
+    '10.0.0.1',
+    '',
+  ]) {
+    assert.equal(isLoopbackHost(host), false, host)
+  }
+})
+
+test('ports and proxies that cannot work are mistakes too, told before anything starts', () => {
+  assert.match(problemsOf({ PORT: '65535' })[0] ?? '', /^SANDBOX_PORT /)
+  assert.match(problemsOf({ PORT: '8080', SANDBOX_PORT: '8080' })[0] ?? '', /^SANDBOX_PORT /)
+  for (const TRUST_PROXY of ['proxy.internal', '10.0.0.1/99', '10.0.0', '300.1.1.1']) {
+    assert.match(problemsOf({ TRUST_PROXY })[0] ?? '', /^TRUST_PROXY /, TRUST_PROXY)
+  }
+})
+
+test('every setting is documented once', () => {
+  const names = settings.map(({ name }) => name)
+  assert.equal(new Set(names).size, names.length)
+  for (const name of Object.keys(mistakes)) assert.ok(names.includes(name), name)
+})

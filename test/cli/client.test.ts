@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { parseToken } from '../../src/crypto/token.ts'
+import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+
+const line = useCommandLine()
+const shownOnce: string[] = []
+let id: string
+
+const create = (...words: string[]) => ['client', 'create', '--partner', 'Quant Desk', ...words]
+
+before(async () => {
+  await line.read('partner', 'create', '--name', 'Quant Desk', '--approve')
+  const words = ['--name', 'Portfolio Pal', '--callback', 'https://pal.example/cb', '--scope', 'trade,read']
+  const made = await line.run(...create(...words))
+  assert.equal(made.code, 0, made.stderr)
+  const record = parseRecord(made.stdout)
+  assert.match(made.stdout, /\nKeep the secret now: it is not shown again\.\n$/)
+  assert.deepEqual([record.environment, record.scopes, record.status], ['live', 'read trade', 'active'])
+  shownOnce.push(record.client_secret!)
+  id = record.id!
+})
+
+test('an id is 24 letters and digits, a secret one that parses, and with --json there is nothing but JSON', async () => {
+  assert.match(id, /^[A-Za-z0-9]{24}$/)
+  assert.equal(parseToken(shownOnce[0]!)?.kind, 'clientSecret')
+  const words = [
+    '--name',
+    'Test',
+    '--callback',
+    'http://localhost:3000/cb',
+    '--scope',
+    'read',
+    '--environment',
+    'sandbox',
+  ]
+  const made = await line.read(...create(...words, '--rotate-refresh-tokens', 'on'))
+  assert.deepEqual([made.environment, made.rotate_refresh_tokens], ['sandbox', true])
+  const secret = parseToken(String(made.client_secret))
+  assert.deepEqual([secret?.kind, secret?.environment], ['clientSecret', 'sandbox'])
+  shownOnce.push(String(made.client_secret))
+})
+
+test('a client is listed, shown and changed', async () => {
+  const changed = await line.read(
+    'client',
+    'update',
+    id,
+    '--name',
+    'Pal',
+    '--scope',
+    'read',
+    '--callback',
+    'https://pal.example/2',
+  )
+  assert.deepEqual([changed.name, changed.scopes, changed.callback_url], ['Pal', ['read'], 'https://pal.example/2'])
+  assert.deepEqual(await line.read('client', 'suspend', id), { client_id: id, status: 'suspended' })
+  const table = parseTable((await line.run('client', 'list', '--partner', 'Quant Desk')).stdout)
+  assert.equal(table.find((row) => row.id === id)?.status, 'suspended')
+  assert.deepEqual(await line.read('client', 'activate', id), { client_id: id, status: 'active' })
+})
+
+test('a rotation shows the new secret once and says when the old one ends; a third secret is refused', async () => {
+  const rotated = await line.read('client', 'rotate-secret', id, '--overlap', '12h')
+  shownOnce.push(String(rotated.client_secret))
+  const endsInHours = (new Date(String(rotated.old_secret_ends_at)).getTime() - Date.now()) / 3_600_000
+  assert.ok(endsInHours > 11.9 && endsInHours <= 12)
+  const { code, stderr } = await line.fail('client', 'rotate-secret', id)
+  assert.equal(code, 1)
+  assert.equal(stderr, `The client has two live secrets already. Revoke one first: countersign client secrets ${id}\n`)
+  const [old, newest] = parseTable((await line.run('client', 'secrets', id)).stdout)
+  assert.notEqual(old!.expires_at, '-')
+  assert.equal(newest!.expires_at, '-')
+  assert.equal(newest!.hint, shownOnce.at(-1)!.slice(-4))
+  assert.deepEqual(await line.read('client', 'revoke-secret', id, old!.id!), {
+    client_id: id,
+    revoked_secret: Number(old!.id),
+  })
+  assert.deepEqual(await line.fail('client', 'revoke-secret', id, old!.id!), {
+    code: 1,
+    stderr: `The client has no live secret ${old!.id}.\n`,
+  })
+})
+
+test('a secret whose overlap is over is no longer listed as live', async () => {
+  const rotated = await line.read('client', 'rotate-secret', id, '--overlap', '0s')
+  shownOnce.push(String(rotated.client_secret))
+  const listed = await line.read<{ hint: string }[]>('client', 'secrets', id)
+  assert.deepEqual(
+    listed.map((secret) => secret.hint),
+    [shownOnce.at(-1)!.slice(-4)],
+  )
+})
+
+test('no command shows a secret a second time', async () => {
+  const outputs = await Promise.all([
+    line.run('client', 'show', id),
+    line.run('client', 'show', id, '--json'),
+    line.run('client', 'list', '--json'),
+    line.run('client', 'secrets', id, '--json'),
+    line.run('audit', 'list', '--json'),
+  ])
+  assert.equal(shownOnce.length, 4)
+  for (const { stdout } of outputs) {
+    assert.ok(stdout.length > 50)
+    for (const secret of shownOnce) assert.ok(!stdout.includes(secret.slice(4, 40)))
+  }
+})
+
+test('all mistakes of a new client are reported at once, and nothing is made', async () => {
+  const before = await line.read<unknown[]>('client', 'list')
+  const { code, stderr } = await line.fail(
+    ...create('--name', ' ', '--callback', 'http://pal.example/#x', '--scope', 'read,fly'),
+  )
+  assert.equal(code, 1)
+  assert.match(stderr, /^name must have 1 to 100 characters; callback [^;]+; scope has the unknown word "fly"\.\n$/)
+  assert.equal((await line.read<unknown[]>('client', 'list')).length, before.length)
+})
+
+test('what cannot be is refused with code 1 and a sentence', async () => {
+  const good = ['--name', 'X', '--callback', 'https://x.example/', '--scope', 'read']
+  const cases: [string[], string][] = [
+    [['client', 'create', '--partner', 'Nobody', ...good], 'There is no partner "Nobody".\n'],
+    [create(...good, '--environment', 'test'), 'environment must be live or sandbox.\n'],
+    [create(...good, '--rotate-refresh-tokens', 'yes'), 'rotate-refresh-tokens must be on or off.\n'],
+    [['client', 'show', 'nobody'], 'There is no client "nobody".\n'],
+    [['client', 'rotate-secret', id, '--overlap', 'soon'], 'overlap must be a number with s, m, h or d, such as 7d.\n'],
+    [['client', 'revoke-secret', id, '999999'], 'The client has no live secret 999999.\n'],
+  ]
+  const done = await Promise.all(cases.map(([words]) => line.fail(...words)))
+  assert.deepEqual(
+    done,
+    cases.map(([, stderr]) => ({ code: 1, stderr })),
+  )
+})

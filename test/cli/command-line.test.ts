@@ -1,0 +1,137 @@
+/** What all commands have in common: help, mistakes, exit codes. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { auditCommands } from '../../src/cli/audit.ts'
+import { clientCommands } from '../../src/cli/client.ts'
+import { printHelp } from '../../src/cli/command.ts'
+import { keyCommands } from '../../src/cli/keys.ts'
+import { partnerCommands } from '../../src/cli/partner.ts'
+import { tokenCommands } from '../../src/cli/token.ts'
+import { userCommands } from '../../src/cli/user.ts'
+import { settings as knownSettings } from '../../src/config.ts'
+import { makeFolder, runCommand, startProgram } from '../support/process.ts'
+
+const commands = [
+  ...userCommands,
+  ...partnerCommands,
+  ...clientCommands,
+  ...tokenCommands,
+  ...keyCommands,
+  ...auditCommands,
+]
+
+/** None of these may open a database: there is no folder for one. */
+const dataDir = join(makeFolder(), 'never-made')
+const run = (...words: string[]) => runCommand(words, { DATA_DIR: dataDir })
+
+test('without a command, and with --help, every command is listed with what it does', async () => {
+  const [bare, help] = await Promise.all([run(), run('--help')])
+  assert.equal(bare.code, 0)
+  assert.equal(help.stdout, bare.stdout)
+  for (const name of ['serve', 'migrate', ...commands.map((command) => command.name)]) {
+    assert.match(bare.stdout, new RegExp(`^  ${name} +[A-Z]`, 'm'))
+  }
+})
+
+test('a group alone lists its own commands', async () => {
+  const { code, stdout } = await run('client')
+  assert.equal(code, 0)
+  const listed = [...stdout.matchAll(/^ {2}(\w+ [\w-]+) {2}/gm)].map((match) => match[1])
+  assert.deepEqual(
+    listed,
+    clientCommands.map((command) => command.name),
+  )
+})
+
+test('the help of every command names its words and options, and which of them are required', () => {
+  for (const command of commands) {
+    const help = printHelp(command)
+    assert.ok(help.startsWith(`countersign ${command.name}`))
+    assert.ok(help.includes(command.summary))
+    for (const word of command.positionals ?? []) assert.ok(help.includes(`<${word}>`))
+    for (const option of command.options ?? []) {
+      const line = help.split('\n').find((each) => each.trim().startsWith(`--${option.name}`))
+      assert.ok(line?.includes(option.meaning), `${command.name} --${option.name}`)
+      assert.equal(line.includes('(required)'), option.required === true)
+    }
+    assert.match(help, /--json/)
+  }
+})
+
+test('--help asks for nothing else and opens nothing', async () => {
+  const [command, serve] = await Promise.all([run('client', 'create', '--help'), run('serve', '--help')])
+  assert.equal(command.code, 0)
+  assert.equal(command.stdout, printHelp(clientCommands.find((each) => each.name === 'client create')!))
+  assert.equal(serve.code, 0)
+  for (const { name, meaning } of knownSettings)
+    assert.ok(serve.stdout.includes(name) && serve.stdout.includes(meaning))
+  assert.ok(!existsSync(dataDir))
+})
+
+test('a command that does not exist ends with code 2 and says so, in a known group too', async () => {
+  const [unknown, misspelt] = await Promise.all([run('frobnicate'), run('partner', 'suspned', 'Quant')])
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /^There is no command "frobnicate"\./)
+  assert.equal(misspelt.code, 2, 'a script must not take this for success')
+  assert.match(misspelt.stderr, /^There is no command "partner suspned"\./)
+})
+
+test('missing, unknown and surplus words end with code 2, before anything is opened', async () => {
+  const cases: [string[], RegExp][] = [
+    [['client', 'create', '--name', 'X'], /^Missing: --partner, --callback, --scope\n$/],
+    [['partner', 'suspend', 'Quant'], /^Missing: --reason\n$/],
+    [['partner', 'create', '--name', 'X', '--aprove'], /--aprove/],
+    [['partner', 'create', '--name'], /--name/],
+    [['user', 'show'], /^Say: countersign user show <user>\n$/],
+    [['user', 'list', 'everybody'], /^"user list" takes no words of its own\.\n$/],
+    [['migrate', 'now'], /^"migrate" takes no words of its own\.\n$/],
+  ]
+  const done = await Promise.all(cases.map(([words]) => run(...words)))
+  for (const [index, { code, stdout, stderr }] of done.entries()) {
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, stderr)
+    assert.match(stderr, cases[index]![1])
+  }
+  assert.ok(!existsSync(dataDir))
+})
+
+test('"serve" refuses words that it does not know instead of starting without them', async () => {
+  const program = startProgram(['serve', '--port', '9000'], { DATA_DIR: join(makeFolder(), 'data') })
+  const tooLong = setTimeout(() => program.kill('SIGKILL'), 4_000)
+  const { code } = await program.ended
+  clearTimeout(tooLong)
+  assert.equal(code, 2)
+  assert.match(program.stderr, /--port/)
+})
+
+test('every mistake in the configuration is reported at once, with code 2', async () => {
+  const wrong = { PORT: 'eighty', DATABASE_URL: 'mysql://x', LOG_LEVEL: 'loud', BASE_URL: 'http://api.example.com' }
+  const { code, stdout, stderr } = await runCommand(['partner', 'list'], wrong)
+  assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
+  assert.match(stderr, /^The configuration has 5 mistakes:\n/)
+  for (const name of [...Object.keys(wrong), 'SECRET_KEY']) assert.match(stderr, new RegExp(`^ {2}- ${name} `, 'm'))
+})
+
+test('"keys generate" needs no configuration and touches nothing: it is how one begins', async () => {
+  const folder = join(makeFolder(), 'data')
+  const begin = [
+    { DATA_DIR: folder },
+    { DATA_DIR: folder, SECRET_KEY_FILE: join(folder, 'not-yet.keys') },
+    { DATA_DIR: folder, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' },
+  ]
+  const made = await Promise.all(begin.map((settings) => runCommand(['keys', 'generate', '--json'], settings)))
+  for (const { code, stderr, json } of made) {
+    assert.equal(code, 0, stderr)
+    assert.equal(Buffer.from(json<{ key: string }>().key, 'base64url').length, 32)
+  }
+  assert.equal(new Set(made.map(({ stdout }) => stdout)).size, 3)
+  assert.ok(!existsSync(folder), 'nothing was made')
+})
+
+test('a database that is away is told in a sentence, with code 1', async () => {
+  const settings = { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', SECRET_KEY: 'ab'.repeat(32) }
+  const { code, stderr } = await runCommand(['partner', 'list'], settings)
+  assert.equal(code, 1)
+  assert.match(stderr, /^The database is away: [^\n]+\n$/)
+})

@@ -1,0 +1,87 @@
+/** API tokens, authorizations and services. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { issueToken, parseToken } from '../../src/crypto/token.ts'
+import { statement } from '../../src/database/database.ts'
+import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+
+const line = useCommandLine()
+before(async () => {
+  await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
+})
+
+test('an API token is shown once, listed by its last letters, and revoked by its number', async () => {
+  const made = await line.run('token', 'create', '--user', 'ada', '--name', 'reports')
+  const { token, id } = parseRecord(made.stdout) as { token: string; id: string }
+  assert.equal(parseToken(token)?.kind, 'personal')
+  const [row] = parseTable((await line.run('token', 'list', '--user', 'ada')).stdout)
+  assert.deepEqual([row!.id, row!.name, row!.hint, row!.last_used_at], [id, 'reports', token.slice(-4), '-'])
+  assert.ok(!(await line.run('token', 'list', '--user', 'ada', '--json')).stdout.includes(token))
+  assert.deepEqual(await line.read('token', 'revoke', id), { revoked_token: Number(id) })
+  assert.equal((await line.run('token', 'list', '--user', 'ada')).stdout, 'The user has no API tokens.\n')
+  assert.deepEqual(await line.fail('token', 'revoke', id), {
+    code: 1,
+    stderr: `There is no living API token ${id}.\n`,
+  })
+})
+
+test('a leaked token is revoked by itself', async () => {
+  const made = await line.read('token', 'create', '--user', 'ada', '--name', 'leaked', '--environment', 'sandbox')
+  assert.equal(parseToken(String(made.token))?.environment, 'sandbox')
+  assert.deepEqual(await line.read('token', 'revoke', String(made.token)), { revoked_token: made.id })
+  const cases: [string, string][] = [
+    [issueToken('personal', 'live').text, 'There is no such token.\n'],
+    ['garbage', 'token must be the id of an API token, or the token itself.\n'],
+    [issueToken('access', 'live').text, 'token must be the id of an API token, or the token itself.\n'],
+  ]
+  for (const [token, stderr] of cases) assert.deepEqual(await line.fail('token', 'revoke', token), { code: 1, stderr })
+})
+
+test('authorizations are listed by user and client, and revoked with a reason', async () => {
+  await line.read('partner', 'create', '--name', 'Quant', '--approve')
+  const client = await line.read(
+    ...['client', 'create', '--partner', 'Quant', '--name', 'Pal'],
+    ...['--callback', 'https://pal.example/', '--scope', 'read'],
+  )
+  await line.db.query(
+    statement(
+      '',
+      `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+       SELECT id, $1, '{read}', '{}', now(), now() FROM users`,
+    ),
+    [client.id],
+  )
+  const [row] = parseTable((await line.run('authorization', 'list', '--user', 'ada')).stdout)
+  assert.deepEqual([row!.client_name, row!.scopes, row!.environment], ['Pal', 'read', 'live'])
+  const id = Number(row!.id)
+  assert.deepEqual(await line.read('authorization', 'revoke', String(id), '--reason', 'asked to'), {
+    revoked_authorization: id,
+  })
+  assert.deepEqual(await line.read('authorization', 'list', '--client', String(client.id)), [])
+  const [stored] = await line.db.query<{ revoked_reason: string }>(
+    statement('', 'SELECT revoked_reason FROM authorizations'),
+  )
+  assert.equal(stored!.revoked_reason, 'asked to')
+})
+
+test('a number that is none is refused in words of this world', async () => {
+  for (const id of ['abc', '-1', '99999999999999999999']) {
+    const { code, stderr } = await line.fail('authorization', 'revoke', '--reason', 'x', '--', id)
+    assert.equal(code, 1)
+    assert.doesNotMatch(stderr, /bigint|syntax|range/, `"${id}": no words of SQL`)
+    assert.match(stderr, new RegExp(id), 'it names what was typed')
+  }
+})
+
+test('the secret of a service is shown once, and a revoked service is gone', async () => {
+  const made = await line.read('service', 'create', '--name', 'orders')
+  assert.equal(parseToken(String(made.secret))?.kind, 'serviceSecret')
+  const listed = await line.run('service', 'list')
+  assert.deepEqual([parseTable(listed.stdout)[0]!.name, parseTable(listed.stdout)[0]!.revoked_at], ['orders', '-'])
+  assert.ok(!listed.stdout.includes(String(made.secret)))
+  assert.deepEqual(await line.read('service', 'revoke', String(made.id)), { revoked_service: made.id })
+  assert.deepEqual(await line.fail('service', 'revoke', String(made.id)), {
+    code: 1,
+    stderr: `There is no living service "${made.id}".\n`,
+  })
+})

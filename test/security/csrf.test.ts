@@ -1,0 +1,160 @@
+/** Checklist L3 and C1: a form counts only when it comes from our page, in the browser and the session it was made for. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { pageRoutes } from '../../src/web/routes.ts'
+import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '../support/browser.ts'
+import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '../support/web.ts'
+
+let house: TestGateway
+let client: TestClient
+before(async () => {
+  house = await openTestGateway()
+  client = await house.makeClient()
+})
+after(() => house.close())
+
+interface Prepared {
+  readonly browser: Browser
+  /** The form as our page would send it. */
+  readonly fields: Fields & { readonly csrf: string }
+  /** The form token that the same page holds in the browser of somebody else. */
+  readonly foreignToken: string
+}
+
+async function prepare(action: string, open: () => Promise<[Browser, Answer]>, extra: Fields = {}): Promise<Prepared> {
+  const [[browser, page], [, foreign]] = [await open(), await open()]
+  const hidden = hiddenFields(page.text, action) as { csrf: string }
+  return { browser, fields: { ...hidden, ...extra }, foreignToken: hiddenFields(foreign.text, action).csrf! }
+}
+
+async function openLogin(path?: string): Promise<[Browser, Answer]> {
+  const browser = new Browser(house.baseUrl)
+  return [browser, await browser.get(path ?? (await startRequest(browser, client)))]
+}
+
+async function openAccount(path: string): Promise<[Browser, Answer]> {
+  const user = await house.makeUser()
+  await house.makeToken(user)
+  const browser = await house.signIn(user)
+  await house.approve(client, browser)
+  return [browser, await browser.get(path)]
+}
+
+async function openConsentPage(): Promise<[Browser, Answer]> {
+  const browser = await house.signIn(await house.makeUser())
+  return [browser, await openConsent(browser, client)]
+}
+
+const forms: Record<string, () => Promise<Prepared>> = {
+  '/login': async () => {
+    const { username } = await house.makeUser()
+    return prepare('/login', () => openLogin('/login'), { username, password })
+  },
+  '/login/cancel': () => prepare('/login/cancel', () => openLogin()),
+  '/logout': () => prepare('/logout', () => openAccount('/account')),
+  '/consent': async () => {
+    const prepared = await prepare('/consent', openConsentPage)
+    return { ...prepared, fields: { ...prepared.fields, decision: 'approve' } }
+  },
+  '/account/revoke': () => prepare('/account/revoke', () => openAccount('/account')),
+  '/account/api/tokens': () =>
+    prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
+  '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
+}
+
+const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: Record<string, string> }> = {
+  'no token': ({ fields: { csrf: _, ...fields } }) => ({ fields }),
+  'an empty token': () => ({ fields: { csrf: '' } }),
+  'a wrong token': ({ fields }) => ({
+    fields: { csrf: fields.csrf.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')) },
+  }),
+  'the token twice': ({ fields }) => ({ fields: { csrf: [fields.csrf, fields.csrf] } }),
+  "somebody else's token": ({ foreignToken }) => ({ fields: { csrf: foreignToken } }),
+  'a foreign Origin': () => ({ headers: { origin: 'https://evil.example' } }),
+  'an Origin that begins like ours': () => ({ headers: { origin: `${house.baseUrl}.evil.example` } }),
+  'an Origin that is no address': () => ({ headers: { origin: 'evil' } }),
+  'Sec-Fetch-Site: cross-site': () => ({ headers: { 'sec-fetch-site': 'cross-site' } }),
+  'Sec-Fetch-Site: same-site': () => ({ headers: { 'sec-fetch-site': 'same-site' } }),
+}
+
+test('every form of the site is in this table', () => {
+  const posted = pageRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path)
+  assert.deepEqual(Object.keys(forms).sort(), posted.toSorted())
+})
+
+for (const [action, open] of Object.entries(forms)) {
+  test(`POST ${action} does nothing for a form that is not ours, and what it should for one that is`, async () => {
+    const form = await open()
+    const { db } = house.gateway.context
+    const before = await readTables(db)
+    for (const [name, attack] of Object.entries(attacks)) {
+      const { fields, headers } = attack(form)
+      const sent = name === 'no token' ? fields! : { ...form.fields, ...fields }
+      const answer = await form.browser.post(action, sent, headers)
+      assert.equal(answer.status, 403, name)
+      assert.equal(answer.location, undefined, name)
+      assert.equal(answer.headers['set-cookie'], undefined, name)
+      assert.deepEqual(await readTables(db), before, name)
+    }
+    const answer = await form.browser.post(action, form.fields)
+    assert.ok(answer.status === 303 || answer.status === 200, answer.text)
+    assert.notDeepEqual(await readTables(db), before)
+  })
+}
+
+test('what is sent as anything but a form is refused, though its token is right', async () => {
+  const { browser, fields } = await forms['/account/api/tokens']!()
+  const before = await readTables(house.gateway.context.db)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const bodies = {
+    'application/json': JSON.stringify({ ...fields, name: { first: 'mine' } }),
+    'application/json; charset=utf-8': JSON.stringify(fields),
+    'text/plain': formOf(fields),
+    'multipart/form-data; boundary=x': formOf(fields),
+  }
+  for (const [type, body] of Object.entries(bodies)) {
+    const headers = { cookie, accept: 'text/html', 'content-type': type }
+    const answer = await send(`${house.baseUrl}/account/api/tokens`, { method: 'POST', headers, body })
+    assert.ok(answer.status >= 400 && answer.status < 500, `${type}: ${answer.status}`)
+  }
+  assert.deepEqual(await readTables(house.gateway.context.db), before)
+})
+
+test('a form of another site cannot sign a visitor out, though the browser sends no cookie with it', async () => {
+  const browser = new Browser(house.baseUrl)
+  const answer = await browser.post('/logout', {}, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })
+  assert.equal(answer.headers['set-cookie'], undefined, 'clearing the cookie would be signing out')
+  assert.equal(answer.status, 403)
+})
+
+test('the token of one consent page answers no other request', async () => {
+  const browser = await house.signIn(await house.makeUser())
+  const [one, other] = [await openConsent(browser, client), await openConsent(browser, client, { scope: 'read write' })]
+  const mixed = { ...approveForm(other), csrf: approveForm(one).csrf! }
+  assert.equal((await browser.post('/consent', mixed)).status, 403)
+  assert.equal((await browser.post('/consent', approveForm(other))).status, 303)
+})
+
+test('the token of the login page is worth nothing after the sign-in', async () => {
+  const { username } = await house.makeUser()
+  const browser = new Browser(house.baseUrl)
+  const login = hiddenFields((await browser.get('/login')).text, '/login')
+  await browser.post('/login', { ...login, username, password })
+  for (const action of ['/logout', '/account/api/tokens']) {
+    const fields = { csrf: login.csrf!, name: 'mine', environment: 'live' }
+    assert.equal((await browser.post(action, fields)).status, 403)
+  }
+  assert.equal(await isSignedIn(browser), true)
+})
+
+test('a GET never does what a form does', async () => {
+  const { browser, fields } = await forms['/account/api/tokens']!()
+  const before = await readTables(house.gateway.context.db)
+  for (const action of Object.keys(forms).filter((path) => path !== '/login' && path !== '/consent')) {
+    const answer = await browser.get(`${action}?${new URLSearchParams(fields as Record<string, string>)}`)
+    assert.equal(answer.status, 405, action)
+    assert.equal(answer.headers.allow, 'POST')
+  }
+  assert.deepEqual(await readTables(house.gateway.context.db), before)
+})

@@ -1,0 +1,283 @@
+/** Whoever gets a copy of the database gets no token, code, session, password or secret that works. */
+import assert from 'node:assert/strict'
+import { hash, randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId } from '../../src/crypto/vault.ts'
+import { type Sql, statement } from '../../src/database/database.ts'
+import { rotateSecret } from '../../src/partners/client-secret.ts'
+import { createService } from '../../src/services/service.ts'
+import { type Answer, Browser, postForm } from '../support/browser.ts'
+import { basic, openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { askForConsent, eventually, makeFolder, runCommand } from '../support/process.ts'
+
+let house: TestGateway
+let keyFile: string
+
+before(async () => {
+  const folder = makeFolder()
+  mkdirSync(folder, { recursive: true })
+  keyFile = join(folder, 'secret.keys')
+  writeFileSync(keyFile, `${printKey(generateKey())}\n`, { mode: 0o600 })
+  house = await openTestGateway({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile })
+})
+after(() => house?.close())
+
+const commandSettings = () => ({ DATABASE_URL: house.databaseUrl, SECRET_KEY_FILE: keyFile })
+
+/** Every row of every table as text; bytes as hexadecimal digits. */
+async function dump(sql: Sql): Promise<string> {
+  const tables = await sql.query<{ name: string }>(
+    statement('', "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"),
+  )
+  assert.ok(tables.length > 12, 'there are tables to dump')
+  const parts = tables.map(async ({ name }) => {
+    const rows = await sql.query<{ line: string }>(statement('', `SELECT row::text AS line FROM ${name} AS row`))
+    return rows.map((row) => `${name}: ${row.line}`).join('\n')
+  })
+  return (await Promise.all(parts)).join('\n')
+}
+
+/** A secret in the forms in which it could lie about. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  return [secret, bytes.toString('hex'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')]
+}
+
+function tokensOf(answer: Answer): { access_token: string; refresh_token: string } {
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json()
+}
+
+/** Goes everywhere that a secret is issued or typed; answers all of them by what they are. */
+async function collectSecrets(): Promise<Map<string, string>> {
+  const { db, vault } = house.gateway.context
+  const secrets = new Map<string, string>()
+  const keep = (what: string, secret: string | undefined) => {
+    assert.ok(secret !== undefined && secret.length >= 12, what)
+    secrets.set(what, secret)
+    return secret
+  }
+  const user = await house.makeUser()
+  const client = await house.makeClient()
+  const rotating = await house.makeClient({ rotate: true })
+  keep('password', password)
+  keep('client secret', client.secret)
+  keep('newer client secret', (await rotateSecret(db, vault, client, 60_000, operator, house.clock.now())).secret.text)
+  keep('service secret', (await createService(db, 'orders', 'live', operator, house.clock.now())).secret.text)
+  keep('personal API token', await house.makeToken(user))
+  keep('sandbox token', await house.makeToken(user, 'sandbox'))
+
+  const clumsy = new Browser(house.baseUrl)
+  const fields = { username: keep('password typed as a username', `Pass-word-${randomBytes(6).toString('hex')}`) }
+  await clumsy.submit(await clumsy.get('/login'), '/login', { ...fields, password: 'whatever it is' })
+  const wrong = keep('wrong password', `wrong-${randomBytes(6).toString('hex')}`)
+  await clumsy.submit(await clumsy.get('/login'), '/login', { username: user.username, password: wrong })
+  keep('visit cookie', clumsy.cookies.get('countersign-live-visit'))
+
+  const browser = await house.signIn(user)
+  keep('session cookie', browser.cookies.get('countersign-live-session'))
+  keep('device cookie', browser.cookies.get('countersign-live-device'))
+  const verifier = keep('code verifier', randomBytes(32).toString('base64url'))
+  const challenge = hash('sha256', verifier, 'base64url')
+  const extra = { code_challenge: challenge, code_challenge_method: 'S256' }
+  const code = keep('exchanged code', (await house.approve(client, browser, { extra })).get('code')!)
+  keep('code that is still good', (await house.approve(client, browser)).get('code')!)
+
+  const first = tokensOf(await house.exchange(client, code, { code_verifier: verifier }))
+  keep('access token', first.access_token)
+  keep('refresh token', first.refresh_token)
+  const revoked = keep('revoked token', tokensOf(await house.refresh(client, first.refresh_token)).access_token)
+  await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: revoked }, basic(client))
+
+  const rotatingCode = keep('code of a rotating client', (await house.approve(rotating, browser)).get('code')!)
+  const parent = tokensOf(await house.exchange(rotating, rotatingCode))
+  const child = tokensOf(await house.refresh(rotating, keep('replaced refresh token', parent.refresh_token)))
+  keep('refresh token that replaced it', child.refresh_token)
+  keep('access token that came with it', child.access_token)
+  await house.exchange(rotating, rotatingCode)
+  await house.gateway.context.lastUse.flush()
+  return secrets
+}
+
+test('a dump of every table holds none of the secrets that were issued or typed', async () => {
+  const secrets = await collectSecrets()
+  const { db } = house.gateway.context
+  const text = await dump(db)
+  const access = secrets.get('access token')!
+  assert.ok(text.includes(hash('sha256', access, 'hex')), 'the dump is read as it should be: hashes are in it')
+  assert.ok(text.includes('$argon2id$v=19$m=19456,t=2,p=1$'), 'and so are the hashes of passwords')
+  const lowered = text.toLowerCase()
+  const found = [...secrets].filter(([, secret]) =>
+    formsOf(secret).some((form) => text.includes(form) || lowered.includes(form.toLowerCase())),
+  )
+  assert.deepEqual(
+    found.map(([what]) => what),
+    [],
+  )
+  for (const key of readKeyFile(keyFile)) {
+    assert.ok(!text.includes(key.bytes.toString('hex')) && !text.includes(printKey(key)), 'no key either')
+  }
+})
+
+interface SealedRow {
+  readonly client_id: string
+  readonly hash: Buffer
+  readonly sealed: Buffer
+}
+
+function readSealed(): Promise<SealedRow[]> {
+  return house.gateway.context.db.query<SealedRow>(
+    statement('', 'SELECT client_id, hash, sealed FROM client_secrets ORDER BY id'),
+  )
+}
+
+const purposeOf = (clientId: string) => `client-secret:${clientId}`
+
+/** Every stored secret opens with this key alone, and to what was issued. */
+async function checkOpensWith(keyId: string): Promise<void> {
+  const keys = readKeyFile(keyFile).filter((key) => key.id === keyId)
+  const vault = openVault({ kind: 'environment', keys })
+  for (const { client_id, hash: stored, sealed } of await readSealed()) {
+    assert.equal(sealedKeyId(sealed), keyId)
+    const opened = vault.open(purposeOf(client_id), sealed)
+    assert.ok(opened !== undefined)
+    assert.equal(hash('sha256', opened, 'hex'), stored.toString('hex'))
+  }
+}
+
+test('a sealed secret opens neither without its key, nor for another client, nor when a bit of it was changed', async () => {
+  const client = await house.makeClient()
+  const rows = await readSealed()
+  const { sealed } = rows.find((row) => row.client_id === client.id)!
+  const { vault } = house.gateway.context
+  assert.equal(vault.open(purposeOf(client.id), sealed), client.secret)
+  assert.equal(vault.open(purposeOf(rows[0]!.client_id), sealed), undefined)
+  const stranger = openVault({ kind: 'environment', keys: [generateKey()] })
+  assert.equal(stranger.open(purposeOf(client.id), sealed), undefined)
+  const guessed = { ...generateKey(), id: sealedKeyId(sealed) }
+  assert.equal(openVault({ kind: 'environment', keys: [guessed] }).open(purposeOf(client.id), sealed), undefined)
+  for (const position of sealed.keys()) {
+    const changed = Buffer.from(sealed)
+    changed[position] = changed[position]! ^ 1
+    assert.equal(vault.open(purposeOf(client.id), changed), undefined)
+  }
+})
+
+test('the same secret sealed twice looks different each time', () => {
+  const { vault } = house.gateway.context
+  const sealed = Array.from({ length: 100 }, () => vault.seal('test', 'secret').toString('hex'))
+  assert.equal(new Set(sealed).size, 100)
+})
+
+test('"keys rotate" seals everything anew while a gateway runs, and nothing that is under way is lost', async () => {
+  const { vault } = house.gateway.context
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  const client = await house.makeClient({ rotate: true })
+  const old = vault.currentKeyId
+  const page = await askForConsent(browser, client.id)
+  const issued = tokensOf(await house.exchange(client, (await house.approve(client, browser)).get('code')!))
+  const first = tokensOf(await house.refresh(client, issued.refresh_token))
+
+  const rotating = runCommand(['keys', 'rotate', '--json'], commandSettings())
+  let meanwhile = 0
+  let over = false
+  void rotating.then(() => {
+    over = true
+  })
+  while (!over) {
+    assert.equal((await checkSecret(client)).status, 200, 'the secret verifies at every moment')
+    meanwhile++
+  }
+  const rotated = (await rotating).json<{ current_key: string; secrets_sealed_anew: number; older_keys: string[] }>()
+  assert.ok(meanwhile > 5)
+  assert.notEqual(rotated.current_key, old)
+  assert.deepEqual(rotated.older_keys, [old])
+  assert.equal(rotated.secrets_sealed_anew, (await readSealed()).length)
+  await checkOpensWith(rotated.current_key)
+  assert.equal(statSync(keyFile).mode & 0o777, 0o600)
+
+  await eventually('the gateway seals with the new key', () => vault.currentKeyId === rotated.current_key, 1_000)
+  const approved = await browser.submit(page, '/consent', { decision: 'approve' })
+  const code = new URL(approved.location!).searchParams.get('code')!
+  assert.equal((await house.exchange(client, code)).status, 200, 'a request sealed before is answered after')
+  assert.deepEqual(tokensOf(await house.refresh(client, issued.refresh_token)), first, 'a retry is answered as before')
+  assert.equal((await house.makeClient()).secret.length, client.secret.length)
+})
+
+test('"keys prune" removes older keys, and what they had sealed for the moment no longer opens', async () => {
+  const { vault } = house.gateway.context
+  const client = await house.makeClient()
+  const browser = await house.signIn(await house.makeUser())
+  const page = await askForConsent(browser, client.id)
+  await runCommand(['keys', 'rotate'], commandSettings())
+  const older = readKeyFile(keyFile).slice(1)
+  assert.ok(older.length >= 1)
+  const pruned = await runCommand(['keys', 'prune', '--json'], commandSettings())
+  assert.equal(pruned.code, 0, pruned.stderr)
+  const [current, ...rest] = readKeyFile(keyFile)
+  assert.deepEqual(rest, [])
+  assert.equal(pruned.json().current_key, current!.id)
+  await checkOpensWith(current!.id)
+  const without = openVault({ kind: 'environment', keys: older })
+  for (const { client_id, sealed } of await readSealed()) {
+    assert.equal(without.open(purposeOf(client_id), sealed), undefined, 'older keys open nothing')
+  }
+  await eventually('the gateway has let go of them', () => vault.keyIds.length === 1, 1_000)
+  assert.equal((await browser.submit(page, '/consent', { decision: 'approve' })).status, 400)
+  assert.equal((await checkSecret(client)).status, 200)
+  await house.approve(client, browser)
+})
+
+test('with keys in the environment "keys rotate" seals with the first of them, and a missing key is named', async () => {
+  const own = await openTestGateway({ SECRET_KEY: printKey(generateKey()) })
+  try {
+    await own.makeClient()
+    const { DATABASE_URL, SECRET_KEY } = own.settings
+    const newer = generateKey()
+    const rotated = await runCommand(['keys', 'rotate', '--json'], {
+      DATABASE_URL,
+      SECRET_KEY: `${printKey(newer)},${SECRET_KEY}`,
+    })
+    assert.deepEqual(rotated.json(), {
+      current_key: newer.id,
+      secrets_sealed_anew: 1,
+      older_keys: [parseKey(SECRET_KEY!)!.id],
+    })
+    const lost = await runCommand(['keys', 'rotate'], { DATABASE_URL, SECRET_KEY: printKey(generateKey()) })
+    assert.equal(lost.code, 1)
+    assert.match(lost.stderr, new RegExp(`is sealed with a key that is not configured \\(${newer.id}\\)\\.`))
+  } finally {
+    await own.close()
+  }
+})
+
+test('rotations at the same time lose no key', async () => {
+  // Remarks make the file slow to read, and a lock lets both begin at once: they do meet.
+  appendFileSync(keyFile, `# ${'a remark '.repeat(7)}\n`.repeat(300_000))
+  const { db } = house.gateway.context
+  const turns = await db.transaction(async (sql) => {
+    await sql.script('LOCK TABLE schema_migrations')
+    const started = [1, 2].map(() => runCommand(['keys', 'rotate', '--json'], commandSettings()))
+    const waiting = statement(
+      '',
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    )
+    await eventually('both wait', async () => (await db.query(waiting)).length === 2)
+    return started
+  })
+  const finished = await Promise.all(turns)
+  const known = readKeyFile(keyFile).map((key) => key.id)
+  for (const { code, stderr, json } of finished) {
+    assert.equal(code, 0, stderr)
+    assert.ok(known.includes(json<{ current_key: string }>().current_key), 'a key that sealed is still there')
+  }
+  const vault = openVault({ kind: 'file', path: keyFile })
+  for (const { client_id, sealed } of await readSealed()) assert.ok(vault.open(purposeOf(client_id), sealed))
+})
+
+function checkSecret(client: TestClient) {
+  return postForm(`${house.baseUrl}/v1/oauth/introspect`, { token: 'any' }, basic(client))
+}

@@ -1,0 +1,125 @@
+/** Checklist A1 and C4: names come from partners and users, and are text on every page, never markup. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createClient } from '../../src/partners/client.ts'
+import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
+import { addAccount, createUser } from '../../src/users/user.ts'
+import { Browser, hiddenFields } from '../support/browser.ts'
+import { openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { assertGuarded, openConsent, signInWith, startRequest } from '../support/web.ts'
+
+/** Each begins differently, so that a page which shows one unescaped is told apart. */
+const evil = (name: string) => `${name}"'><script src=//evil.example></script><img onerror=x>&lt;`
+const escaped = (name: string) =>
+  `${name}&quot;&#39;&gt;&lt;script src=//evil.example&gt;&lt;/script&gt;&lt;img onerror=x&gt;&amp;lt;`
+
+let house: TestGateway
+let client: TestClient
+let browser: Browser
+before(async () => {
+  house = await openTestGateway()
+  const { db, vault, passwords } = house.gateway.context
+  const now = house.clock.now()
+  const { branch_id } = await applyAsPartner(db, evil('partner'), operator, now)
+  const partner = await getPartner(db, String(branch_id))
+  await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
+  const draft = { name: evil('client'), callbackUrl: 'https://app.example.com/callback', rotateRefreshTokens: false }
+  const made = await createClient(
+    db,
+    vault,
+    partner,
+    'live',
+    { ...draft, scope: 'read trade' },
+    {
+      development: true,
+      by: operator,
+      now,
+    },
+  )
+  client = { ...made.client, secret: made.secret.text }
+  const user = await createUser(
+    db,
+    passwords,
+    { username: 'ada', name: evil('user'), password, role: 'holder' },
+    operator,
+    now,
+  )
+  const common = { classification: evil('class'), day_trader: false, option_level: 1, type: 'cash' } as const
+  for (const account_number of ['6YA60001', '6YA60002']) {
+    await addAccount(db, user, { ...common, account_number, environment: 'live' }, operator, now)
+  }
+  browser = await house.signIn(user)
+})
+after(() => house.close())
+
+function assertTexts(page: string, ...names: string[]): void {
+  assert.doesNotMatch(page, /<script src=\/\/evil|<img onerror/)
+  for (const name of names) assert.ok(page.includes(escaped(name)), `${name} is shown as text`)
+}
+
+test('the login page shows the names of application and partner as text', async () => {
+  const page = await new Browser(house.baseUrl).get(await startRequest(browser, client))
+  assertTexts(page.text, 'client', 'partner')
+  assert.ok(page.text.includes(`<strong>${escaped('client')}</strong>`))
+})
+
+test('the consent page shows every name as text, in its title too', async () => {
+  const page = await openConsent(browser, client)
+  assertTexts(page.text, 'client', 'partner', 'user', 'class')
+  assert.ok(page.text.includes(`<title>Allow ${escaped('client')}?`))
+})
+
+test('the account pages show every name as text', async () => {
+  await house.approve(client, browser)
+  assertTexts((await browser.get('/account')).text, 'client', 'partner', 'user')
+  const page = await browser.get('/account/api')
+  await browser.submit(page, '/account/api/tokens', { name: evil('token'), environment: 'live' })
+  assertTexts((await browser.get('/account/api')).text, 'token', 'user')
+  const refused = await browser.submit(page, '/account/api/tokens', {
+    name: evil('long').repeat(3),
+    environment: 'live',
+  })
+  assert.equal(refused.status, 400)
+  assertTexts(refused.text, 'long')
+})
+
+test('a username that was refused comes back as text', async () => {
+  const answer = await signInWith(new Browser(house.baseUrl), evil('name'))
+  assert.equal(answer.status, 401)
+  assertTexts(answer.text, 'name')
+})
+
+test('nothing of an address is repeated as markup', async () => {
+  const text = '"><script src=//evil.example></script>'
+  const addresses = [
+    `/nowhere/${encodeURIComponent(text)}`,
+    `/v1/oauth/authorize?${new URLSearchParams({ client_id: text, scope: text, state: text })}`,
+    `/v1/oauth/authorize?${new URLSearchParams({ client_id: client.id, redirect_uri: text })}`,
+    `/consent?${new URLSearchParams({ request: text })}`,
+    `/login?${new URLSearchParams({ request: text })}`,
+    `/login?${new URLSearchParams({ return: text })}`,
+    `/login?confirm=1&${new URLSearchParams({ return: text })}`,
+  ]
+  for (const address of addresses) {
+    const answer = await new Browser(house.baseUrl).get(address)
+    assert.doesNotMatch(answer.text, /evil\.example/, address)
+    assertGuarded(answer, address)
+  }
+})
+
+test('a request id sent by the client is shown only when it is plain', async () => {
+  const browserless = new Browser(house.baseUrl)
+  const answer = await browserless.get('/nowhere', { 'x-request-id': '<b>x</b>' })
+  assert.doesNotMatch(answer.text, /<b>x/)
+  assert.match((await browserless.get('/nowhere', { 'x-request-id': 'abc-1.2_3' })).text, /<code>abc-1\.2_3<\/code>/)
+})
+
+test('hidden fields survive their way through the page', async () => {
+  const page = await openConsent(browser, client, { state: evil('state') })
+  const answer = await browser.post('/consent', {
+    ...hiddenFields(page.text, '/consent'),
+    decision: 'approve',
+    account: '6YA60001',
+  })
+  assert.equal(new URL(answer.location!).searchParams.get('state'), evil('state'))
+})

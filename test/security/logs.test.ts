@@ -1,0 +1,230 @@
+/** Nothing that could be used is ever written down: a gateway that logs all it can is led through everything that goes right and wrong. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { issueToken } from '../../src/crypto/token.ts'
+import { type Demo, printDemo } from '../../src/demo.ts'
+import { type Answer, Browser, hiddenFields, postForm, send } from '../support/browser.ts'
+import { basic } from '../support/gateway.ts'
+import {
+  askForConsent,
+  clusterFolder,
+  endGateway,
+  eventually,
+  exchange,
+  findPostmaster,
+  type GatewayProcess,
+  makeFolder,
+  obtainCode,
+  readDemo,
+  readProfile,
+  refresh,
+  revoke,
+  signIn,
+  startGateway,
+} from '../support/process.ts'
+
+const dataDir = makeFolder()
+const secrets = new Map<string, string>()
+let gateway: GatewayProcess
+let demo: Demo
+let output = ''
+
+function keep(what: string, secret: string | undefined): string {
+  assert.ok(secret !== undefined && secret.length >= 12, `${what}: ${secret}`)
+  secrets.set(what, secret)
+  return secret
+}
+
+function keepCookies(whose: string, browser: Browser): void {
+  for (const [name, value] of browser.cookies) keep(`${name} of ${whose}`, value)
+}
+
+function tokensOf(answer: Answer): { access_token: string; refresh_token: string } {
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json()
+}
+
+before(async () => {
+  gateway = await startGateway({ DATA_DIR: dataDir, LOG_LEVEL: 'trace' })
+  demo = await readDemo(gateway, dataDir)
+  keep('client secret', demo.clientSecret)
+  keep('sandbox client secret', demo.sandbox.clientSecret)
+  keep('password', demo.password)
+  keep('operator password', demo.operator.password)
+  keep('API token', demo.apiToken)
+  keep('sandbox token', demo.sandboxToken)
+  keep('client credentials as base64', Buffer.from(`${demo.clientId}:${demo.clientSecret}`).toString('base64'))
+  keep('key', readFileSync(join(dataDir, 'secret.keys'), 'utf8').trim())
+  await signInAndOut()
+  await authorizeEverything()
+  await doEverythingWrong()
+  await loseTheDatabase()
+  await endGateway(gateway)
+  // The banner with the demo's credentials is meant to be read; it is no part of the log.
+  const banner = printDemo(demo)
+  assert.ok(gateway.stdout.includes(banner))
+  output = gateway.stdout.replace(banner, '') + gateway.stderr
+})
+after(() => endGateway(gateway))
+
+async function signInAndOut(): Promise<void> {
+  const browser = new Browser(gateway.baseUrl)
+  const page = await browser.get('/login')
+  keep('form token of a visit', hiddenFields(page.text, '/login').csrf)
+  keepCookies('a visitor', browser)
+  const typed = keep('password typed as a username', `Secret-${randomBytes(6).toString('hex')}`)
+  const wrong = keep('wrong password', `wrong-${randomBytes(6).toString('hex')}`)
+  const attempts = [
+    { username: typed, password: 'whatever it is' },
+    { username: demo.username, password: wrong },
+    { username: `${demo.username}\0`, password: wrong },
+    { username: demo.username, password: wrong.repeat(200) },
+    { username: demo.username, password: demo.password },
+  ]
+  for (const attempt of attempts) await browser.submit(page, '/login', attempt)
+  keepCookies('a holder who signs out', browser)
+  const account = await browser.get('/account')
+  keep('form token of a session', hiddenFields(account.text, '/logout').csrf)
+  assert.equal((await browser.submit(account, '/logout', {})).status, 303)
+}
+
+async function authorizeEverything(): Promise<void> {
+  const client = { id: demo.clientId, secret: demo.clientSecret }
+  const browser = await signIn(gateway.baseUrl, demo)
+  keepCookies('a holder', browser)
+  const denied = await askForConsent(browser, client.id, 'read')
+  keep('form token of a consent', hiddenFields(denied.text, '/consent').csrf)
+  await browser.submit(denied, '/consent', { decision: 'deny' })
+
+  keep('code that nobody used', await obtainCode(browser, client.id))
+  const code = keep('code', await obtainCode(browser, client.id, 'read trade'))
+  const first = tokensOf(await exchange(gateway.baseUrl, client, code))
+  keep('access token', first.access_token)
+  keep('refresh token', first.refresh_token)
+  const second = tokensOf(await refresh(gateway.baseUrl, client, first.refresh_token))
+  keep('second access token', second.access_token)
+  await readProfile(gateway.baseUrl, second.access_token)
+  await postForm(`${gateway.baseUrl}/v1/oauth/introspect`, { token: second.access_token }, basic(client))
+  await revoke(gateway.baseUrl, client, second.access_token)
+  assert.equal((await readProfile(gateway.baseUrl, second.access_token)).status, 401)
+  assert.equal((await exchange(gateway.baseUrl, client, code)).status, 400, 'replayed')
+
+  const page = await browser.get('/account/api')
+  const made = await browser.submit(page, '/account/api/tokens', { name: 'mine', environment: 'live' })
+  keep('API token made on the page', /<code class="secret">(\w+)</.exec(made.text)?.[1])
+}
+
+/** Requests that fail with something precious in them. */
+async function doEverythingWrong(): Promise<void> {
+  const { baseUrl, sandboxUrl } = gateway
+  const client = { id: demo.clientId, secret: demo.clientSecret }
+  const guess = keep('guessed secret', issueToken('clientSecret', 'live').text)
+  const token = demo.apiToken
+  const code = secrets.get('code')!
+  const tokenUrl = `${baseUrl}/v1/oauth/accesstoken`
+  const json = { 'content-type': 'application/json' }
+  const bearer = { authorization: `Bearer ${token}` }
+  const attempts: Promise<Answer>[] = [
+    exchange(baseUrl, { ...client, secret: guess }, code),
+    exchange(sandboxUrl, { id: demo.sandbox.clientId, secret: demo.sandbox.clientSecret }, code),
+    exchange(baseUrl, client, issueToken('code', 'live').text),
+    refresh(baseUrl, client, demo.clientSecret),
+    postForm(`${tokenUrl}?client_secret=${demo.clientSecret}&code=${code}`, { grant_type: 'authorization_code' }),
+    postForm(tokenUrl, { client_id: client.id, client_secret: [client.secret, guess], grant_type: 'x' }),
+    postForm(tokenUrl, { grant_type: 'authorization_code', code: [code, code] }, basic(client)),
+    send(tokenUrl, { method: 'POST', headers: { ...json, ...basic(client) }, body: `{"code":"${code}"` }),
+    send(tokenUrl, { method: 'POST', headers: { ...json, ...basic(client) }, body: code.repeat(400) }),
+    send(`${tokenUrl}?code=${code}`, { headers: basic(client) }),
+    readProfile(baseUrl, demo.sandboxToken),
+    readProfile(baseUrl, `${token}x`),
+    send(`${baseUrl}/v1/user/profile?access_token=${token}`),
+    send(`${baseUrl}/${token}`, { headers: bearer }),
+    send(`${baseUrl}/v1/user/profile/${token}?token=${token}#${token}`, { method: 'DELETE', headers: bearer }),
+    send(`${baseUrl}/v1/user/profile`, { headers: { authorization: `Bearer ${token} ${'x'.repeat(20_000)}` } }),
+    send(`${baseUrl}/%zz${token}`, { headers: bearer }),
+    send(`${baseUrl}/login?request=${token}&return=${token}`, { headers: { accept: 'text/html' } }),
+    send(`${baseUrl}/account`, { headers: { cookie: `countersign-live-session=${guess}` } }),
+    postForm(`${baseUrl}/login`, { username: 'alice', password: demo.password, csrf: guess }),
+  ]
+  const answers = await Promise.all(attempts)
+  assert.deepEqual(
+    answers.filter((answer) => answer.status < 300 || answer.status >= 500).map((answer) => answer.text),
+    [],
+  )
+  await speak(`NONSENSE ${token}\r\n\r\n`)
+  await speak(`GET / HTTP/1.1\r\nhost: x\r\nauthorization Bearer ${token}\r\n\r\n`)
+}
+
+/** What is no HTTP at all. */
+function speak(words: string): Promise<void> {
+  const { hostname, port } = new URL(gateway.baseUrl)
+  return new Promise((done, fail) => {
+    const socket = connect(Number(port), hostname, () => socket.end(words))
+    socket
+      .resume()
+      .once('close', () => done())
+      .once('error', fail)
+  })
+}
+
+/** Failures of the inside are logged with all that is known of them. */
+async function loseTheDatabase(): Promise<void> {
+  const client = { id: demo.clientId, secret: demo.clientSecret }
+  const browser = await signIn(gateway.baseUrl, demo)
+  const page = await browser.get('/account/api')
+  // PostgreSQL does not start in a folder that others can read.
+  chmodSync(clusterFolder(dataDir), 0o755)
+  process.kill(findPostmaster(dataDir)!, 'SIGKILL')
+  await eventually('the database is away', async () => (await send(`${gateway.baseUrl}/readyz`)).status === 503)
+  const stranger = new Browser(gateway.baseUrl)
+  const login = await stranger.get('/login')
+  const answers = [
+    await readProfile(gateway.baseUrl, demo.apiToken),
+    await refresh(gateway.baseUrl, client, secrets.get('refresh token')!),
+    await exchange(gateway.baseUrl, client, secrets.get('code that nobody used')!),
+    await browser.submit(page, '/account/api/tokens', { name: 'mine', environment: 'live' }),
+    await stranger.submit(login, '/login', { username: demo.username, password: demo.password }),
+  ]
+  chmodSync(clusterFolder(dataDir), 0o700)
+  for (const answer of answers) assert.equal(answer.status, 503)
+}
+
+function found(text: string | Buffer): string[] {
+  const isIn = (secret: string) => text.includes(secret) || text.includes(secret.toLowerCase())
+  return [...secrets].filter(([, secret]) => isIn(secret)).map(([what]) => what)
+}
+
+test('the log tells of every request, by its route and without its address', () => {
+  const lines = output.split('\n').filter((line) => line.startsWith('{'))
+  const requests = lines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'request')
+  assert.ok(requests.length > 50, `there is a log to look at: ${requests.length} requests`)
+  const routes = new Set(requests.map((line) => line.route))
+  for (const route of ['/login', '/consent', '/v1/oauth/accesstoken', '/v1/oauth/refreshtoken', '/v1/user/profile']) {
+    assert.ok(routes.has(route), route)
+  }
+  assert.ok(
+    lines.some((line) => line.includes('"msg":"request failed"')),
+    'failures of the inside are in it',
+  )
+  for (const line of requests) assert.ok(line.request_id && line.address === '127.0.0.1' && line.status >= 200)
+})
+
+test('the log holds no secret, code, token, password or cookie, whatever went wrong', () => {
+  assert.ok(secrets.size > 20, `there is something to look for: ${[...secrets.keys()]}`)
+  assert.deepEqual(found(output), [])
+})
+
+test('nor do the files of the private PostgreSQL, its own log and its write-ahead log among them', () => {
+  const home = join(dataDir, 'postgres')
+  const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const held = files.flatMap(({ parentPath, name }) => {
+    const path = join(parentPath, name)
+    return found(readFileSync(path)).map((what) => `${path.slice(home.length)}: ${what}`)
+  })
+  assert.ok(files.some(({ name }) => name === 'server.log') && files.length > 500)
+  assert.deepEqual(held, [])
+})

@@ -1,0 +1,202 @@
+/** Spec 7 and answers.md, Errors: one shape for machines, a page for people, and nothing of the inside in either. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { apiRoutes } from '../../src/api/routes.ts'
+import { pageRoutes } from '../../src/web/routes.ts'
+import { type Answer, formOf, postForm, type SentRequest, send } from '../support/browser.ts'
+import { basic, openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { assertOAuthError, assertProblem, sendRaw } from '../support/oauth.ts'
+
+let house: TestGateway
+let client: TestClient
+let token: string
+before(async () => {
+  house = await openTestGateway()
+  client = await house.makeClient()
+  token = await house.makeToken(await house.makeUser())
+})
+after(() => house.close())
+
+const form = 'application/x-www-form-urlencoded'
+const routes = [...apiRoutes, ...pageRoutes]
+const paths = [...new Set(routes.map(({ path }) => path))]
+
+test('an address that does not exist is a 404 in the one shape', async () => {
+  for (const path of ['/nowhere', '/v1', '/v1/oauth', '/v1/oauth/', '/v1/user/profile/', '/V1/user/profile']) {
+    const answer = await send(house.baseUrl + path, { headers: { authorization: `Bearer ${token}` } })
+    assertProblem(answer, 404, 'not_found')
+  }
+})
+
+test('a person who opens an address that does not exist gets a page', async () => {
+  const answer = await send(`${house.baseUrl}/nowhere`, { headers: { accept: 'text/html,application/xhtml+xml' } })
+  assert.equal(answer.status, 404)
+  assert.match(String(answer.headers['content-type']), /^text\/html/)
+  assert.match(String(answer.headers['content-security-policy']), /default-src 'none'/)
+})
+
+test('a method that an address does not take is a 405 whose Allow names those that it takes', async () => {
+  for (const path of paths) {
+    const taken = routes.filter((route) => route.path === path).map(({ method }) => String(method))
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+      if (taken.includes(method)) continue
+      const answer = await send(house.baseUrl + path, { method, headers: { accept: 'application/json' } })
+      assert.equal(answer.status, 405, `${method} ${path}`)
+      const allowed = String(answer.headers.allow).split(', ')
+      assert.deepEqual(
+        allowed.filter((each) => each !== 'HEAD'),
+        taken,
+      )
+      assert.equal(allowed.includes('HEAD'), taken.includes('GET'))
+    }
+  }
+})
+
+test('HEAD and OPTIONS are methods too: where they are not taken, the answer is a 405 with Allow', async () => {
+  for (const path of ['/v1/oauth/accesstoken', '/v1/oauth/revoke']) {
+    for (const method of ['HEAD', 'OPTIONS'] as const) {
+      const answer = await send(house.baseUrl + path, { method })
+      assert.equal(answer.status, 405, `${method} ${path}`)
+      assert.match(String(answer.headers.allow), /\bPOST\b/)
+    }
+  }
+})
+
+test('no Accept header fails a call: a 406 does not exist', async () => {
+  const odd = ['text/html', 'image/png', '*/*;q=0', 'application/json;q=0', 'nonsense', '', ';;,', 'a'.repeat(4_000)]
+  for (const accept of odd) {
+    const headers = { accept, authorization: `Bearer ${token}` }
+    assert.equal((await send(`${house.baseUrl}/v1/user/profile`, { headers })).status, 200)
+    assert.equal((await send(`${house.baseUrl}/.well-known/oauth-authorization-server`, { headers })).status, 200)
+    assert.equal(
+      (await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, { ...basic(client), accept })).status,
+      200,
+    )
+  }
+})
+
+test('errors of the OAuth endpoints are JSON of exactly two members, also for a browser', async () => {
+  const accept = 'text/html'
+  const url = `${house.baseUrl}/v1/oauth/accesstoken`
+  assertOAuthError(await postForm(url, {}, { accept }), 'invalid_client')
+  assertOAuthError(await postForm(url, {}, { accept, ...basic(client) }), 'invalid_request')
+  assertOAuthError(await send(url, { headers: { accept } }), 'invalid_request', 405)
+  assertOAuthError(await postForm(url, { x: 'x'.repeat(9_000) }, { accept, ...basic(client) }), 'invalid_request', 413)
+  const headers = { 'content-type': 'text/plain', ...basic(client) }
+  assertOAuthError(await send(url, { method: 'POST', headers, body: 'x' }), 'invalid_request', 415)
+})
+
+test('every answer has a request id, and the id of the caller is kept when it is plain', async () => {
+  const url = `${house.baseUrl}/nowhere`
+  const [one, other] = [await send(url), await send(url)]
+  assert.match(String(one.headers['x-request-id']), /^[\w-]{8,}$/)
+  assert.notEqual(one.headers['x-request-id'], other.headers['x-request-id'])
+  const kept = await send(url, { headers: { 'x-request-id': 'caller-7.a_B' } })
+  assert.equal(kept.json().request_id, 'caller-7.a_B')
+  for (const id of ['has space', '<b>', 'x'.repeat(65), '']) {
+    const answer = await send(url, { headers: { 'x-request-id': id } })
+    assert.notEqual(answer.headers['x-request-id'], id)
+    assertProblem(answer, 404, 'not_found')
+  }
+})
+
+test('nothing is sniffed: every answer says so', async () => {
+  for (const path of ['/nowhere', '/login', '/openapi.json', '/v1/user/profile']) {
+    assert.equal((await send(house.baseUrl + path)).headers['x-content-type-options'], 'nosniff')
+  }
+})
+
+test('an address that cannot be decoded is a 400 in the one shape', async () => {
+  for (const path of ['/%', '/%zz', '/v1/%c3%28', '/%ff']) {
+    const answer = await sendRaw(house.baseUrl, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    assert.ok(answer.status === 400 || answer.status === 404, `${path}: ${answer.status}`)
+    const body = JSON.parse(answer.body) as Record<string, unknown>
+    assert.deepEqual(Object.keys(body).sort(), ['error', 'error_description', 'request_id'], `${path}: ${answer.body}`)
+  }
+})
+
+test('what is not HTTP is a 400 that tells nothing of the inside', async () => {
+  const wrong = [
+    'hello\r\n\r\n',
+    'GET / HTTP/9.9\r\n\r\n',
+    'FOO / HTTP/1.1\r\nhost: x\r\n\r\n',
+    'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n',
+    'POST /login HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    'POST /login HTTP/1.1\r\nhost: x\r\ncontent-length: x\r\n\r\n',
+  ]
+  for (const bytes of wrong) {
+    const answer = await sendRaw(house.baseUrl, bytes)
+    assert.equal(answer.status, 400, JSON.stringify(bytes))
+    assert.ok(!/HPE_|node:|\bat \b/.test(answer.body), answer.body)
+  }
+})
+
+test('a body that is too large is a 413 and a body of another type a 415, on pages too', async () => {
+  const url = `${house.baseUrl}/login`
+  const large = await postForm(url, { username: 'x'.repeat(70_000) }, { accept: 'application/json' })
+  assertProblem(large, 413, 'invalid_request')
+  const headers = { accept: 'application/json', 'content-type': 'text/plain' }
+  assertProblem(await send(url, { method: 'POST', headers, body: 'x' }), 415, 'invalid_request')
+})
+
+test('an error never repeats a secret that was sent', async () => {
+  const { secret } = client
+  const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
+  const answers = [
+    await send(`${house.baseUrl}/v1/user/profile`, { headers }),
+    await send(`${house.baseUrl}/${secret}?access_token=${secret}`, { headers }),
+    await send(`${house.baseUrl}/v1/oauth/authorize?client_id=${secret}`, { headers }),
+    await postForm(`${house.baseUrl}/v1/oauth/accesstoken?client_secret=${secret}`, { code: secret }, basic(client)),
+    await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, { grant_type: secret, code: secret }, basic(client)),
+    await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, { client_id: secret, client_secret: secret }),
+    await postForm(`${house.baseUrl}/login`, { username: secret, password: secret, csrf: secret }, headers),
+  ]
+  for (const answer of answers) {
+    assert.ok(answer.status >= 400)
+    assert.ok(!(answer.text + JSON.stringify(answer.headers)).includes(secret), answer.text)
+  }
+})
+
+/** Text in which the characters that break parsers are frequent. */
+const trouble = fc.constantFrom('\0', '%', '%00', '\r\n', "'", '"', '\\', '😀', '\ud7ff', '__proto__', ' ', '{}', '-1')
+const nasty = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constant('\0'),
+  fc.array(trouble, { maxLength: 6 }).map((parts) => parts.join('')),
+)
+const names = fc.constantFrom(
+  ...['client_id', 'client_secret', 'grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'],
+  ...['token', 'token_type_hint', 'state', 'response_type', 'code_challenge', 'code_challenge_method', '__proto__'],
+)
+const fields = fc.array(fc.tuple(fc.oneof({ arbitrary: names, weight: 9 }, nasty), nasty), { maxLength: 5 })
+
+test('no form, query or credential of any content is answered with a 500', async () => {
+  const posts = ['accesstoken', 'refreshtoken', 'revoke', 'introspect']
+  const request = fc.record({
+    path: fc.constantFrom(...posts),
+    sent: fields,
+    known: fc.boolean(),
+    who: nasty,
+  })
+  await fc.assert(
+    fc.asyncProperty(request, async ({ path, sent, known, who }) => {
+      const type = { 'content-type': form }
+      const own = known ? basic(client) : { authorization: `Basic ${Buffer.from(who).toString('base64')}` }
+      const grant = path === 'refreshtoken' ? 'refresh_token' : 'authorization_code'
+      const usual = known ? { grant_type: grant, code: client.secret.replace('cslk', 'cslc') } : {}
+      const body = `${formOf(usual)}&${new URLSearchParams(sent)}`
+      const options: SentRequest = { method: 'POST', headers: { ...type, ...own }, body }
+      assertNotOurFault(await send(`${house.baseUrl}/v1/oauth/${path}`, options))
+      const query = new URLSearchParams([...(known ? [['client_id', client.id] as [string, string]] : []), ...sent])
+      assertNotOurFault(await send(`${house.baseUrl}/v1/oauth/authorize?${query}`))
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function assertNotOurFault(answer: Answer): void {
+  assert.ok(answer.status < 500, `${answer.status} ${answer.text}`)
+}

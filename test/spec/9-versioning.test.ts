@@ -1,0 +1,29 @@
+/** Spec 9: the version is part of the path. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { apiRoutes } from '../../src/api/routes.ts'
+import { postForm, send } from '../support/browser.ts'
+import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { assertProblem } from '../support/oauth.ts'
+
+let house: TestGateway
+before(async () => {
+  house = await openTestGateway()
+})
+after(() => house.close())
+
+test('OAuth and user paths begin with /v1, webhook and event paths with /v2', () => {
+  for (const { path } of apiRoutes) {
+    if (path.startsWith('/.well-known/')) continue
+    assert.match(path, /^\/v1\/(oauth|user)\/|^\/v2\/(webhooks|events|deliveries)\b/, path)
+  }
+})
+
+test('a path without its version, or with another one, does not exist', async () => {
+  const client = await house.makeClient()
+  for (const version of ['', '/v0', '/v2', '/v3', '/v1.0', '/V1', '/1']) {
+    assertProblem(await postForm(`${house.baseUrl}${version}/oauth/accesstoken`, {}, basic(client)), 404, 'not_found')
+    assertProblem(await send(`${house.baseUrl}${version}/user/profile`), 404, 'not_found')
+    assertProblem(await send(`${house.baseUrl}${version}/oauth/authorize`), 404, 'not_found')
+  }
+})

@@ -1,0 +1,183 @@
+/** RFC 7662 and checklist M4: what a token means, for those who may know. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { day, second } from '../../src/clock.ts'
+import type { Environment } from '../../src/environment.ts'
+import { createService, revokeService } from '../../src/services/service.ts'
+import { type Answer, postForm, send } from '../support/browser.ts'
+import {
+  basic,
+  openTestGateway,
+  operator,
+  type TestClient,
+  type TestGateway,
+  type TokenBody,
+} from '../support/gateway.ts'
+import { assertOAuthError, type Holder, hears, openHolder } from '../support/oauth.ts'
+
+type Credentials = Pick<TestClient, 'id' | 'secret'>
+
+let house: TestGateway
+let client: TestClient
+let holder: Holder
+let desk: Credentials
+before(async () => {
+  house = await openTestGateway()
+  client = await house.makeClient()
+  holder = await openHolder(house)
+  desk = await makeService('live')
+})
+after(() => house.close())
+
+async function makeService(environment: Environment): Promise<Credentials> {
+  const { db } = house.gateway.context
+  const { service, secret } = await createService(db, 'Orders', environment, operator, house.clock.now())
+  return { id: service.id, secret: secret.text }
+}
+
+function introspect(token: string, by: Credentials): Promise<Answer> {
+  return postForm(`${house.baseUrl}/v1/oauth/introspect`, { token }, basic(by))
+}
+
+function assertInactive(answer: Answer): void {
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual(answer.json(), { active: false })
+}
+
+const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
+
+// M4
+test('the client that a token was issued to, and a service of the brokerage, learn what it means', async () => {
+  const { access_token } = await holder.tokens(client, { scope: 'trade read' })
+  for (const asker of [client, desk]) {
+    const answer = await introspect(access_token, asker)
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    assert.deepEqual(answer.json(), {
+      active: true,
+      scope: 'read trade',
+      client_id: client.id,
+      username: holder.user.username,
+      token_type: 'Bearer',
+      sub: holder.user.id,
+      iss: house.baseUrl,
+      iat: seconds(house.clock.now()),
+      exp: seconds(house.clock.now()) + 86_400,
+    })
+  }
+})
+
+// M4
+test('another client learns nothing, not even that the token exists', async () => {
+  const { access_token, refresh_token } = await holder.tokens(client)
+  const stranger = await house.makeClient()
+  for (const token of [access_token, refresh_token!]) assertInactive(await introspect(token, stranger))
+})
+
+// M4
+test('a refresh token is active for its client and for a service, without an end', async () => {
+  const { refresh_token } = await holder.tokens(client, { scope: 'market' })
+  for (const asker of [client, desk]) {
+    const body = (await introspect(refresh_token!, asker)).json()
+    assert.equal(body.active, true)
+    assert.equal(body.scope, 'market')
+    assert.equal('exp' in body, false)
+    assert.equal('token_type' in body, false)
+  }
+})
+
+// M4
+test('a personal token is the business of services only', async () => {
+  const personal = await house.makeToken(holder.user)
+  assertInactive(await introspect(personal, client))
+  const body = (await introspect(personal, desk)).json()
+  assert.equal(body.active, true)
+  assert.equal(body.sub, holder.user.id)
+  assert.equal(body.scope, 'read write market trade stream')
+  assert.equal('client_id' in body, false)
+  assert.equal('exp' in body, false)
+})
+
+// M4
+test('what is expired, revoked, replayed, unknown or no token at all is inactive and nothing more', async () => {
+  const revoked = await holder.tokens(client)
+  await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: revoked.refresh_token! }, basic(client))
+  const code = await holder.code(client)
+  const replayed = (await house.exchange(client, code)).json<TokenBody>()
+  await house.exchange(client, code)
+  const unused = await holder.code(client)
+  const gone = [revoked, replayed].flatMap(({ access_token, refresh_token }) => [access_token, refresh_token!])
+  for (const token of [...gone, unused, client.secret, 'x', '\u00e9']) assertInactive(await introspect(token, desk))
+})
+
+// B3
+test('a token is active at 86399 seconds and inactive at 86400', async () => {
+  const { access_token } = await holder.tokens(client)
+  house.clock.advance(day - second)
+  assert.equal((await introspect(access_token, desk)).json().active, true)
+  house.clock.advance(second)
+  assertInactive(await introspect(access_token, desk))
+})
+
+// M4
+test('a token of the other environment is inactive here', async () => {
+  const sandboxed = await holder.tokens(await house.makeClient({ environment: 'sandbox' }))
+  assertInactive(await introspect(sandboxed.access_token, desk))
+  assertInactive(await introspect(sandboxed.refresh_token!, desk))
+})
+
+// M4
+test('nobody else may ask: no credentials, wrong ones, or those of the other environment', async () => {
+  const { access_token } = await holder.tokens(client)
+  const url = `${house.baseUrl}/v1/oauth/introspect`
+  assertOAuthError(await postForm(url, { token: access_token }), 'invalid_client')
+  const bearer = { authorization: `Bearer ${access_token}` }
+  assertOAuthError(await postForm(url, { token: access_token }, bearer), 'invalid_client')
+  const wrong = [
+    { ...client, secret: 'x' },
+    { ...desk, secret: 'x' },
+    { id: desk.id, secret: client.secret },
+    { id: client.id, secret: desk.secret },
+    await makeService('sandbox'),
+    await house.makeClient({ environment: 'sandbox' }),
+  ]
+  for (const asker of wrong) assertOAuthError(await introspect(access_token, asker), 'invalid_client')
+})
+
+// M4
+test('a service that was revoked may no longer ask', async () => {
+  const retired = await makeService('live')
+  const { access_token } = await holder.tokens(client)
+  assert.equal((await introspect(access_token, retired)).status, 200)
+  const heard = hears(house.gateway, `service:${retired.id}`)
+  await revokeService(house.gateway.context.db, retired.id, operator, house.clock.now())
+  await heard
+  assertOAuthError(await introspect(access_token, retired), 'invalid_client')
+})
+
+// M4
+test('a service can introspect and nothing else: it is no client', async () => {
+  const code = await holder.code(client)
+  const as = { ...client, ...desk }
+  assertOAuthError(await house.exchange(as, code), 'invalid_client')
+  assertOAuthError(await house.refresh(as, 'x'), 'invalid_client')
+  assertOAuthError(await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, basic(desk)), 'invalid_client')
+})
+
+test('a NUL byte in credentials or token is a fault of the request, never of the service', async () => {
+  for (const asker of [
+    { id: '\0', secret: 'x' },
+    { id: `${client.id}\0`, secret: client.secret },
+  ]) {
+    assertOAuthError(await introspect('x', asker), 'invalid_client')
+  }
+  const answer = await introspect('\0', client)
+  assert.ok(answer.status === 200 || answer.status === 400, answer.text)
+})
+
+test('a request without a token, with two, with one in the address, or by GET is an invalid_request', async () => {
+  const url = `${house.baseUrl}/v1/oauth/introspect`
+  assertOAuthError(await postForm(url, {}, basic(client)), 'invalid_request')
+  assertOAuthError(await postForm(url, { token: ['x', 'x'] }, basic(client)), 'invalid_request')
+  assertOAuthError(await postForm(`${url}?token=x`, {}, basic(client)), 'invalid_request')
+  assertOAuthError(await send(`${url}?token=x`, { headers: basic(client) }), 'invalid_request', 405)
+})

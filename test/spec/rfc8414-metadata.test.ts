@@ -1,0 +1,77 @@
+/** RFC 8414 and checklist M1, M2: where everything is, and that it is where it says. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { postForm, send } from '../support/browser.ts'
+import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
+
+let house: TestGateway
+before(async () => {
+  house = await openTestGateway()
+})
+after(() => house.close())
+
+const path = '/.well-known/oauth-authorization-server'
+
+// M1
+test('the metadata document names the exact endpoints and abilities of the site it is read from', async () => {
+  for (const issuer of [house.baseUrl, house.sandboxUrl]) {
+    const answer = await send(issuer + path)
+    assert.equal(answer.status, 200)
+    assert.match(String(answer.headers['content-type']), /^application\/json/)
+    const { service_documentation, ...document } = answer.json()
+    const methods = ['client_secret_basic', 'client_secret_post']
+    assert.deepEqual(document, {
+      issuer,
+      authorization_endpoint: `${issuer}/v1/oauth/authorize`,
+      token_endpoint: `${issuer}/v1/oauth/accesstoken`,
+      revocation_endpoint: `${issuer}/v1/oauth/revoke`,
+      introspection_endpoint: `${issuer}/v1/oauth/introspect`,
+      scopes_supported: ['read', 'write', 'market', 'trade', 'stream'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_methods_supported: methods,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+    })
+    assert.equal((await send(String(service_documentation))).status, 200)
+  }
+})
+
+// M1
+test('every endpoint that the document names is there', async () => {
+  const client = await house.makeClient()
+  const document = (await send(house.baseUrl + path)).json<Record<string, string>>()
+  assert.equal((await send(document.authorization_endpoint!)).status, 400)
+  for (const name of ['token_endpoint', 'revocation_endpoint', 'introspection_endpoint']) {
+    const answer = await postForm(document[name]!, {}, basic(client))
+    assert.equal(answer.status, 400, name)
+    assert.equal(answer.json().error, 'invalid_request')
+  }
+})
+
+// M1, O1
+test('the issuer is what is configured, whatever host the request names', async () => {
+  const sent = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
+  const answer = await send(house.baseUrl + path, { headers: sent })
+  assert.equal(answer.json().issuer, house.baseUrl)
+  assert.ok(!answer.text.includes('evil.example'))
+})
+
+test('the interface is described as OpenAPI 3.1 with every operation of the OAuth part', async () => {
+  const answer = await send(`${house.baseUrl}/openapi.json`)
+  const document = answer.json<{ openapi: string; paths: Record<string, object>; servers: { url: string }[] }>()
+  assert.match(document.openapi, /^3\.1/)
+  assert.equal(document.servers[0]?.url, house.baseUrl)
+  const operations: [string, string][] = [
+    ['/v1/oauth/authorize', 'get'],
+    ['/v1/oauth/accesstoken', 'post'],
+    ['/v1/oauth/refreshtoken', 'post'],
+    ['/v1/oauth/revoke', 'post'],
+    ['/v1/oauth/introspect', 'post'],
+    ['/v1/user/profile', 'get'],
+  ]
+  for (const [operation, method] of operations) assert.ok(method in (document.paths[operation] ?? {}), operation)
+})

@@ -1,0 +1,43 @@
+/** A real browser for the tests of the pages: the one that is named, the one that is installed, or the one of the package. */
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import packaged from '@sparticuz/chromium'
+import { type Browser, chromium } from 'playwright-core'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome']
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export async function findChromium(environment: NodeJS.ProcessEnv = process.env): Promise<string> {
+  if (environment.CHROMIUM_PATH) return environment.CHROMIUM_PATH
+  const folders = (environment.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  const installed = names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+  if (installed) return installed
+  if (process.platform === 'linux' && process.arch === 'x64') return packaged.executablePath()
+  throw new Error(
+    `No Chromium was found. Install one so that it is on the PATH as ${names.join(', ')} ` +
+      '(Debian and Ubuntu: apt-get install chromium; macOS: brew install --cask chromium), or name it in CHROMIUM_PATH.',
+  )
+}
+
+export async function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: await findChromium(), args: flags })
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,266 @@
+/** Gateways and commands as processes of their own, and a person and a client who talk to them over HTTP. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Database, openDatabase } from '../../src/database/database.ts'
+import { openPrivateServer } from '../../src/database/private-server.ts'
+import type { Demo } from '../../src/demo.ts'
+import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
+import { basic, type TestClient } from './gateway.ts'
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** Every program is started with this and the test's own settings, and nothing else of the environment. */
+const common: NodeJS.ProcessEnv = {
+  PATH: process.env.PATH,
+  HOST: '127.0.0.1',
+  PORT: '0',
+  RATE_LIMIT_PER_MINUTE: '0',
+  SANDBOX_RATE_LIMIT_PER_MINUTE: '0',
+  CLIENT_FAILURES_PER_MINUTE: '1000',
+  LOGIN_FAILURES_PER_ADDRESS: '1000',
+  NODE_COMPILE_CACHE: join(tmpdir(), `countersign-compiled-${userInfo().uid}`),
+}
+
+/** Asks again until the answer is neither false nor undefined. */
+export async function eventually<Value>(
+  what: string,
+  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  deadlineMs = 15_000,
+): Promise<Value> {
+  const deadline = performance.now() + deadlineMs
+  for (;;) {
+    const seen = await look()
+    if (seen !== undefined && seen !== false) return seen
+    if (performance.now() > deadline) throw new Error(`Not within ${deadlineMs} ms: ${what}`)
+    await wait(10)
+  }
+}
+
+const folders: string[] = []
+
+/** A folder of this file's own, removed when its process ends. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-process-'))
+  folders.push(folder)
+  return folder
+}
+
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface Program {
+  readonly pid: number
+  readonly ended: Promise<Ending>
+  readonly stdout: string
+  readonly stderr: string
+  kill(signal: NodeJS.Signals): void
+}
+
+const running = new Set<ChildProcess>()
+
+/** What a failed test leaves behind ends with the test's process. */
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv): Program {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: tmpdir(),
+    env: { ...common, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const written = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      written[name] += text
+    })
+  }
+  const ended = new Promise<Ending>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      resolve({ code, signal })
+    })
+  })
+  return {
+    pid: child.pid!,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    get stdout() {
+      return written.stdout
+    },
+    get stderr() {
+      return written.stderr
+    },
+  }
+}
+
+export interface Finished extends Ending {
+  readonly stdout: string
+  readonly stderr: string
+  json<Value = Record<string, unknown>>(): Value
+}
+
+/** Runs a command of the command line to its end, or ends it when it takes too long. */
+export async function runCommand(
+  args: readonly string[],
+  settings: NodeJS.ProcessEnv,
+  deadlineMs = 30_000,
+): Promise<Finished> {
+  const program = startProgram(args, settings)
+  const tooLong = setTimeout(() => program.kill('SIGKILL'), deadlineMs)
+  const ending = await program.ended
+  clearTimeout(tooLong)
+  const { stdout, stderr } = program
+  return { ...ending, stdout, stderr, json: () => JSON.parse(stdout) }
+}
+
+export interface GatewayProcess extends Program {
+  readonly baseUrl: string
+  readonly sandboxUrl: string
+  /** Told to stop, as an init system would; answers how it ended. */
+  stop(): Promise<Ending>
+}
+
+export async function startGateway(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+  const program = startProgram(['serve'], settings)
+  let ended: Ending | undefined
+  void program.ended.then((ending) => {
+    ended = ending
+  })
+  const ready = await eventually('the gateway is ready', () => {
+    if (ended) throw new Error(`The gateway ended with ${ended.code ?? ended.signal}: ${program.stderr}`)
+    return findReadyLine(program.stdout)
+  }).catch((error: unknown) => {
+    program.kill('SIGKILL')
+    throw error
+  })
+  return Object.assign(program, {
+    baseUrl: ready.live,
+    sandboxUrl: ready.sandbox,
+    stop() {
+      program.kill('SIGTERM')
+      return program.ended
+    },
+  })
+}
+
+function findReadyLine(output: string): { live: string; sandbox: string } | undefined {
+  const line = /^.*"msg":"Countersign is ready".*$/m.exec(output)
+  return line ? JSON.parse(line[0]) : undefined
+}
+
+/** Stops it if it still runs. For the end of a test, whatever became of it. */
+export async function endGateway(gateway: GatewayProcess | undefined): Promise<void> {
+  if (!gateway) return
+  const tooLong = setTimeout(() => gateway.kill('SIGKILL'), 10_000)
+  await gateway.stop()
+  clearTimeout(tooLong)
+}
+
+/** demo.json as this gateway wrote it; it comes a moment after the gateway is ready. */
+export function readDemo(gateway: GatewayProcess, dataDir: string): Promise<Demo> {
+  return eventually('demo.json names this gateway', () => {
+    const demo = tryReading(join(dataDir, 'demo.json'))
+    if (!demo?.endsWith('}\n')) return undefined
+    const parsed = JSON.parse(demo) as Demo
+    return parsed.baseUrl === gateway.baseUrl && parsed
+  })
+}
+
+export function clusterFolder(dataDir: string): string {
+  return join(dataDir, 'postgres', 'cluster')
+}
+
+export function findPostmaster(dataDir: string): number | undefined {
+  const pid = Number(tryReading(join(clusterFolder(dataDir), 'postmaster.pid'))?.split('\n')[0])
+  return pid > 0 ? pid : undefined
+}
+
+/** Every process that works in the cluster's folder: the server and its children, whoever their parent is. */
+export function findServerProcesses(dataDir: string): number[] {
+  const folder = clusterFolder(dataDir)
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/cwd`) === folder
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+/** A connection to the private server of a gateway that runs. */
+export async function openPrivateDatabase(dataDir: string): Promise<Database> {
+  const visit = await openPrivateServer({ dataDir, purpose: 'visit', searchPath: process.env.PATH ?? '' })
+  return openDatabase({ connectionString: visit.connectionString, connections: 2 })
+}
+
+export function tryReading(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+export type Credentials = Pick<TestClient, 'id' | 'secret'>
+
+/** A browser in which this person has signed in. */
+export async function signIn(baseUrl: string, person: { username: string; password: string }): Promise<Browser> {
+  const browser = new Browser(baseUrl)
+  const page = await browser.get('/login')
+  const answer = await browser.submit(page, '/login', { username: person.username, password: person.password })
+  if (answer.status !== 303) throw new Error(`Sign-in failed: ${answer.status} ${answer.text}`)
+  return browser
+}
+
+/** From the authorize endpoint to the consent page of somebody who has signed in. */
+export async function askForConsent(browser: Browser, clientId: string, scope = 'read'): Promise<Answer> {
+  const query = new URLSearchParams({ client_id: clientId, scope, state: 'st' })
+  const start = await browser.get(`/v1/oauth/authorize?${query}`)
+  const login = await browser.get(start.location!)
+  if (login.status !== 303) throw new Error(`Not signed in: ${login.status} ${login.text}`)
+  return browser.get(login.location!)
+}
+
+/** The whole way to a code. */
+export async function obtainCode(browser: Browser, clientId: string, scope = 'read'): Promise<string> {
+  const page = await askForConsent(browser, clientId, scope)
+  const account = [...page.text.matchAll(/name="account" value="([^"]*)"/g)].map((match) => match[1]!)
+  const answer = await browser.submit(page, '/consent', { decision: 'approve', account })
+  if (answer.status !== 303) throw new Error(`Consent failed: ${answer.status} ${answer.text}`)
+  return new URL(answer.location!).searchParams.get('code')!
+}
+
+export function exchange(baseUrl: string, client: Credentials, code: string): Promise<Answer> {
+  return ask(baseUrl, client, '/v1/oauth/accesstoken', { grant_type: 'authorization_code', code })
+}
+
+export function refresh(baseUrl: string, client: Credentials, refreshToken: string): Promise<Answer> {
+  const fields = { grant_type: 'refresh_token', refresh_token: refreshToken }
+  return ask(baseUrl, client, '/v1/oauth/refreshtoken', fields)
+}
+
+export function revoke(baseUrl: string, client: Credentials, token: string): Promise<Answer> {
+  return ask(baseUrl, client, '/v1/oauth/revoke', { token })
+}
+
+export function readProfile(baseUrl: string, token: string): Promise<Answer> {
+  return send(`${baseUrl}/v1/user/profile`, {
+    headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+  })
+}
+
+function ask(baseUrl: string, client: Credentials, path: string, fields: Fields): Promise<Answer> {
+  return postForm(baseUrl + path, fields, basic(client))
+}

@@ -1,0 +1,137 @@
+/** What the tests of the pages share: the way to a consent page, what a page must never lack, what the database holds. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { type Database, statement } from '../../src/database/database.ts'
+import { type Answer, Browser, hiddenFields } from './browser.ts'
+import { type ApproveOptions, password, type TestClient, type TestGateway } from './gateway.ts'
+
+/** The address of the login page that an authorization request leads to. */
+export async function startRequest(
+  browser: Browser,
+  client: TestClient,
+  { scope = 'read', state = 'st', extra = {} }: ApproveOptions = {},
+): Promise<string> {
+  const query = new URLSearchParams({ client_id: client.id, scope, state, ...extra })
+  const answer = await browser.get(`/v1/oauth/authorize?${query}`)
+  assert.equal(answer.status, 302, answer.text)
+  return pathOf(answer)
+}
+
+/** The consent page, for a browser in which somebody is signed in. */
+export async function openConsent(browser: Browser, client: TestClient, options?: ApproveOptions): Promise<Answer> {
+  const login = await browser.get(await startRequest(browser, client, options))
+  assert.equal(login.status, 303, 'the visitor is signed in')
+  const page = await browser.get(pathOf(login))
+  assert.equal(page.status, 200, page.text)
+  return page
+}
+
+/** The part of a Location behind the origin. */
+export function pathOf(answer: Answer): string {
+  const { pathname, search } = new URL(answer.location!, 'http://here')
+  return pathname + search
+}
+
+export function approveForm(page: Answer): Record<string, string | string[]> {
+  const account = [...page.text.matchAll(/name="account" value="([^"]*)"/g)].map((match) => match[1]!)
+  return { ...hiddenFields(page.text, '/consent'), decision: 'approve', account }
+}
+
+/** Sends the login form of a page that was just opened. */
+export async function signInWith(
+  browser: Browser,
+  username: string,
+  given: { password?: string; path?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const page = await browser.get(given.path ?? '/login', given.headers)
+  const fields = { ...hiddenFields(page.text, '/login'), username, password: given.password ?? password }
+  return browser.post('/login', fields, given.headers)
+}
+
+/** A sign-in attempt from a browser that was never seen before. */
+export function guess(
+  house: TestGateway,
+  username: string,
+  guessed = 'not the right password',
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return signInWith(new Browser(house.baseUrl), username, { password: guessed, headers })
+}
+
+/** Whether the browser's session opens the account's pages. */
+export async function isSignedIn(browser: Browser): Promise<boolean> {
+  return (await browser.get('/account')).status === 200
+}
+
+export function sessionCookie(browser: Browser): string {
+  return browser.cookies.get('countersign-live-session')!
+}
+
+/** Resolves when the gateway has heard of a change that came from elsewhere. */
+export function hear(house: TestGateway, tag: string): Promise<void> {
+  return new Promise((resolve) => house.gateway.context.changes.subscribe((heard) => heard === tag && resolve()))
+}
+
+const selectTables = statement(
+  'select_tables',
+  `SELECT tablename AS name FROM pg_tables
+   WHERE schemaname = 'public' AND tablename NOT IN ('audit_blocks', 'audit_unsealed') ORDER BY tablename`,
+)
+
+/** Every row of every table, but for the chain over the audit log, which grows by itself. */
+export async function readTables(db: Database): Promise<Record<string, string[]>> {
+  const tables = await db.query<{ name: string }>(selectTables)
+  const rows = tables.map(async ({ name }) => {
+    const found = await db.query<{ row: string }>(statement('', `SELECT t::text AS row FROM ${name} t ORDER BY 1`))
+    return [name, found.map(({ row }) => row)] as const
+  })
+  return Object.fromEntries(await Promise.all(rows))
+}
+
+export async function countRows(db: Database, table: string): Promise<number> {
+  const [counted] = await db.query<{ rows: number }>(statement('', `SELECT count(*) AS rows FROM ${table}`))
+  return counted!.rows
+}
+
+/** Ports that were free a moment ago, for a gateway whose address is not where it listens. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+/** RFC 9700, 4.16 and 4.2.4: no frames, no referrer, no copy kept, no script but our own, nothing from elsewhere. */
+export function assertGuarded(answer: Answer, where: string): void {
+  const { headers, text } = answer
+  const policy = parsePolicy(String(headers['content-security-policy']))
+  assert.deepEqual(policy['default-src'], ["'none'"], where)
+  assert.deepEqual(policy['script-src'], ["'self'"], where)
+  assert.deepEqual(policy['style-src'], ["'self'"], where)
+  assert.deepEqual(policy['frame-ancestors'], ["'none'"], where)
+  assert.deepEqual(policy['base-uri'], ["'none'"], where)
+  assert.equal(headers['x-frame-options'], 'DENY', where)
+  assert.equal(headers['referrer-policy'], 'no-referrer', where)
+  assert.equal(headers['cache-control'], 'no-store', where)
+  assert.equal(headers['x-content-type-options'], 'nosniff', where)
+  assert.equal(headers['content-type'], 'text/html; charset=utf-8', where)
+  assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=|javascript:/i, where)
+  const resources = [...text.matchAll(/<(?:script|link|img|iframe)[^>]*\s(?:src|href)="([^"]*)"/g)]
+  assert.ok(resources.length > 0, where)
+  for (const [, address] of resources) assert.match(address!, /^\/assets\/[0-9a-f]{12}\/[a-z.-]+$/, where)
+}
+
+export function parsePolicy(policy: string): Record<string, string[]> {
+  return Object.fromEntries(
+    policy.split(';').map((directive) => {
+      const [name, ...values] = directive.trim().split(/\s+/)
+      return [name!, values]
+    }),
+  )
+}

@@ -1,0 +1,395 @@
+/**
+ * The pages in a real browser: the whole way of an account holder, with and without JavaScript, on a phone and on a
+ * desk. With SCREENSHOTS set to a folder, every page is also photographed there, light and dark.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { minute } from '../../src/clock.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { openTestGateway, password, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+
+const phone = { width: 390, height: 844 }
+const desk = { width: 1280, height: 800 }
+
+let house: TestGateway
+let chromium: Browser
+let receiver: Receiver
+let client: TestClient
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  chromium = await launchChromium()
+  client = await house.makeClient({ callbackUrl: `${receiver.origin}/callback` })
+})
+after(async () => {
+  await chromium?.close()
+  await receiver?.close()
+  await house?.close()
+})
+
+/** The partner's site. `localhost` is another site than the gateway's 127.0.0.1, as a partner's would be. */
+interface Receiver {
+  readonly origin: string
+  /** The same server under an address of the gateway's own host: another origin, but not another site. */
+  readonly neighbour: string
+  readonly callbacks: URLSearchParams[]
+  close(): Promise<void>
+}
+
+async function openReceiver(): Promise<Receiver> {
+  const callbacks: URLSearchParams[] = []
+  const server: Server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url!, 'http://localhost')
+    if (url.pathname.startsWith('/callback')) callbacks.push(url.searchParams)
+    if (url.pathname === '/callback-and-on') {
+      const { port } = server.address() as AddressInfo
+      response.writeHead(302, { location: `http://127.0.0.1:${port}/home` }).end()
+      return
+    }
+    const body = url.pathname === '/frame' ? `<iframe src="${url.searchParams.get('of')}"></iframe>` : ''
+    const link = `<a href="${url.searchParams.get('to') ?? ''}">Connect</a>`
+    const page = `<!doctype html><link rel="icon" href="data:,"><title>Partner</title><h1>Partner ${url.pathname}</h1>`
+    response.writeHead(200, { 'content-type': 'text/html' }).end(page + link + body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://localhost:${port}`,
+    neighbour: `http://127.0.0.1:${port}`,
+    callbacks,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+interface Visit {
+  readonly page: Page
+  /** What the browser complained about. */
+  readonly complaints: string[]
+  close(): Promise<void>
+}
+
+async function openVisit(options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await chromium.newContext({ viewport: desk, ...options })
+  context.setDefaultTimeout(10_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`))
+  return { page, complaints, close: () => context.close() }
+}
+
+function authorizeUrl(of: TestClient, scope = 'read', state = 'st'): string {
+  return `${house.baseUrl}/v1/oauth/authorize?${new URLSearchParams({ client_id: of.id, scope, state })}`
+}
+
+/** From a link on the partner's site to the login page. */
+async function connect(page: Page, url: string): Promise<void> {
+  await page.goto(`${receiver.origin}/?${new URLSearchParams({ to: url })}`)
+  await page.getByRole('link', { name: 'Connect' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+}
+
+async function signIn(page: Page, username: string, given = password): Promise<void> {
+  await page.getByLabel('Username').fill(username)
+  await page.getByLabel('Password').fill(given)
+  await page.getByRole('button', { name: /Sign in|Continue/ }).click()
+}
+
+async function takeCallback(page: Page): Promise<URLSearchParams> {
+  await page.waitForURL(`${receiver.origin}/callback?*`)
+  return new URL(page.url()).searchParams
+}
+
+const secretOf = (page: Page) => page.locator('code.secret').innerText()
+
+for (const [name, options] of Object.entries({
+  'on a phone': { viewport: phone, hasTouch: true },
+  'at a desk': { viewport: desk },
+  'without JavaScript': { viewport: phone, javaScriptEnabled: false },
+} satisfies Record<string, BrowserContextOptions>)) {
+  test(`an account holder connects an application, uses their own tokens and revokes both, ${name}`, async () => {
+    const { page, complaints, close } = await openVisit(options)
+    const numbers = [1, 2].map((last) => `6YB${randomBytes(4).toString('hex').toUpperCase()}${last}`)
+    const user = await house.makeUser(undefined, numbers)
+
+    await connect(page, authorizeUrl(client, 'read trade', 'from the browser'))
+    assert.equal(await page.getByText('Portfolio Pal').count(), 1)
+    await signIn(page, user.username)
+    await page.getByRole('heading', { name: 'Allow Portfolio Pal to use your account?' }).waitFor()
+    assert.ok(await page.getByText('moves money').isVisible())
+    await page.getByLabel(numbers[1]!).uncheck()
+    await page.getByRole('button', { name: 'Allow' }).click()
+    const callback = await takeCallback(page)
+    assert.equal(callback.get('state'), 'from the browser')
+    assert.equal(callback.get('iss'), house.baseUrl)
+
+    const { access_token } = (await house.exchange(client, callback.get('code')!)).json<TokenBody>()
+    const profile = (await house.profile(access_token)).json<{ profile: { account: { account_number: string } } }>()
+    assert.equal(profile.profile.account.account_number, numbers[0])
+
+    await page.goto(`${house.baseUrl}/account`)
+    await page.getByRole('heading', { name: /Portfolio Pal by/ }).waitFor()
+    await page.getByRole('link', { name: 'API settings' }).click()
+    await page.getByLabel('Name').fill('my notebook')
+    await page.getByLabel('Kind').selectOption('live')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const personal = await secretOf(page)
+    await page.getByLabel('Name').fill('my playground')
+    await page.getByLabel('Kind').selectOption('sandbox')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const sandbox = await secretOf(page)
+    assert.equal((await house.profile(personal)).status, 200)
+    assert.equal((await house.profile(sandbox, 'sandbox')).status, 200)
+
+    for (let left = 2; left > 0; left--) {
+      assert.equal(await page.getByRole('button', { name: 'Revoke' }).count(), left)
+      await page.getByRole('button', { name: 'Revoke' }).first().click()
+      await page.waitForURL(`${house.baseUrl}/account/api`)
+    }
+    await page.getByText('You have no tokens.').waitFor()
+    assert.equal((await house.profile(personal)).status, 401)
+    assert.equal((await house.profile(sandbox, 'sandbox')).status, 401)
+
+    await page.getByRole('link', { name: 'Connected applications' }).click()
+    await page.getByRole('button', { name: 'Revoke access' }).click()
+    await page.getByText('No application is connected to your account.').waitFor()
+    assert.equal((await house.profile(access_token)).status, 401)
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.goto(`${house.baseUrl}/account`)
+    assert.equal(new URL(page.url()).pathname, '/login')
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+}
+
+test('deny, and cancel at login, return to the application with access_denied', async () => {
+  const user = await house.makeUser()
+  const { page, complaints, close } = await openVisit()
+  await connect(page, authorizeUrl(client))
+  await page.getByRole('button', { name: /Cancel and return to localhost/ }).click()
+  assert.equal((await takeCallback(page)).get('error'), 'access_denied')
+  await connect(page, authorizeUrl(client))
+  await signIn(page, user.username)
+  await page.getByRole('button', { name: 'Deny' }).click()
+  const callback = await takeCallback(page)
+  assert.equal(callback.get('error'), 'access_denied')
+  assert.equal(callback.has('code'), false)
+  assert.deepEqual(complaints, [])
+  await close()
+})
+
+test('a double click on Allow yields one code', async () => {
+  const user = await house.makeUser()
+  const { page, complaints, close } = await openVisit()
+  await connect(page, authorizeUrl(client, 'read', 'clicked twice'))
+  await signIn(page, user.username)
+  await page.getByRole('button', { name: 'Allow' }).dblclick()
+  await takeCallback(page)
+  const heard = receiver.callbacks.filter((callback) => callback.get('state') === 'clicked twice')
+  assert.equal(heard.length, 1)
+  assert.equal((await house.exchange(client, heard[0]!.get('code')!)).status, 200)
+  assert.deepEqual(complaints, [])
+  await close()
+})
+
+test('a wrong password is told where it can be read, and the Enter key signs in', async () => {
+  const user = await house.makeUser()
+  const { page, close } = await openVisit()
+  await page.goto(`${house.baseUrl}/account`)
+  await signIn(page, user.username, 'not the right password')
+  assert.match(await page.getByRole('alert').innerText(), /do not match/)
+  assert.equal(await page.getByLabel('Username').inputValue(), user.username)
+  assert.equal(await page.evaluate('document.activeElement.name'), 'password', 'the field to correct has the focus')
+  await page.getByLabel('Password').fill(password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
+  await close()
+})
+
+test('the pages of the two environments are signed in to apart, though they share a host', async () => {
+  const user = await house.makeUser()
+  const { page, close } = await openVisit()
+  for (const url of [house.baseUrl, house.sandboxUrl]) {
+    await page.goto(`${url}/account`)
+    await signIn(page, user.username)
+    await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
+  }
+  for (const url of [house.baseUrl, house.sandboxUrl]) {
+    await page.goto(`${url}/account`)
+    assert.equal(page.url(), `${url}/account`)
+  }
+  await close()
+})
+
+test('the answer reaches an application whose callback leads on to another origin', async () => {
+  const onward = await house.makeClient({ callbackUrl: `${receiver.origin}/callback-and-on` })
+  const user = await house.makeUser()
+  const { page, complaints, close } = await openVisit()
+  await connect(page, authorizeUrl(onward))
+  await signIn(page, user.username)
+  await page.getByRole('button', { name: 'Allow' }).click()
+  await page.waitForURL(`${receiver.neighbour}/home`, { timeout: 3_000 }).catch(() => {})
+  assert.deepEqual({ url: page.url(), complaints }, { url: `${receiver.neighbour}/home`, complaints: [] })
+  await close()
+})
+
+test('no page can be framed by another origin', async () => {
+  const user = await house.makeUser()
+  const { page, complaints, close } = await openVisit()
+  await page.goto(`${house.baseUrl}/account`)
+  await signIn(page, user.username)
+  await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
+  const paths = ['/account', '/account/api', '/login?confirm=1', '/nowhere', authorizeUrl(client)]
+  for (const origin of [receiver.origin, receiver.neighbour]) {
+    for (const path of paths) {
+      complaints.length = 0
+      const url = path.startsWith('/') ? house.baseUrl + path : path
+      await page.goto(`${origin}/frame?${new URLSearchParams({ of: url })}`)
+      const [frame] = page.frames().filter((each) => each !== page.mainFrame())
+      assert.equal(await frame!.locator('.brand').count(), 0, url)
+      assert.ok(
+        complaints.some((text) => /frame-ancestors|X-Frame-Options|ERR_BLOCKED_BY_RESPONSE/i.test(text)),
+        `${url}: ${complaints.join('; ')}`,
+      )
+    }
+  }
+  await close()
+})
+
+test('the script of the site is the only one that runs: the policy stops one that is injected', async () => {
+  const { page, complaints, close } = await openVisit()
+  await page.goto(`${house.baseUrl}/login`)
+  await page.evaluate(
+    "const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)",
+  )
+  assert.equal(await page.evaluate('window.ran'), undefined)
+  assert.ok(complaints.some((text) => /Content Security Policy/.test(text)))
+  await close()
+})
+
+/** Every page there is, each with the way to it. */
+function tour(page: Page): Record<string, () => Promise<unknown>> {
+  const visit = (path: string) => page.goto(house.baseUrl + path)
+  let username: string
+  return {
+    login: () => visit('/login'),
+    'login-refused': () => signIn(page, 'nobody', 'not the right password'),
+    'login-for-an-application': () => connect(page, authorizeUrl(client, 'read write market trade stream')),
+    consent: async () => {
+      username = (
+        await house.makeUser(undefined, [`6YD${page.viewportSize()!.width}1`, `6YD${page.viewportSize()!.width}2`])
+      ).username
+      await signIn(page, username)
+    },
+    'consent-without-an-account': async () => {
+      for (const box of await page.getByRole('checkbox').all()) await box.uncheck()
+      await page.getByRole('button', { name: 'Allow' }).click()
+      await page.getByRole('alert').waitFor()
+    },
+    'connected-none': () => visit('/account'),
+    connected: async () => {
+      await page.goto(authorizeUrl(client, 'read trade'))
+      await page.getByRole('button', { name: 'Allow' }).click()
+      await takeCallback(page)
+      await visit('/account')
+    },
+    'api-none': () => visit('/account/api'),
+    'api-created': async () => {
+      await page.getByLabel('Name').fill('My notebook at home')
+      await page.getByRole('button', { name: 'Create' }).click()
+      await page.locator('code.secret').waitFor()
+    },
+    api: async () => {
+      await page
+        .getByLabel('Name')
+        .fill('A name that is as long as names may be, because somebody will write one '.padEnd(100, 'x'))
+      await page.getByLabel('Kind').selectOption('sandbox')
+      await page.getByRole('button', { name: 'Create' }).click()
+      await visit('/account/api')
+    },
+    confirm: async () => {
+      house.clock.advance(6 * minute)
+      await page.goto(authorizeUrl(client, 'trade'))
+      await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor()
+    },
+    'error-400': () => visit('/v1/oauth/authorize?client_id=unknown'),
+    'error-404': () => visit('/nowhere'),
+    'sandbox-login': () => page.goto(`${house.sandboxUrl}/login`),
+  }
+}
+
+const tooWide = `[...document.querySelectorAll('body *')]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5)
+  .map((each) => each.outerHTML.slice(0, 80))`
+const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
+  .filter((each) => each.getBoundingClientRect().height < 44)
+  .map((each) => each.outerHTML.slice(0, 80))`
+
+/** WCAG 1.4.3: text, and the hint in an empty field, stands out from what is behind it by at least 4.5 to 1. */
+const tooFaint = `(() => {
+  const parse = (color) => color.match(/[\\d.]+/g).map(Number)
+  const light = (color) => parse(color).slice(0, 3)
+    .map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0)
+  const behind = (each) => {
+    const color = getComputedStyle(each).backgroundColor
+    return parse(color)[3] === 0 && each.parentElement ? behind(each.parentElement) : color
+  }
+  const contrast = (color, each) => {
+    const [more, less] = [light(color), light(behind(each))].sort((a, b) => b - a)
+    return (more + 0.05) / (less + 0.05)
+  }
+  const texts = [...document.querySelectorAll('body *')]
+    .filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ''))
+    .map((each) => [each, getComputedStyle(each).color])
+  const hints = [...document.querySelectorAll('[placeholder]')]
+    .map((each) => [each, getComputedStyle(each, '::placeholder').color])
+  return [...texts, ...hints]
+    .filter(([each, color]) => contrast(color, each) < 4.5)
+    .map(([each, color]) => contrast(color, each).toFixed(2) + ' ' + each.outerHTML.slice(0, 60))
+})()`
+
+for (const viewport of [phone, desk]) {
+  test(`every page fits a screen ${viewport.width} pixels wide, what is pressed fits a finger, and all can be read`, async () => {
+    const { page, close } = await openVisit({ viewport })
+    const found: Record<string, unknown> = {}
+    for (const [name, open] of Object.entries(tour(page))) {
+      await open()
+      const measured: Record<string, unknown> = {
+        tooWide: await page.evaluate(tooWide),
+        tooLow: await page.evaluate(tooLow),
+      }
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme })
+        measured[colorScheme] = await page.evaluate(tooFaint)
+        await photograph(page, `${name}-${viewport.width}-${colorScheme}`)
+      }
+      found[name] = measured
+    }
+    const fine = { tooWide: [], tooLow: [], dark: [], light: [] }
+    assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
+    await close()
+  })
+}
+
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}

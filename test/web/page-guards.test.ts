@@ -1,0 +1,166 @@
+/** Checklist C2, C6 and C7: every page, whatever it tells, cannot be framed, kept, scripted or followed back. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { pageRoutes } from '../../src/web/routes.ts'
+import { type Answer, Browser, hiddenFields, send } from '../support/browser.ts'
+import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { approveForm, assertGuarded, openConsent, parsePolicy, pathOf, startRequest } from '../support/web.ts'
+
+let house: TestGateway
+let client: TestClient
+let visitor: Browser
+before(async () => {
+  house = await openTestGateway({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' })
+  client = await house.makeClient()
+  visitor = await house.signIn(await house.makeUser())
+})
+after(() => house.close())
+
+const stranger = () => new Browser(house.baseUrl)
+
+async function failAtLogin(address: string, times: number): Promise<Answer> {
+  const headers = { 'x-forwarded-for': address }
+  const browser = stranger()
+  const fields = {
+    ...hiddenFields((await browser.get('/login')).text, '/login'),
+    username: 'nobody',
+    password: 'wrong',
+  }
+  for (let time = 1; time < times; time++) await browser.post('/login', fields, headers)
+  return browser.post('/login', fields, headers)
+}
+
+async function answerTwice(): Promise<Answer> {
+  const form = approveForm(await openConsent(visitor, client))
+  await visitor.post('/consent', form)
+  return visitor.post('/consent', form)
+}
+
+async function createToken(fields: Record<string, string>): Promise<Answer> {
+  return visitor.submit(await visitor.get('/account/api'), '/account/api/tokens', { environment: 'live', ...fields })
+}
+
+const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
+  'GET /login': { status: 200, open: () => stranger().get('/login') },
+  'GET /login, with a request': {
+    status: 200,
+    open: async () => stranger().get(await startRequest(stranger(), client)),
+  },
+  'GET /login, to confirm': { status: 200, open: () => visitor.get('/login?confirm=1') },
+  'GET /consent': { status: 200, open: () => openConsent(visitor, client) },
+  'GET /account': { status: 200, open: () => visitor.get('/account') },
+  'GET /account/api': { status: 200, open: () => visitor.get('/account/api') },
+  'POST /account/api/tokens, with the new token': { status: 200, open: () => createToken({ name: 'mine' }) },
+  'POST /account/api/tokens, without a name': { status: 400, open: () => createToken({ name: '' }) },
+  'POST /login, refused': { status: 401, open: () => failAtLogin('192.0.2.1', 1) },
+  'POST /login, from an address that must wait': { status: 429, open: () => failAtLogin('192.0.2.2', 4) },
+  'GET /v1/oauth/authorize, of nobody': { status: 400, open: () => stranger().get('/v1/oauth/authorize?client_id=x') },
+  'GET /consent, without a request': { status: 400, open: () => visitor.get('/consent') },
+  'POST /consent, a second time': { status: 409, open: answerTwice },
+  'an address that is none': { status: 404, open: () => stranger().get('/nowhere') },
+  'an address that is malformed': { status: 400, open: () => stranger().get('/login/%zz') },
+  'a body that is too large': {
+    status: 413,
+    open: () => stranger().post('/login', { username: 'x'.repeat(70_000) }),
+  },
+  'a body that is no form': {
+    status: 415,
+    open: () => stranger().post('/login', {}, { 'content-type': 'text/plain' }),
+  },
+}
+
+for (const [where, { status, open }] of Object.entries(pages)) {
+  test(`${where}: the page of status ${status} is guarded`, async () => {
+    const answer = await open()
+    assert.equal(answer.status, status)
+    assertGuarded(answer, where)
+  })
+}
+
+const paths = [...new Set(pageRoutes.map(({ path }) => path))]
+
+test('every address of the site refuses other methods with a guarded page', async () => {
+  for (const path of paths) {
+    const taken = pageRoutes.filter((route) => route.path === path).map(({ method }) => method)
+    const wrong = taken.includes('POST') ? 'GET' : 'POST'
+    if (taken.includes(wrong)) continue
+    const answer = wrong === 'GET' ? await visitor.get(path) : await visitor.post(path, {})
+    assert.equal(answer.status, 405, path)
+    assertGuarded(answer, `${wrong} ${path}`)
+  }
+})
+
+test('every form of the site refuses one that is not ours with a guarded page', async () => {
+  const { request } = hiddenFields((await openConsent(visitor, client)).text, '/consent')
+  for (const { path } of pageRoutes.filter(({ method }) => method === 'POST')) {
+    const answer = await visitor.post(path, { request: request! })
+    assert.equal(answer.status, 403, path)
+    assertGuarded(answer, `POST ${path}`)
+  }
+})
+
+const redirects: Record<string, () => Promise<Answer>> = {
+  'GET /': () => stranger().get('/'),
+  'GET /account, signed out': () => stranger().get('/account'),
+  'GET /account/api, signed out': () => stranger().get('/account/api'),
+  'GET /consent, signed out': async () =>
+    stranger().get((await startRequest(stranger(), client)).replace('/login', '/consent')),
+  'GET /login, signed in': () => visitor.get('/login'),
+  'GET /v1/oauth/authorize': () => stranger().get(`/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`),
+  'GET /v1/oauth/authorize, told to the callback': () => stranger().get(`/v1/oauth/authorize?client_id=${client.id}`),
+  'POST /login': async () => {
+    const [browser, { username }] = [stranger(), await house.makeUser()]
+    return browser.submit(await browser.get('/login'), '/login', { username, password })
+  },
+  'POST /login/cancel': async () => {
+    const browser = stranger()
+    return browser.submit(await browser.get(await startRequest(browser, client)), '/login/cancel', {})
+  },
+  'POST /consent, with the code': async () => visitor.post('/consent', approveForm(await openConsent(visitor, client))),
+  'POST /consent, denied': async () =>
+    visitor.submit(await openConsent(visitor, client), '/consent', { decision: 'deny' }),
+  'POST /logout': async () => {
+    const browser = await house.signIn(await house.makeUser())
+    return browser.submit(await browser.get('/account'), '/logout', {})
+  },
+}
+
+for (const [where, open] of Object.entries(redirects)) {
+  test(`${where}: the redirect is kept by nobody and withholds the referrer`, async () => {
+    const answer = await open()
+    assert.ok(answer.status === 302 || answer.status === 303, String(answer.status))
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    assert.equal(answer.headers['referrer-policy'], 'no-referrer')
+  })
+}
+
+test('a form leaves the site only from the pages of a request', async () => {
+  const mayLeave = (answer: Answer) => {
+    const targets = parsePolicy(String(answer.headers['content-security-policy']))['form-action']
+    return targets === undefined || targets.some((target) => target !== "'self'")
+  }
+  const path = await startRequest(stranger(), client)
+  for (const page of [await stranger().get(path), await visitor.get(pathOf(await visitor.get(path)))]) {
+    assert.equal(page.status, 200)
+    assert.equal(mayLeave(page), true)
+  }
+  for (const page of ['/login?confirm=1', '/account', '/account/api', '/nowhere']) {
+    assert.equal(mayLeave(await visitor.get(page)), false, page)
+  }
+})
+
+test("a callback's host cannot add to the policy of the page", async () => {
+  const strange = await house.makeClient({ callbackUrl: 'https://x;sandbox/callback' }).catch(() => undefined)
+  if (!strange) return
+  const page = await stranger().get(await startRequest(stranger(), strange))
+  assert.equal('sandbox' in parsePolicy(String(page.headers['content-security-policy'])), false)
+})
+
+test('the authorize endpoint answers no script of another site', async () => {
+  const url = `${house.baseUrl}/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`
+  const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'GET' }
+  for (const method of ['GET', 'HEAD', 'OPTIONS'] as const) {
+    const answer = await send(url, { method, headers })
+    for (const name of Object.keys(answer.headers)) assert.doesNotMatch(name, /^access-control-/, method)
+  }
+})
