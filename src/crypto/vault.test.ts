@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
+import { anyText } from '../../test/support/text.ts'
 import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId, writeKeyFile } from './vault.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-vault-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const text = fc.string({ unit: 'binary', maxLength: 200 })
+const text = anyText({ maxLength: 200 })
 const key = generateKey()
 const vault = openVault({ kind: 'environment', keys: [key] })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyText } from '../../test/support/text.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { parseForm } from '../http/form.ts'
 import { parseBasic, parseCredentials, refuseCredentialsInQuery } from './client-credentials.ts'
@@ -8,7 +9,7 @@ import { OAuthError } from './oauth-error.ts'
 
 const none = parseForm('')
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
-const word = fc.string({ unit: 'binary' }).filter((text) => !text.includes(':'))
+const word = anyText().filter((text) => !text.includes(':'))
 const letters = fc.integer({ min: 1, max: 60 }).map(randomLetters)
 
 function assertRefused(run: () => unknown, code: string): void {
@@ -17,7 +18,7 @@ function assertRefused(run: () => unknown, code: string): void {
 
 test('raw credentials are among the readings, whatever they hold; the secret may hold colons', () => {
   fc.assert(
-    fc.property(word, fc.string({ unit: 'binary' }), (id, secret) => {
+    fc.property(word, anyText(), (id, secret) => {
       const readings = parseBasic(basic(`${id}:${secret}`))
       assert.ok(readings.some((reading) => reading.id === id && reading.secret === secret))
       assert.ok(readings.length <= 2)
@@ -28,7 +29,7 @@ test('raw credentials are among the readings, whatever they hold; the secret may
 test('form-encoded credentials are among the readings, whatever they hold', () => {
   const encode = (text: string) => new URLSearchParams({ x: text }).toString().slice(2)
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (id, secret) => {
+    fc.property(anyText(), anyText(), (id, secret) => {
       const readings = parseBasic(basic(`${encode(id)}:${encode(secret)}`))
       assert.ok(readings.some((reading) => reading.id === id && reading.secret === secret))
     }),
@@ -63,7 +64,7 @@ test('a header and a form that disagree are refused, never resolved', () => {
 
 test('no header of any content does anything but give readings or an OAuth error', () => {
   const header = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    anyText(),
     fc.string().map((text) => `Basic ${text}`),
     fc.base64String().map((text) => `bAsIc  ${text} `),
   )

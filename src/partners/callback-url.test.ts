@@ -114,8 +114,7 @@ test('whatever is accepted is safe to put into a Location header and leads to an
     '[::1]',
   )
   const text = fc.oneof(
-    fc.webUrl({ withQueryParameters: true, withFragments: true }),
-    fc.array(parts, { maxLength: 8 }).map((each) => each.join('')),
+    fc.array(parts, { maxLength: 8 }).map((each) => `https://${each.join('')}`),
     fc.string(),
   )
   fc.assert(

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
-import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-const line = useCommandLine()
+let line: CommandLine
 before(async () => {
+  line = await openCommandLine()
   await line.read('partner', 'create', '--name', 'Quant', '--approve', '--refresh')
   await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
 })
+after(() => line?.close())
 
 interface Entry {
   readonly id: number
@@ -53,7 +55,7 @@ test('a limit that is none is refused', async () => {
 })
 
 test('a verification prints the head to keep, proves it later, and fails with code 1 when the log was changed', async () => {
-  const { head, entries, intact } = parseRecord((await line.run('audit', 'verify')).stdout)
+  const { head, entries, intact } = parseRecord((await line.runApart('audit', 'verify')).stdout)
   assert.deepEqual([intact, entries], ['true', '4'])
   assert.match(head!, /^\d+:[0-9a-f]{64}$/)
   await line.read('partner', 'approve', '1')
@@ -71,7 +73,7 @@ test('a verification prints the head to keep, proves it later, and fails with co
     await sql.script('SET LOCAL session_replication_role = replica')
     await sql.query(statement('', "UPDATE audit_entries SET actor = 'operator:somebody' WHERE id = 2"))
   })
-  const broken = await line.fail('audit', 'verify', '--json')
+  const broken = await line.runApart('audit', 'verify', '--json')
   assert.equal(broken.code, 1)
   assert.match(broken.stderr, /^The audit chain is broken at block 1: an entry of 1 to 4 was changed/)
 })

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { parseToken } from '../../src/crypto/token.ts'
-import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-const line = useCommandLine()
+let line: CommandLine
 const shownOnce: string[] = []
 let id: string
 
 const create = (...words: string[]) => ['client', 'create', '--partner', 'Quant Desk', ...words]
 
 before(async () => {
+  line = await openCommandLine()
   await line.read('partner', 'create', '--name', 'Quant Desk', '--approve')
   const words = ['--name', 'Portfolio Pal', '--callback', 'https://pal.example/cb', '--scope', 'trade,read']
-  const made = await line.run(...create(...words))
+  const made = await line.runApart(...create(...words))
   assert.equal(made.code, 0, made.stderr)
   const record = parseRecord(made.stdout)
   assert.match(made.stdout, /\nKeep the secret now: it is not shown again\.\n$/)
@@ -20,6 +21,7 @@ before(async () => {
   shownOnce.push(record.client_secret!)
   id = record.id!
 })
+after(() => line?.close())
 
 test('an id is 24 letters and digits, a secret one that parses, and with --json there is nothing but JSON', async () => {
   assert.match(id, /^[A-Za-z0-9]{24}$/)

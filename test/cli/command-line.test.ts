@@ -3,24 +3,11 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
-import { printHelp } from '../../src/cli/command.ts'
-import { keyCommands } from '../../src/cli/keys.ts'
-import { partnerCommands } from '../../src/cli/partner.ts'
-import { tokenCommands } from '../../src/cli/token.ts'
-import { userCommands } from '../../src/cli/user.ts'
+import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
 import { settings as knownSettings } from '../../src/config.ts'
 import { makeFolder, runCommand, startProgram } from '../support/process.ts'
-
-const commands = [
-  ...userCommands,
-  ...partnerCommands,
-  ...clientCommands,
-  ...tokenCommands,
-  ...keyCommands,
-  ...auditCommands,
-]
+import { commands, openCommandLine } from './desk.ts'
 
 /** None of these may open a database: there is no folder for one. */
 const dataDir = join(makeFolder(), 'never-made')
@@ -54,7 +41,7 @@ test('the help of every command names its words and options, and which of them a
     for (const option of command.options ?? []) {
       const line = help.split('\n').find((each) => each.trim().startsWith(`--${option.name}`))
       assert.ok(line?.includes(option.meaning), `${command.name} --${option.name}`)
-      assert.equal(line.includes('(required)'), option.required === true)
+      assert.equal(line?.includes('(required)'), option.required === true)
     }
     assert.match(help, /--json/)
   }
@@ -79,21 +66,51 @@ test('a command that does not exist ends with code 2 and says so, in a known gro
 })
 
 test('missing, unknown and surplus words end with code 2, before anything is opened', async () => {
-  const cases: [string[], RegExp][] = [
-    [['client', 'create', '--name', 'X'], /^Missing: --partner, --callback, --scope\n$/],
-    [['partner', 'suspend', 'Quant'], /^Missing: --reason\n$/],
-    [['partner', 'create', '--name', 'X', '--aprove'], /--aprove/],
-    [['partner', 'create', '--name'], /--name/],
-    [['user', 'show'], /^Say: countersign user show <user>\n$/],
-    [['user', 'list', 'everybody'], /^"user list" takes no words of its own\.\n$/],
-    [['migrate', 'now'], /^"migrate" takes no words of its own\.\n$/],
-  ]
-  const done = await Promise.all(cases.map(([words]) => run(...words)))
-  for (const [index, { code, stdout, stderr }] of done.entries()) {
-    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, stderr)
-    assert.match(stderr, cases[index]![1])
-  }
+  const [missing, surplus] = await Promise.all([
+    run('client', 'create', '--name', 'X'),
+    run('user', 'list', 'everybody', '--json'),
+  ])
+  assert.deepEqual([missing.code, missing.stdout], [2, ''])
+  assert.equal(missing.stderr, 'Missing: --partner, --callback, --scope\n')
+  assert.deepEqual([surplus.code, surplus.stdout], [2, ''])
+  assert.equal(surplus.stderr, '"user list" takes no words of its own.\n')
   assert.ok(!existsSync(dataDir))
+})
+
+test('each wrong word is named', () => {
+  const cases: [string, string[], RegExp][] = [
+    ['partner suspend', ['Quant'], /^Missing: --reason$/],
+    ['partner create', ['--name', 'X', '--aprove'], /--aprove/],
+    ['partner create', ['--name'], /--name/],
+    ['partner create', ['--name=X', '--approve=yes'], /--approve/],
+    ['user show', [], /^Say: countersign user show <user>$/],
+    ['client revoke-secret', ['one'], /^Say: countersign client revoke-secret <client> <secret id>$/],
+  ]
+  for (const [name, args, message] of cases) {
+    const command = commands.find((each) => each.name === name)!
+    assert.throws(
+      () => parseWords(command, args),
+      (error) => error instanceof UsageError && message.test(error.message),
+      `${name} ${args.join(' ')}`,
+    )
+  }
+})
+
+test('a command says the same in a process of its own as it does here, and fails with the same code', async () => {
+  const line = await openCommandLine()
+  try {
+    await line.run('partner', 'create', '--name', 'Quant')
+    for (const words of [
+      ['partner', 'list'],
+      ['partner', 'show', 'Quant', '--json'],
+      ['partner', 'show', 'Nobody'],
+    ]) {
+      const { code, stdout, stderr } = await line.runApart(...words)
+      assert.deepEqual({ code, stdout, stderr }, await line.run(...words), words.join(' '))
+    }
+  } finally {
+    await line.close()
+  }
 })
 
 test('"serve" refuses words that it does not know instead of starting without them', async () => {

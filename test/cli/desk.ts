@@ -1,51 +1,86 @@
-/** The command line against a database of the file's own: one process a command. */
+/**
+ * The command line against a database of the file's own. `run` executes a command in this process, which takes
+ * milliseconds; `runApart` starts a real one. Both answer alike; that they do is the business of command-line.test.ts.
+ */
 import { randomBytes } from 'node:crypto'
-import { after, before } from 'node:test'
+import { auditCommands } from '../../src/cli/audit.ts'
+import { clientCommands } from '../../src/cli/client.ts'
+import { parseWords, UsageError } from '../../src/cli/command.ts'
+import { keyCommands } from '../../src/cli/keys.ts'
+import { partnerCommands } from '../../src/cli/partner.ts'
+import { openPrinter } from '../../src/cli/printer.ts'
+import { tokenCommands } from '../../src/cli/token.ts'
+import { userCommands } from '../../src/cli/user.ts'
+import { systemClock } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
+import { openVault } from '../../src/crypto/vault.ts'
 import { type Database, openDatabase } from '../../src/database/database.ts'
-import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { type Finished, runCommand } from '../support/process.ts'
+
+export const commands = [
+  ...userCommands,
+  ...partnerCommands,
+  ...clientCommands,
+  ...tokenCommands,
+  ...keyCommands,
+  ...auditCommands,
+]
+
+export type Done = Pick<Finished, 'code' | 'stdout' | 'stderr'>
 
 export interface CommandLine {
   readonly db: Database
   readonly settings: NodeJS.ProcessEnv
-  run(...words: string[]): Promise<Finished>
+  run(...words: string[]): Promise<Done>
+  runApart(...words: string[]): Promise<Finished>
   /** Runs with --json and answers the value; a failure is the test's. */
   read<Value = Record<string, unknown>>(...words: string[]): Promise<Value>
   /** Code and error stream of a command that must fail, with nothing on the output stream. */
   fail(...words: string[]): Promise<{ code: number | null; stderr: string }>
+  close(): Promise<void>
 }
 
-/** Opened before the tests of the file that calls it, closed after them. */
-export function useCommandLine(): CommandLine {
-  let database: TestDatabase
-  let db: Database
-  const settings: NodeJS.ProcessEnv = { SECRET_KEY: randomBytes(32).toString('hex') }
-  before(async () => {
-    database = await openTestDatabase()
-    db = openDatabase({ connectionString: database.url, connections: 2 })
-    settings.DATABASE_URL = database.url
-  })
-  after(async () => {
-    await db?.close()
-    await database?.close()
-  })
-  const run = (...words: string[]) => runCommand(words, settings)
+export async function openCommandLine(): Promise<CommandLine> {
+  const database = await openTestDatabase()
+  const db = openDatabase({ connectionString: database.url, connections: 2 })
+  const settings: NodeJS.ProcessEnv = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') }
+  const run = (...words: string[]) => runHere(db, settings, words)
   return {
+    db,
     settings,
     run,
-    get db() {
-      return db
-    },
+    runApart: (...words) => runCommand(words, settings),
     async read(...words) {
-      const done = await run(...words, '--json')
-      if (done.code !== 0 || done.stderr !== '') throw new Error(`"${words.join(' ')}" failed: ${done.stderr}`)
-      return done.json()
+      const { code, stdout, stderr } = await run(...words, '--json')
+      if (code !== 0) throw new Error(`"${words.join(' ')}" failed: ${stderr}`)
+      return JSON.parse(stdout)
     },
     async fail(...words) {
       const { code, stdout, stderr } = await run(...words)
       if (stdout !== '') throw new Error(`"${words.join(' ')}" printed: ${stdout}`)
       return { code, stderr }
     },
+    async close() {
+      await db.close()
+      await database.close()
+    },
+  }
+}
+
+async function runHere(db: Database, settings: NodeJS.ProcessEnv, args: readonly string[]): Promise<Done> {
+  let stdout = ''
+  const out = { write: (text: string) => (stdout += text) } as unknown as NodeJS.WriteStream
+  try {
+    const command = commands.find(({ name }) => name === args.slice(0, 2).join(' '))!
+    const words = parseWords(command, args.slice(2))
+    const config = readConfig(settings)
+    const print = openPrinter(words.has('json'), out)
+    const desk = { config, clock: systemClock, db, vault: openVault(config.keySource), print }
+    await command.run({ ...desk, by: { name: 'operator:here' } }, words)
+    return { code: 0, stdout, stderr: '' }
+  } catch (error) {
+    return { code: error instanceof UsageError ? 2 : 1, stdout, stderr: `${(error as Error).message}\n` }
   }
 }
 

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { parseKey } from '../../src/crypto/vault.ts'
-import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-const line = useCommandLine()
+let line: CommandLine
+before(async () => {
+  line = await openCommandLine()
+})
+after(() => line?.close())
 
 test('keys are listed by their ids, never by themselves, and the first one seals', async () => {
   const [older, newer] = await Promise.all(
     [1, 2].map(async () => parseRecord((await line.run('keys', 'generate')).stdout).key!),
   )
   line.settings.SECRET_KEY = `${newer},${older}`
-  const listed = await line.run('keys', 'list')
+  const listed = await line.runApart('keys', 'list')
   assert.deepEqual(parseTable(listed.stdout), [
     { id: parseKey(newer!)!.id, seals: 'true' },
     { id: parseKey(older!)!.id, seals: 'false' },

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+import { after, before, test } from 'node:test'
+import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-const line = useCommandLine()
+let line: CommandLine
 before(async () => {
-  const quant = await line.read('partner', 'create', '--name', 'Quant Desk', '--approve', '--refresh')
+  line = await openCommandLine()
+  const words = ['--name', 'Quant Desk', '--approve', '--refresh', '--json']
+  const quant = (await line.runApart('partner', 'create', ...words)).json()
   assert.deepEqual(quant, { ...quant, branch_id: 1, name: 'Quant Desk', status: 'approved', refresh_access: true })
 })
+after(() => line?.close())
 
 test('a partner has only applied unless it is approved at once', async () => {
   const { stdout } = await line.run('partner', 'create', '--name', 'Newcomer')

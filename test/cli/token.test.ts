@@ -1,17 +1,19 @@
 /** API tokens, authorizations and services. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { issueToken, parseToken } from '../../src/crypto/token.ts'
 import { statement } from '../../src/database/database.ts'
-import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-const line = useCommandLine()
+let line: CommandLine
 before(async () => {
+  line = await openCommandLine()
   await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
 })
+after(() => line?.close())
 
 test('an API token is shown once, listed by its last letters, and revoked by its number', async () => {
-  const made = await line.run('token', 'create', '--user', 'ada', '--name', 'reports')
+  const made = await line.runApart('token', 'create', '--user', 'ada', '--name', 'reports')
   const { token, id } = parseRecord(made.stdout) as { token: string; id: string }
   assert.equal(parseToken(token)?.kind, 'personal')
   const [row] = parseTable((await line.run('token', 'list', '--user', 'ada')).stdout)

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { verify } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
-import { parseRecord, parseTable, useCommandLine } from './desk.ts'
+import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-const line = useCommandLine()
+let line: CommandLine
 let password: string
 let id: string
 
 before(async () => {
-  const made = await line.read('user', 'create', '--username', 'Ada', '--name', 'Ada Holder')
+  line = await openCommandLine()
+  const made = (await line.runApart('user', 'create', '--username', 'Ada', '--name', 'Ada Holder', '--json')).json()
   ;({ password, id } = made as { password: string; id: string })
   assert.deepEqual(made, { ...made, username: 'ada', name: 'Ada Holder', role: 'holder', status: 'active' })
 })
+after(() => line?.close())
 
 const storedHash = async () => {
   const [row] = await line.db.query<{ password_hash: string }>(
@@ -26,7 +28,7 @@ const storedHash = async () => {
 test('a generated password is shown once, works, and is never shown again', async () => {
   assert.match(password, /^[A-Za-z0-9]{20}$/)
   assert.ok(await verify(await storedHash(), password))
-  const [shown, listed] = await Promise.all([line.run('user', 'show', 'ada'), line.run('user', 'list', '--json')])
+  const [shown, listed] = await Promise.all([line.runApart('user', 'show', 'ada'), line.run('user', 'list', '--json')])
   assert.ok(!shown.stdout.includes(password) && !listed.stdout.includes(password))
   assert.doesNotMatch(listed.stdout, /argon2|password/)
 })

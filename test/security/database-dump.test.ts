@@ -4,8 +4,11 @@ import { hash, randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseWords } from '../../src/cli/command.ts'
+import { keyCommands } from '../../src/cli/keys.ts'
 import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId } from '../../src/crypto/vault.ts'
-import { type Sql, statement } from '../../src/database/database.ts'
+import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import { rotateSecret } from '../../src/partners/client-secret.ts'
 import { createService } from '../../src/services/service.ts'
 import { type Answer, Browser, postForm } from '../support/browser.ts'
@@ -276,6 +279,43 @@ test('rotations at the same time lose no key', async () => {
   }
   const vault = openVault({ kind: 'file', path: keyFile })
   for (const { client_id, sealed } of await readSealed()) assert.ok(vault.open(purposeOf(client_id), sealed))
+})
+
+/** "keys rotate" or "keys prune" in this process, over a database that may have its own ideas. */
+async function runKeys(name: 'keys rotate' | 'keys prune', db: Database): Promise<void> {
+  const { config, clock } = house.gateway.context
+  const command = keyCommands.find((each) => each.name === name)!
+  const silent = () => {}
+  const print = { record: silent, table: silent, say: silent, progress: silent }
+  const vault = openVault(config.keySource)
+  await command.run({ config, clock, db, vault, by: operator, print }, parseWords(command, []))
+}
+
+test('a rotation in the middle of a clean-up, at whichever moment, loses no key', async () => {
+  const { db } = house.gateway.context
+  await house.makeClient()
+  for (let moment = 1; moment <= 4; moment++) {
+    await runKeys('keys rotate', db)
+    let transactions = 0
+    let rotation: Promise<void> | undefined
+    const interrupted: Database = {
+      ...db,
+      async transaction(work) {
+        if (++transactions === moment) {
+          rotation = runKeys('keys rotate', db)
+          // A clean-up that keeps others out keeps this one out too, until it is done.
+          await Promise.race([rotation, wait(200)])
+        }
+        return db.transaction(work)
+      },
+    }
+    await runKeys('keys prune', interrupted)
+    await rotation
+    const vault = openVault({ kind: 'file', path: keyFile })
+    const rows = await readSealed()
+    const lost = rows.filter(({ client_id, sealed }) => vault.open(purposeOf(client_id), sealed) === undefined)
+    assert.equal(lost.length, 0, `${lost.length} of ${rows.length} secrets are lost (moment ${moment})`)
+  }
 })
 
 function checkSecret(client: TestClient) {

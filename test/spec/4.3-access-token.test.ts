@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { hour, minute, second } from '../../src/clock.ts'
+import { issueToken } from '../../src/crypto/token.ts'
 import { openLog } from '../../src/http/log.ts'
 import { getPartner } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
@@ -221,7 +222,7 @@ test('a used code in the hands of another client revokes nothing', async () => {
 // K6, T8
 test('a failed client authentication consumes nothing: the same exchange succeeds afterwards', async () => {
   const code = await holder.code(client)
-  const wrong = { ...client, secret: `${client.secret.slice(0, -1)}x` }
+  const wrong = { ...client, secret: issueToken('clientSecret', 'live').text }
   for (let count = 0; count < 3; count++) assertOAuthError(await house.exchange(wrong, code), 'invalid_client')
   const { status } = await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, {
     grant_type: 'authorization_code',

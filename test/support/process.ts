@@ -25,11 +25,14 @@ const common: NodeJS.ProcessEnv = {
   NODE_COMPILE_CACHE: join(tmpdir(), `countersign-compiled-${userInfo().uid}`),
 }
 
+/** Long enough for the busiest machine; what is well takes a fraction of it. */
+const patienceMs = 30_000
+
 /** Asks again until the answer is neither false nor undefined. */
 export async function eventually<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
-  deadlineMs = 15_000,
+  deadlineMs = patienceMs,
 ): Promise<Value> {
   const deadline = performance.now() + deadlineMs
   for (;;) {
@@ -73,7 +76,7 @@ process.once('exit', () => {
 export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv): Program {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: tmpdir(),
-    env: { ...common, ...settings },
+    env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
@@ -166,13 +169,17 @@ export async function endGateway(gateway: GatewayProcess | undefined): Promise<v
 }
 
 /** demo.json as this gateway wrote it; it comes a moment after the gateway is ready. */
-export function readDemo(gateway: GatewayProcess, dataDir: string): Promise<Demo> {
-  return eventually('demo.json names this gateway', () => {
-    const demo = tryReading(join(dataDir, 'demo.json'))
-    if (!demo?.endsWith('}\n')) return undefined
-    const parsed = JSON.parse(demo) as Demo
-    return parsed.baseUrl === gateway.baseUrl && parsed
-  })
+export function readDemo(gateway: GatewayProcess, dataDir: string, deadlineMs = patienceMs): Promise<Demo> {
+  return eventually(
+    'demo.json names this gateway',
+    () => {
+      const demo = tryReading(join(dataDir, 'demo.json'))
+      if (!demo?.endsWith('}\n')) return undefined
+      const parsed = JSON.parse(demo) as Demo
+      return parsed.baseUrl === gateway.baseUrl && parsed
+    },
+    deadlineMs,
+  )
 }
 
 export function clusterFolder(dataDir: string): string {

@@ -1,0 +1,216 @@
+/** For a person, in a minute: what the first start makes, prints and writes down works as it stands. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Demo, printDemo } from '../../src/demo.ts'
+import { postForm, send } from '../support/browser.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { basic } from '../support/gateway.ts'
+import {
+  endGateway,
+  eventually,
+  exchange,
+  type GatewayProcess,
+  makeFolder,
+  obtainCode,
+  openPrivateDatabase,
+  type Program,
+  readDemo,
+  readProfile,
+  runCommand,
+  signIn,
+  startGateway,
+  startProgram,
+} from '../support/process.ts'
+
+const settings = { DATA_DIR: makeFolder() }
+const demoFile = join(settings.DATA_DIR, 'demo.json')
+let gateway: GatewayProcess
+let demo: Demo
+
+before(async () => {
+  gateway = await startGateway(settings)
+  demo = await readDemo(gateway, settings.DATA_DIR)
+  await eventually('it is printed', () => gateway.stdout.includes(printDemo(demo)))
+})
+after(() => endGateway(gateway))
+
+/** The parts of a value that are not text or numbers of their own. */
+function shapeOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shapeOf(part)]))
+}
+
+test('demo.json has exactly the facts it promises, and only its owner can read it', () => {
+  const client = { clientId: 'string', clientSecret: 'string', callbackUrl: 'string', branchId: 'number' }
+  assert.deepEqual(shapeOf(JSON.parse(readFileSync(demoFile, 'utf8'))), {
+    baseUrl: 'string',
+    sandboxUrl: 'string',
+    ...client,
+    username: 'string',
+    password: 'string',
+    apiToken: 'string',
+    sandboxToken: 'string',
+    operator: { username: 'string', password: 'string' },
+    sandbox: client,
+  })
+  assert.equal(statSync(demoFile).mode & 0o777, 0o600)
+})
+
+test('every fact of it is true', async () => {
+  assert.equal((await readProfile(demo.baseUrl, demo.apiToken)).status, 200)
+  assert.equal((await readProfile(demo.sandboxUrl, demo.sandboxToken)).status, 200)
+  for (const site of [
+    { url: demo.baseUrl, ...demo },
+    { url: demo.sandboxUrl, ...demo.sandbox },
+  ]) {
+    const client = { id: site.clientId, secret: site.clientSecret }
+    const browser = await signIn(site.url, demo)
+    const code = await obtainCode(browser, client.id, 'read write market trade stream')
+    const tokens = (await exchange(site.url, client, code)).json<{ access_token: string; refresh_token: string }>()
+    const { profile } = (await readProfile(site.url, tokens.access_token)).json<{ profile: { accounts: unknown[] } }>()
+    assert.equal(profile.accounts.length, 1)
+    const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+    assert.equal((await postForm(`${site.url}/v1/oauth/refreshtoken`, fields, basic(client))).status, 200)
+  }
+  const operator = await signIn(demo.baseUrl, demo.operator)
+  assert.equal((await operator.get('/account')).status, 200)
+})
+
+/** What a person would copy from the terminal. */
+const printed = (line: RegExp) => [...gateway.stdout.matchAll(line)].map((match) => match[0].trim())
+const paste = (command: string) => execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8', timeout: 10_000 })
+
+test('the printed commands work when they are pasted', async () => {
+  const commands = printed(/^ *curl .*$/gm)
+  assert.equal(commands.length, 2)
+  const profile = JSON.parse(paste(commands[0]!)) as { profile: { name: string } }
+  assert.equal(profile.profile.name, 'Alice Example')
+
+  const [address] = printed(/^ *http\S+authorize\?\S+$/gm)
+  const browser = await signIn(demo.baseUrl, demo)
+  const start = await browser.get(address!)
+  const page = await browser.get((await browser.get(start.location!)).location!)
+  const approved = await browser.submit(page, '/consent', { decision: 'approve' })
+  assert.ok(approved.location!.startsWith(`${demo.callbackUrl}?`))
+  const code = new URL(approved.location!).searchParams.get('code')!
+  const tokens = JSON.parse(paste(commands[1]!.replace('CODE', code))) as Record<string, string>
+  assert.equal(tokens.scope, 'read trade')
+  assert.equal((await readProfile(demo.baseUrl, tokens.access_token!)).status, 200)
+})
+
+test('a second start keeps everything and tells the new addresses', async () => {
+  const browser = await signIn(demo.baseUrl, demo)
+  const page = await browser.get('/account/api')
+  const made = await browser.submit(page, '/account/api/tokens', { name: 'mine', environment: 'live' })
+  const mine = /<code class="secret">(\w+)</.exec(made.text)![1]!
+  await endGateway(gateway)
+  gateway = await startGateway(settings)
+  const again = await readDemo(gateway, settings.DATA_DIR)
+  assert.deepEqual(again, { ...demo, baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl })
+  await eventually('it is printed again', () => gateway.stdout.includes(printDemo(again)))
+  for (const token of [demo.apiToken, mine]) assert.equal((await readProfile(gateway.baseUrl, token)).status, 200)
+  demo = again
+})
+
+const countPeople = async (db: Database) => {
+  const text = 'SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM partners) AS people'
+  return (await db.query<{ people: number }>(statement('', text)))[0]!.people
+}
+
+/** A gateway that stops in order when it is told to has got past the moment in which it makes its demo. */
+async function startAndStop(own: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const started = await startGateway(own)
+    await send(`${started.baseUrl}/readyz`)
+    if ((await started.stop()).code === 0) return started
+  }
+  throw new Error('The gateway did not stop in order.')
+}
+
+test('there is no demo on a database of one’s own', async () => {
+  const database = await openTestDatabase()
+  const db = openDatabase({ connectionString: database.url, connections: 1 })
+  try {
+    const own = { DATA_DIR: makeFolder(), DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) }
+    const { stdout } = await startAndStop(own)
+    assert.doesNotMatch(stdout, /demo data/)
+    assert.equal(await countPeople(db), 0)
+    assert.ok(!existsSync(join(own.DATA_DIR, 'demo.json')))
+  } finally {
+    await db.close()
+    await database.close()
+  }
+})
+
+test('there is no demo where others can reach the gateway, nor beside data made by hand', async () => {
+  const own = { DATA_DIR: makeFolder() }
+  const reachable = { BASE_URL: 'https://api.example.com', SANDBOX_URL: 'https://sandbox.example.com' }
+  const port = await findFreePort()
+  const program = startProgram(['serve'], { ...own, ...reachable, TRUST_PROXY: '127.0.0.1', PORT: String(port) })
+  try {
+    const isReady = () => send(`http://127.0.0.1:${port}/readyz`).then((answer) => answer.status === 200)
+    await eventually('it is ready', () => isReady().catch(() => false))
+    const made = await runCommand(['partner', 'create', '--name', 'By hand', '--json'], own)
+    assert.equal(made.json().branch_id, 1, made.stderr)
+    const db = await openPrivateDatabase(own.DATA_DIR)
+    assert.equal(await countPeople(db), 1, 'there is only what was made by hand')
+    await db.close()
+    assert.doesNotMatch(program.stdout, /demo data/)
+  } finally {
+    program.kill('SIGTERM')
+    await program.ended
+  }
+  const { stdout } = await startAndStop(own)
+  assert.doesNotMatch(stdout, /demo data/)
+  assert.ok(!existsSync(join(own.DATA_DIR, 'demo.json')))
+})
+
+test('a first start that was killed while it made the demo leaves a folder that the next start completes', async () => {
+  const own = { DATA_DIR: makeFolder() }
+  const program = startProgram(['serve'], own)
+  await killInTheMiddle(program, own.DATA_DIR).finally(() => program.kill('SIGKILL'))
+  await program.ended
+  assert.ok(!existsSync(join(own.DATA_DIR, 'demo.json')), 'it was in the middle')
+  const next = await startGateway(own)
+  try {
+    const complete = await readDemo(next, own.DATA_DIR, 5_000)
+    assert.equal((await readProfile(next.baseUrl, complete.apiToken)).status, 200)
+    await obtainCode(await signIn(next.baseUrl, complete), complete.clientId)
+  } finally {
+    await endGateway(next)
+  }
+})
+
+/** Nothing can be added to a table that is locked, so the demo stops half way. */
+async function killInTheMiddle(program: Program, dataDir: string): Promise<void> {
+  await eventually('its server runs', () => existsSync(join(dataDir, 'postgres', 'socket', '.s.PGSQL.5432')))
+  const db = await openPrivateDatabase(dataDir)
+  const ask = (text: string) => db.query<{ answer: unknown }>(statement('', text)).catch(() => [])
+  await eventually('there are tables', async () => {
+    const [found] = await ask("SELECT to_regclass('partners') AS answer")
+    return found?.answer != null
+  })
+  const locked = db.transaction(async (sql) => {
+    await sql.script('LOCK TABLE partners IN EXCLUSIVE MODE')
+    const waiting = "SELECT 1 AS answer FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    await eventually('the demo waits', async () => (await ask(waiting)).length > 0)
+    program.kill('SIGKILL')
+    await program.ended
+  })
+  // The server ends with its gateway, before the lock is given back.
+  await locked.catch((error: unknown) => assert.match(String(error), /The database is away/))
+  await db.close()
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await eventually('a port', () => server.listening)
+  const { port } = server.address() as { port: number }
+  await new Promise((closed) => server.close(closed))
+  return port
+}
