@@ -29,6 +29,16 @@ export interface Config {
   readonly logLevel: string
   readonly searchPath: string
   readonly limits: Limits
+  readonly webhooks: WebhookConfig
+}
+
+export interface WebhookConfig {
+  readonly allowLoopback: boolean
+  readonly ports: readonly number[]
+  readonly dnsServers: readonly string[]
+  readonly certificateAuthority: string | undefined
+  readonly attemptDays: number
+  readonly eventDays: number
 }
 
 export interface Limits {
@@ -89,6 +99,20 @@ export const settings: readonly Setting[] = [
     fallback: '30',
     meaning: 'failed client authentications from one address in a minute',
   },
+  {
+    name: 'WEBHOOK_ALLOW_LOOPBACK',
+    fallback: 'false',
+    meaning: 'true lets webhooks reach this machine (true on loopback addresses)',
+  },
+  { name: 'WEBHOOK_PORTS', fallback: '443,8443', meaning: 'ports that webhooks may use' },
+  { name: 'WEBHOOK_DNS_SERVERS', fallback: '', meaning: "name servers for webhooks, instead of the system's" },
+  {
+    name: 'WEBHOOK_CA_FILE',
+    fallback: '',
+    meaning: 'certificate authorities (PEM) that webhooks may use instead of the usual ones',
+  },
+  { name: 'ATTEMPT_RETENTION_DAYS', fallback: '30', meaning: 'how long attempts are kept' },
+  { name: 'EVENT_RETENTION_DAYS', fallback: '90', meaning: 'how long events and deliveries are kept' },
   { name: 'PASSWORD_CHECKS_AT_ONCE', fallback: '2', meaning: 'argon2 computations at one time' },
 ]
 
@@ -147,9 +171,24 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       clientFailuresPerMinute: reader.integer('CLIENT_FAILURES_PER_MINUTE', 1),
       passwordChecksAtOnce: reader.integer('PASSWORD_CHECKS_AT_ONCE', 1, 64),
     },
+    webhooks: {
+      allowLoopback: reader.has('WEBHOOK_ALLOW_LOOPBACK')
+        ? reader.oneOf('WEBHOOK_ALLOW_LOOPBACK', ['true', 'false']) === 'true'
+        : [baseUrl, sandboxUrl].every(isLoopbackUrl),
+      ports: reader.ports('WEBHOOK_PORTS'),
+      dnsServers: reader.list('WEBHOOK_DNS_SERVERS'),
+      certificateAuthority: reader.has('WEBHOOK_CA_FILE') ? reader.file('WEBHOOK_CA_FILE') : undefined,
+      attemptDays: reader.integer('ATTEMPT_RETENTION_DAYS', 1),
+      eventDays: reader.integer('EVENT_RETENTION_DAYS', 1),
+    },
   }
   reader.finish()
   return config
+}
+
+/** What `countersign listen` takes from the environment. */
+export function readListenSettings(environment: NodeJS.ProcessEnv = process.env) {
+  return { dataDir: environment.DATA_DIR || './data', clientSecret: environment.COUNTERSIGN_CLIENT_SECRET }
 }
 
 /** Development is a gateway that only this machine can reach. */
@@ -255,11 +294,18 @@ class SettingsReader {
   tls(): Config['tls'] {
     const files = ['TLS_CERT_FILE', 'TLS_KEY_FILE']
     if (!files.some((name) => this.has(name))) return undefined
-    const [cert, key] = files.map((name) => this.#file(name))
+    const [cert, key] = files.map((name) => this.file(name))
     return cert !== undefined && key !== undefined ? { cert, key } : undefined
   }
 
-  #file(name: string): string | undefined {
+  ports(name: string): number[] {
+    const ports = this.list(name).map(Number)
+    if (!ports.every((port) => Number.isInteger(port) && port > 0 && port < 65536))
+      this.#problem(name, 'must be port numbers separated by commas')
+    return ports
+  }
+
+  file(name: string): string | undefined {
     const path = this.text(name)
     if (path === '') this.#problem(name, 'is missing: TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
     else if (!existsSync(path)) this.#problem(name, `names a file that does not exist: ${path}`)

@@ -15,6 +15,9 @@ import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
+import type { GuardPolicy } from './webhooks/address-guard.ts'
+import type { Publisher } from './webhooks/event.ts'
+import type { Signal } from './webhooks/signal.ts'
 
 export interface SharedContext {
   readonly config: Config
@@ -31,6 +34,13 @@ export interface SharedContext {
   /** Failed authentications of one client from one address; and of all clients from one address. */
   readonly clientFailures: RateLimit
   readonly addressFailures: RateLimit
+  readonly publisher: Publisher
+  /** Where webhooks may go. */
+  readonly guard: GuardPolicy
+  /** Fires when events may have arrived. */
+  readonly eventSignal: Signal
+  /** Aborted when the gateway begins to close. */
+  readonly closing: AbortSignal
 }
 
 export interface Context extends SharedContext {

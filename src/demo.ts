@@ -144,5 +144,12 @@ export function printDemo(demo: Demo): string {
 
     curl -s -u ${clientId}:${clientSecret} -d grant_type=authorization_code -d code=CODE ${baseUrl}/v1/oauth/accesstoken
 
+  4. Watch events arrive, in another terminal; then send a test webhook:
+
+    npx countersign listen
+
+    curl -s -u ${clientId}:${clientSecret} -H "Content-Type: application/json" ${baseUrl}/v2/webhooks/transaction \\
+      -d '{"transactionId":42,"clearingAccount":"1234","type":"TRANSACTION","action":"COMPLETED","branchId":${demo.branchId},"email":"alice@example.com","amount":500.10,"direction":"DEPOSIT"}'
+
 `
 }

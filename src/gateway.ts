@@ -27,6 +27,11 @@ import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/assets.ts'
 import { printErrorPage } from './web/error-page.ts'
 import { pageRoutes } from './web/routes.ts'
+import { openSender } from './webhooks/attempt.ts'
+import { openPublisher } from './webhooks/event.ts'
+import { openSignal } from './webhooks/signal.ts'
+import { openSecretKeeper } from './webhooks/signing-secrets.ts'
+import { openWorker } from './webhooks/worker.ts'
 
 export interface Gateway {
   readonly baseUrl: string
@@ -49,7 +54,9 @@ const tooManyRequests = 'This token has used up its requests for this minute.'
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
   const { clock = systemClock, log = openLog(config.logLevel) } = options
   const closers: (() => Promise<void>)[] = []
+  const closing = new AbortController()
   const close = async () => {
+    closing.abort()
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
@@ -74,8 +81,13 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       lastUse: openLastUse(db),
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
       addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
+      publisher: openPublisher(db),
+      guard: config.webhooks,
+      eventSignal: openSignal(),
+      closing: closing.signal,
     }
     closers.push(openHousekeeping(shared).close)
+    if (config.roles.includes('worker')) closers.push(openDelivery(shared))
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]
     for (const [site, context] of [
       [config.sites[0]!, live],
@@ -91,6 +103,27 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** The worker of this node, with the sockets it sends through. */
+function openDelivery({ config, db, vault, changes, clock, log, eventSignal }: SharedContext): () => Promise<void> {
+  const { dnsServers, certificateAuthority } = config.webhooks
+  const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
+  const secrets = openSecretKeeper(db, vault, changes)
+  const worker = openWorker({
+    db,
+    changes,
+    clock,
+    log,
+    sender,
+    secrets,
+    userAgent: 'Countersign-Webhooks/1',
+    dispatched: () => eventSignal.fire(),
+  })
+  return async () => {
+    await worker.close()
+    await sender.close()
   }
 }
 

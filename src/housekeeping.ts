@@ -12,6 +12,8 @@ import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeDeadSessions } from './users/session.ts'
+import { advanceReplay } from './webhooks/replay.ts'
+import { retireOnce } from './webhooks/retention.ts'
 
 const batchSize = 1_000
 
@@ -34,6 +36,18 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   }
 }
 
+/** Long replays go page by page, so that other work comes between. */
+async function replayAll({ db, clock }: SharedContext): Promise<void> {
+  while ((await advanceReplay(db, clock.now())) > 0);
+}
+
+async function retireAll({ db, clock, config }: SharedContext): Promise<void> {
+  for (;;) {
+    const { attempts, events, keys } = await retireOnce(db, config.webhooks, clock.now())
+    if (attempts + events + keys === 0) return
+  }
+}
+
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
   let removed = 0
   for (;;) {
@@ -52,6 +66,8 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
+    repeat(context.log, 'replays', second, () => replayAll(context)),
+    repeat(context.log, 'retention', minute, () => retireAll(context)),
   ]
   return {
     async close() {

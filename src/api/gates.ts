@@ -6,11 +6,20 @@ import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
 import { type Bearer, invalidToken, parseBearer, requireScope } from '../oauth/bearer.ts'
 import { authenticateClient } from '../oauth/client-authentication.ts'
-import { type Credentials, parseCredentials, refuseCredentialsInQuery } from '../oauth/client-credentials.ts'
+import {
+  type Credentials,
+  parseBasic,
+  parseCredentials,
+  refuseCredentialsInQuery,
+} from '../oauth/client-credentials.ts'
+import { isInForce } from '../oauth/client-directory.ts'
 import type { Asker } from '../oauth/introspection.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { Registration } from '../partners/client.ts'
+import { getBranchOfMember } from '../partners/partner.ts'
+import { Forbidden, Problem } from '../problem.ts'
 import type { Scope } from '../scope.ts'
+import type { Branch } from '../webhooks/webhook.ts'
 import type { Gate } from './route.ts'
 
 export const anyone: Gate<undefined> = () => undefined
@@ -51,6 +60,70 @@ export function bearer(scope: Scope): Gate<Bearer> {
     }
     return found instanceof Promise ? found.then(admit) : admit(found)
   }
+}
+
+export interface BranchCaller extends Branch {
+  /** Absent when a member calls with a personal token. */
+  readonly clientId: string | undefined
+  readonly by: Actor
+}
+
+/**
+ * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its members (as Bearer, or as
+ * the Basic user name with an empty password).
+ */
+export const branch: Gate<BranchCaller> = async (context, request, reply) => {
+  const { authorization } = request.headers
+  if (authorization === undefined) throw branchRefusal()
+  const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
+  const personal = readings?.find(({ secret }) => secret === '')
+  if (readings && !personal) return clientBranch(context, request, reply, readings)
+  const header = personal ? `Bearer ${personal.id}` : authorization
+  const token = parseBearer(header, context.environment, context.sisterUrl)
+  const known = token.kind === 'personal' ? await context.bearers.find(token) : undefined
+  if (!known) throw personal ? branchRefusal() : invalidToken()
+  countUse(context, known, reply)
+  const { environment } = context
+  const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
+  return { branchId: await getBranchOfMember(context.db, known.userId), environment, clientId: undefined, by }
+}
+
+function parseBranchBasic(authorization: string): Credentials[] {
+  try {
+    return parseBasic(authorization)
+  } catch {
+    throw branchRefusal()
+  }
+}
+
+async function clientBranch(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  readings: Credentials[],
+): Promise<BranchCaller> {
+  const found = await findClient(context, request, reply, readings)
+  if (!found) throw branchRefusal()
+  if (!isInForce(found.client)) throw new Forbidden('This application is not approved at present.')
+  return { branchId: found.client.branch_id, environment: context.environment, clientId: found.client.id, by: found.by }
+}
+
+/** One of the brokerage's own systems. */
+export const service: Gate<Actor> = async (context, request) => {
+  const { authorization } = request.headers
+  const found =
+    authorization === undefined
+      ? undefined
+      : await context.services.authenticate(parseBranchBasic(authorization), context.environment)
+  if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
+  return { name: `service:${found.id}`, environment: context.environment, address: request.ip, requestId: request.id }
+}
+
+function branchRefusal(
+  description = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.',
+): Problem {
+  const headers = { 'www-authenticate': 'Basic realm="countersign", charset="UTF-8"' }
+  return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
 }
 
 function countUse(context: Context, known: Bearer, reply: FastifyReply): void {

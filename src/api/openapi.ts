@@ -9,13 +9,18 @@ export async function collectOpenApi(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'Brokerage Partner Interface',
-        description: 'OAuth 2.0 authorization for partner applications.',
+        description: 'OAuth 2.0 authorization and signed webhooks for partner applications.',
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: {
         securitySchemes: {
           client: { type: 'http', scheme: 'basic', description: 'client_id and client_secret' },
+          service: {
+            type: 'http',
+            scheme: 'basic',
+            description: "id and secret of one of the brokerage's own systems",
+          },
           bearer: {
             type: 'http',
             scheme: 'bearer',

@@ -34,6 +34,12 @@ export function route<Caller>(
     path,
     errors: endpoint.errors,
     register(app, context) {
+      const callers = new WeakMap<FastifyRequest, Caller>()
+      // Where the head alone tells who calls, not a byte of a stranger's body is read, let alone judged.
+      const early = endpoint.schema.body !== undefined && endpoint.takes !== 'form'
+      const admit = async (request: FastifyRequest, reply: FastifyReply) => {
+        callers.set(request, await gate(context, request, reply))
+      }
       app.route({
         method,
         url: path,
@@ -42,9 +48,10 @@ export function route<Caller>(
         attachValidation: true,
         config: endpoint.errors ? { errors: endpoint.errors } : {},
         ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
+        ...(early && { onRequest: admit }),
         handler: (request, reply) => {
           refuseOtherMediaTypes(request, endpoint.takes ?? 'json')
-          const caller = gate(context, request, reply)
+          const caller = early ? (callers.get(request) as Caller) : gate(context, request, reply)
           const proceed = (known: Caller) => {
             if (request.validationError) throw request.validationError
             return endpoint.handle(context, known, request, reply)

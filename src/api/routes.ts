@@ -1,5 +1,6 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
-import { anyone, bearer, client, clientOrService } from './gates.ts'
+import { anyone, bearer, branch, client, clientOrService, service } from './gates.ts'
+import { publishEvents } from './internal/events.ts'
 import { type Route, route } from './route.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
@@ -7,6 +8,20 @@ import { metadata } from './v1/metadata.ts'
 import { refreshToken } from './v1/refresh-token.ts'
 import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
+import { fetchDelivery, listDeliveries, redeliver } from './v2/deliveries.ts'
+import { pullEvents } from './v2/events.ts'
+import { cancelReplay, fetchReplay, startReplay } from './v2/replays.ts'
+import { testHook } from './v2/test-hooks.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  fetchWebhook,
+  listWebhooks,
+  pauseWebhook,
+  resumeWebhook,
+  rotateSecret,
+  updateWebhook,
+} from './v2/webhooks.ts'
 
 export const apiRoutes: readonly Route[] = [
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
@@ -15,4 +30,26 @@ export const apiRoutes: readonly Route[] = [
   route('POST', '/v1/oauth/revoke', client, revoke),
   route('POST', '/v1/oauth/introspect', clientOrService, introspect),
   route('GET', '/v1/user/profile', bearer('read'), userProfile),
+
+  route('POST', '/v2/webhooks/transaction', branch, testHook('TRANSACTION')),
+  route('POST', '/v2/webhooks/application', branch, testHook('APPLICATION')),
+  route('POST', '/v2/webhooks/achprofile', branch, testHook('ACH_PROFILE')),
+  route('GET', '/v2/webhooks', branch, listWebhooks),
+  route('POST', '/v2/webhooks', branch, createWebhook),
+  route('GET', '/v2/webhooks/:id', branch, fetchWebhook),
+  route('PUT', '/v2/webhooks/:id', branch, updateWebhook),
+  route('PATCH', '/v2/webhooks/:id', branch, updateWebhook),
+  route('DELETE', '/v2/webhooks/:id', branch, deleteWebhook),
+  route('POST', '/v2/webhooks/:id/pause', branch, pauseWebhook),
+  route('POST', '/v2/webhooks/:id/resume', branch, resumeWebhook),
+  route('POST', '/v2/webhooks/:id/secret', branch, rotateSecret),
+  route('GET', '/v2/webhooks/:id/deliveries', branch, listDeliveries),
+  route('POST', '/v2/webhooks/:id/replays', branch, startReplay),
+  route('GET', '/v2/webhooks/:id/replays/:replayId', branch, fetchReplay),
+  route('DELETE', '/v2/webhooks/:id/replays/:replayId', branch, cancelReplay),
+  route('GET', '/v2/deliveries/:id', branch, fetchDelivery),
+  route('POST', '/v2/deliveries/:id/redeliver', branch, redeliver),
+  route('GET', '/v2/events', branch, pullEvents),
+
+  route('POST', '/internal/v1/events', service, publishEvents),
 ]

@@ -23,6 +23,7 @@ export type AuditAction =
   | `authorization.${'approved' | 'denied' | 'revoked'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
+  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'secret_rotated' | 'replayed'}`
   | 'keys.rotated'
 
 export interface AuditEntry {

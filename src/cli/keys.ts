@@ -1,7 +1,9 @@
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, writeKeyFile } from '../crypto/vault.ts'
 import { type Database, statement } from '../database/database.ts'
-import { resealSecrets } from '../partners/client-secret.ts'
+import { reseal } from '../database/reseal.ts'
+import { sealedClientSecrets } from '../partners/client-secret.ts'
+import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
 import type { Command, Desk } from './command.ts'
 
 const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
@@ -17,10 +19,12 @@ async function alone(db: Database, change: () => void): Promise<void> {
   })
 }
 
-async function reseal({ db, vault, print }: Desk): Promise<number> {
-  const resealed = await resealSecrets(db, vault, (done) => print.progress(`${done} secrets sealed anew`))
+async function resealAll({ db, vault, print }: Desk): Promise<number> {
+  const progress = (resealed: number) => print.progress(`${resealed} secrets sealed anew`)
+  const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
+  const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
   print.progress('')
-  return resealed
+  return clientSecrets + webhookSecrets
 }
 
 export const keyCommands: readonly Command[] = [
@@ -49,7 +53,7 @@ export const keyCommands: readonly Command[] = [
         await alone(db, () => writeKeyFile(path, [generateKey(), ...readKeyFile(path)]))
       }
       const vault = openVault(config.keySource)
-      const resealed = await reseal({ ...desk, vault })
+      const resealed = await resealAll({ ...desk, vault })
       await recordAct(db, by, 'keys.rotated', `key:${vault.currentKeyId}`, clock.now(), { resealed })
       print.record({
         current_key: vault.currentKeyId,
@@ -64,7 +68,7 @@ export const keyCommands: readonly Command[] = [
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
     async run(desk) {
       const { config, db, vault, print } = desk
-      const resealed = await reseal(desk)
+      const resealed = await resealAll(desk)
       if (config.keySource.kind === 'environment') {
         print.say('Every stored secret is sealed with the first key: SECRET_KEY may now hold it alone.')
       } else {

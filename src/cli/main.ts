@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { userInfo } from 'node:os'
 import { systemClock } from '../clock.ts'
-import { ConfigError, readConfig } from '../config.ts'
+import { ConfigError, readConfig, readListenSettings } from '../config.ts'
 import { openVault } from '../crypto/vault.ts'
 import { Problem } from '../problem.ts'
 import { openStorage } from '../storage.ts'
@@ -9,11 +9,13 @@ import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import { type Command, parseWords, printHelp, UsageError } from './command.ts'
 import { keyCommands } from './keys.ts'
+import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { openPrinter } from './printer.ts'
 import { printServeHelp, serve } from './serve.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
+import { webhookCommands } from './webhook.ts'
 
 const migrateCommand: Command = {
   name: 'migrate',
@@ -28,9 +30,18 @@ const commands: readonly Command[] = [
   ...partnerCommands,
   ...clientCommands,
   ...tokenCommands,
+  ...webhookCommands,
   ...keyCommands,
   ...auditCommands,
 ]
+
+/** Speaks to a gateway over HTTP and opens no database. */
+const listenCommand: Command = {
+  name: 'listen',
+  summary: "Streams a branch's events to this terminal and, with --forward-to, to a local program.",
+  options: listenOptions,
+  run: () => Promise.resolve(),
+}
 
 const unusable = 2
 
@@ -39,6 +50,12 @@ async function main(args: readonly string[]): Promise<void> {
   if (first === 'serve') {
     if (args.includes('--help')) return void process.stdout.write(printServeHelp())
     return serve(readConfig())
+  }
+  if (first === 'listen') {
+    const words = parseWords(listenCommand, args.slice(1))
+    if (words.has('help')) return void process.stdout.write(printHelp(listenCommand))
+    const { dataDir, clientSecret } = readListenSettings()
+    return listen(words, dataDir, clientSecret)
   }
   const command = commands.find(({ name }) => name === first || name === `${first} ${second}`)
   if (!command) return showOverview(first)
@@ -71,7 +88,10 @@ function showOverview(group: string | undefined): void {
   const rows = (shown.length > 0 ? shown : commands).map(
     ({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`,
   )
-  const serveRow = shown.length > 0 ? [] : [`  ${'serve'.padEnd(26)}Runs the gateway`]
+  const serveRow =
+    shown.length > 0
+      ? []
+      : [`  ${'serve'.padEnd(26)}Runs the gateway`, `  ${'listen'.padEnd(26)}${listenCommand.summary.split('.')[0]}`]
   const text = ['Say: countersign <command> [--help] [--json]', '', ...serveRow, ...rows, ''].join('\n')
   if (known) return void process.stdout.write(text)
   throw new UsageError(`There is no command "${group}".\n\n${text}`)

@@ -94,6 +94,11 @@ async function inTransaction<Result>(pool: pg.Pool, work: (sql: Sql) => Promise<
   })
   const sql = sqlOver(connection)
   let broken: Error | undefined
+  // A connection that breaks between two statements says so by this event, which unheard would end the process.
+  const breaks = (error: Error) => {
+    broken = error
+  }
+  connection.on('error', breaks)
   try {
     await sql.script('BEGIN')
     const result = await work(sql)
@@ -105,6 +110,7 @@ async function inTransaction<Result>(pool: pg.Pool, work: (sql: Sql) => Promise<
     })
     throw error
   } finally {
+    connection.off('error', breaks)
     connection.release(broken)
   }
 }

@@ -62,6 +62,9 @@ const framework: Record<string, [status: number, code: string, description: stri
   FST_ERR_BAD_URL: [400, 'invalid_request', 'The address of the request is malformed.'],
 }
 
+/** Enough for anybody to mend; a body of a million faults is not answered with a million sentences. */
+const faultsAtMost = 100
+
 /** PostgreSQL's text cannot hold U+0000; nothing that we store needs it. */
 const textWithNul = '22021'
 
@@ -78,7 +81,10 @@ export function toProblem(error: FastifyError | Problem | Error): Problem {
     )
   }
   const { code, validation, validationContext } = error as FastifyError
-  if (validation) return new Invalid(validation.map((fault) => describeFault(fault, validationContext ?? 'request')))
+  if (validation)
+    return new Invalid(
+      validation.slice(0, faultsAtMost).map((fault) => describeFault(fault, validationContext ?? 'request')),
+    )
   if (code === textWithNul) return new Problem(400, 'invalid_request', 'The request contains a NUL character.')
   const known = framework[code ?? '']
   if (known) return new Problem(...known)
@@ -92,10 +98,19 @@ export function describeFault(
 ): FieldProblem {
   const { keyword, params = {}, message } = fault
   const path = (fault.instancePath ?? '').slice(1).replaceAll('/', '.')
-  if (keyword === 'required') return { field: String(params.missingProperty), problem: 'is missing' }
-  if (keyword === 'additionalProperties')
-    return { field: String(params.additionalProperty), problem: 'is not a field of this request' }
-  if (keyword === 'enum')
-    return { field: path, problem: `must be one of ${(params.allowedValues as string[]).join(', ')}` }
-  return { field: path || where, problem: message ?? 'is not valid' }
+  const inside = (name: unknown) => (path === '' ? String(name) : `${path}.${name}`)
+  switch (keyword) {
+    case 'required':
+      return { field: inside(params.missingProperty), problem: 'is missing' }
+    case 'additionalProperties':
+      return { field: inside(params.additionalProperty), problem: 'is not a field of this request' }
+    case 'enum':
+      return { field: path, problem: `must be one of ${(params.allowedValues as string[]).join(', ')}` }
+    case 'discriminator':
+      return { field: inside(params.tag), problem: 'is none of the known ones' }
+    case 'format':
+      return { field: path, problem: `must look like an ${params.format}` }
+    default:
+      return { field: path || where, problem: message ?? 'is not valid' }
+  }
 }

@@ -29,6 +29,13 @@ export interface ServerOptions {
   readonly requiresHttps: () => boolean
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** A JSON body as it was written, for values whose digits must not change. */
+    bodyText: string
+  }
+}
+
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -55,7 +62,15 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     ...(tls && { https: { ...tls, ...patience } }),
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
     routerOptions: { querystringParser: parseForm, ignoreTrailingSlash: false, maxParamLength: 100 },
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false, allErrors: true } },
+    ajv: {
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: false,
+        useDefaults: false,
+        allErrors: true,
+        discriminator: true,
+      },
+    },
     clientErrorHandler: answerBrokenRequest,
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
@@ -67,7 +82,12 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'ignore'))
+  const parseJson = app.getDefaultJsonParser('error', 'ignore')
+  app.decorateRequest('bodyText', '')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    request.bodyText = body as string
+    parseJson(request, body as string, done)
+  })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
     parseFormBody((body as Buffer).toString('latin1'), done),
   )

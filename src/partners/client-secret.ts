@@ -2,8 +2,9 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { after } from '../clock.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
-import { sealedKeyId, type Vault } from '../crypto/vault.ts'
+import type { Vault } from '../crypto/vault.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
+import type { SealedTable } from '../database/reseal.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import type { Client } from './client.ts'
 import * as table from './clients.sql.ts'
@@ -78,25 +79,13 @@ export function listSecrets(sql: Sql, clientId: string): Promise<ClientSecret[]>
   return sql.query<ClientSecret>(table.selectSecrets, [clientId])
 }
 
-/** Seals every stored secret under the vault's current key; answers how many had another one. */
-export async function resealSecrets(db: Database, vault: Vault, progress: (done: number) => void): Promise<number> {
-  let lastId = 0
-  let resealed = 0
-  for (;;) {
-    const rows = await db.transaction(async (sql) => {
-      const page = await sql.query<{ id: number; client_id: string; sealed: Buffer }>(table.selectSealed, [lastId, 200])
-      for (const { id, client_id, sealed } of page) {
-        if (sealedKeyId(sealed) === vault.currentKeyId) continue
-        const plain = vault.open(purposeOf(client_id), sealed)
-        if (plain === undefined)
-          throw new Error(`Client secret ${id} is sealed with a key that is not configured (${sealedKeyId(sealed)}).`)
-        await sql.query(table.updateSealed, [id, vault.seal(purposeOf(client_id), plain)])
-        resealed++
-      }
-      return page
-    })
-    if (rows.length === 0) return resealed
-    lastId = rows.at(-1)!.id
-    progress(resealed)
-  }
+export const sealedClientSecrets: SealedTable<{ id: number; client_id: string; sealed: Buffer }> = {
+  select: table.selectSealed,
+  update: table.updateSealed,
+  purposeOf: (row) => purposeOf(row.client_id),
+}
+
+/** For signing webhooks. Undefined when its key is gone. */
+export function openClientSecret(vault: Vault, clientId: string, sealed: Buffer): string | undefined {
+  return vault.open(purposeOf(clientId), sealed)
 }

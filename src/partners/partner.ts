@@ -1,7 +1,7 @@
 /** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
-import { Invalid, NotFound } from '../problem.ts'
+import { Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
 import * as table from './partners.sql.ts'
 
@@ -93,6 +93,15 @@ export interface Member {
 
 export function listMembers(sql: Sql, partner: Partner): Promise<Member[]> {
   return sql.query<Member>(table.selectMembers, [partner.branch_id])
+}
+
+/** The branch a member acts for: that of the one approved partner they belong to. */
+export async function getBranchOfMember(sql: Sql, userId: string): Promise<number> {
+  const rows = await sql.query<{ branch_id: number }>(table.selectBranchesOfMember, [userId])
+  if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
+  if (rows.length > 1)
+    throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")
+  return rows[0]!.branch_id
 }
 
 function subjectOf(partner: Partner): string {

@@ -39,3 +39,8 @@ export const selectMembers = statement(
   `SELECT u.id, u.username, u.name, m.added_at FROM partner_members m JOIN users u ON u.id = m.user_id
    WHERE m.branch_id = $1 ORDER BY m.added_at`,
 )
+
+export const selectBranchesOfMember = statement(
+  'select_branches_of_member',
+  `SELECT p.branch_id FROM partner_members m JOIN partners p USING (branch_id) WHERE m.user_id = $1 AND p.status = 'approved'`,
+)

@@ -1,0 +1,73 @@
+/** POST /internal/v1/events: the brokerage's own systems say what happened. All events of a request are published, or none. */
+import Type from 'typebox'
+import type { Actor } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import { Invalid } from '../../problem.ts'
+import { type NewEvent, printEventId, publishAll, refuseUnknownBranches } from '../../webhooks/event.ts'
+import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
+import { exactAmounts } from '../exact-amounts.ts'
+import { ProblemBody } from '../problem-body.ts'
+import type { Endpoint } from '../route.ts'
+
+export const eventsAtOnce = 1_000
+const bodyLimitBytes = 2 * 1024 * 1024
+
+/** The field `type` says which of the payloads an event is, and so which of its fields are at fault. */
+const EventPayload = Type.Unsafe<Payload & { type: PublishedKind }>({
+  type: 'object',
+  discriminator: { propertyName: 'type' },
+  required: ['type'],
+  oneOf: Object.values(payloads),
+})
+
+export const publishEvents: Endpoint<Actor> = {
+  bodyLimit: bodyLimitBytes,
+  schema: {
+    summary: 'Publish events (for systems of the brokerage)',
+    tags: ['Internal'],
+    security: [{ service: [] }],
+    headers: Type.Object({
+      'idempotency-key': Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: 'the same key again publishes nothing and is answered the same',
+        }),
+      ),
+    }),
+    body: Type.Object(
+      { events: Type.Array(EventPayload, { minItems: 1, maxItems: eventsAtOnce }) },
+      { additionalProperties: false },
+    ),
+    response: { 202: Type.Object({ eventIds: Type.Array(Type.String()) }), '4xx': ProblemBody },
+  },
+  async handle(context, by, request, reply) {
+    const { events } = request.body as { events: (Payload & { type: PublishedKind })[] }
+    const exact = (exactAmounts(request.bodyText) as { events: Payload[] }).events
+    const published = events.map(
+      (payload, index): NewEvent => ({
+        environment: context.environment,
+        branchId: payload.branchId as number,
+        kind: payload.type,
+        action: String(payload.action),
+        entity: entityOf(payload.type, payload),
+        body: printPayload(payload.type, payload, exact[index]!.amount as string | undefined),
+        simulated: false,
+      }),
+    )
+    const key = request.headers['idempotency-key']
+    if (Array.isArray(key)) throw new Invalid([{ field: 'idempotency-key', problem: 'was sent more than once' }])
+    const idempotency = key === undefined ? undefined : { owner: by.name, key }
+    const uids =
+      events.length === 1 && !idempotency
+        ? [(await publishOne(context, published[0]!)).uid]
+        : await publishAll(context.db, published, idempotency, context.clock.now())
+    return reply.status(202).send({ eventIds: uids.map(printEventId) })
+  },
+}
+
+/** A lone event shares its commit with those of the same moment. Its branch is checked first: one stranger would fail them all. */
+async function publishOne(context: Context, event: NewEvent) {
+  await refuseUnknownBranches(context.db, [event])
+  return context.publisher.publish(event, context.clock.now())
+}

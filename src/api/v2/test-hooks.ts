@@ -1,0 +1,90 @@
+/**
+ * Spec 4.6: sends a simulated webhook to every registered URL, with the data of the request. Nothing is checked against real
+ * records. The handler publishes an event; the worker delivers it like any other. `Prefer: wait=N` waits for the outcomes.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import Type from 'typebox'
+import type { Context } from '../../context.ts'
+import { type EventDelivery, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
+import { dispatchOnce } from '../../webhooks/dispatch.ts'
+import { printEventId } from '../../webhooks/event.ts'
+import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
+import { exactAmounts } from '../exact-amounts.ts'
+import type { BranchCaller } from '../gates.ts'
+import type { Endpoint } from '../route.ts'
+import { problems, webhookSchema } from './webhook-resource.ts'
+
+const longestWaitSeconds = 30
+const pollMs = 25
+
+const TestHookAnswer = Type.Object({
+  eventId: Type.String(),
+  deliveries: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      webhookId: Type.Integer(),
+      url: Type.String(),
+      state: Type.String(),
+      attempt: Type.Optional(
+        Type.Object({
+          outcome: Type.String(),
+          status: Type.Optional(Type.Integer()),
+          why: Type.Optional(Type.String()),
+          durationMs: Type.Integer(),
+        }),
+      ),
+    }),
+  ),
+})
+
+export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
+  return {
+    schema: {
+      ...webhookSchema,
+      summary: `Send a simulated ${kind} webhook to every registered URL`,
+      body: payloads[kind],
+      response: { 202: TestHookAnswer, ...problems },
+    },
+    async handle(context, { branchId, environment }, request, reply) {
+      const payload = request.body as Payload
+      const exact = exactAmounts(request.bodyText) as Payload
+      const event = {
+        ...{ environment, branchId, kind, simulated: true, action: String(payload.action) },
+        entity: entityOf(kind, payload),
+        body: printPayload(kind, payload, exact.amount as string | undefined),
+      }
+      const { id, uid } = await context.publisher.publish(event, context.clock.now())
+      const patience = parsePatience(request.headers.prefer)
+      const deliveries = await findDeliveries(context, id, patience)
+      if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
+      return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
+    },
+  }
+}
+
+/** RFC 7240. */
+function parsePatience(prefer: string | string[] | undefined): number {
+  const match = /(?:^|[,;\s])wait=(\d{1,5})/.exec([prefer ?? ''].flat().join(','))
+  return match ? Math.min(longestWaitSeconds, Number(match[1])) : 0
+}
+
+async function findDeliveries(
+  { db, clock }: Context,
+  eventId: number,
+  patienceSeconds: number,
+): Promise<EventDelivery[]> {
+  const giveUpAt = performance.now() + patienceSeconds * 1000
+  while (await isInboxed(db, eventId)) if ((await dispatchOnce(db, clock.now())) === 0) await wait(pollMs)
+  for (;;) {
+    const deliveries = await listDeliveriesOfEvent(db, eventId)
+    if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt) return deliveries
+    await wait(pollMs)
+  }
+}
+
+function printEventDelivery({ id, webhook_id, url, state, last_attempt }: EventDelivery) {
+  if (!last_attempt) return { id, webhookId: webhook_id, url, state }
+  const { outcome, status, why, duration_ms } = last_attempt
+  const attempt = { outcome, ...(status !== null && { status }), ...(why !== null && { why }), durationMs: duration_ms }
+  return { id, webhookId: webhook_id, url, state, attempt }
+}

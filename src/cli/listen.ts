@@ -1,0 +1,139 @@
+/**
+ * `countersign listen`: streams a branch's events to a terminal and, with --forward-to, to a local program, signed as a real
+ * delivery is. Talks to a gateway over HTTP only; with a demo on this machine it finds everything in demo.json.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { request } from 'undici'
+import { printSignatures } from '../webhooks/signature.ts'
+import { type Option, UsageError, type Words } from './command.ts'
+
+export const listenOptions: readonly Option[] = [
+  { name: 'forward-to', value: 'URL', meaning: 'a local program to POST each event to' },
+  { name: 'url', value: 'URL', meaning: 'the gateway; from demo.json unless given' },
+  { name: 'client-id', value: 'ID', meaning: 'from demo.json unless given' },
+  { name: 'client-secret', value: 'SECRET', meaning: 'from demo.json unless given (or COUNTERSIGN_CLIENT_SECRET)' },
+  { name: 'secret', value: 'TEXT', meaning: 'signs in place of the client secret' },
+  { name: 'after', value: 'NUMBER', meaning: 'the sequence number to begin after; only new events unless given' },
+  { name: 'sandbox', meaning: 'the sandbox of demo.json' },
+]
+
+interface Target {
+  readonly url: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+interface StreamedEvent {
+  readonly sequence: number
+  readonly eventId: string
+  readonly kind: string
+  readonly action: string
+  readonly entity: string
+  readonly body: string
+}
+
+const reconnectMs = 1_000
+
+export async function listen(words: Words, dataDir: string, secretFromEnvironment: string | undefined): Promise<void> {
+  const target = findTarget(words, dataDir, secretFromEnvironment)
+  const forwardTo = words.find('forward-to')
+  if (forwardTo !== undefined && !URL.canParse(forwardTo))
+    throw new UsageError('--forward-to must be a URL, such as http://localhost:3000/hooks')
+  const secret = words.find('secret') ?? target.clientSecret
+  let last = words.has('after') ? Number(words.get('after')) : await findNewest(target)
+  say(`Listening to ${target.url}${forwardTo ? `, forwarding to ${forwardTo}` : ''}. Control-C ends it.`)
+  for (;;) {
+    try {
+      for await (const event of stream(target, last)) {
+        last = event.sequence
+        const outcome = forwardTo === undefined ? event.body : await forward(forwardTo, event, secret)
+        say(`${event.sequence}  ${event.kind} ${event.action}  ${event.entity}  ${event.eventId}  ${outcome}`)
+      }
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      say(`The connection ended (${(error as Error).message}); trying again.`)
+    }
+    await wait(reconnectMs)
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function findTarget(words: Words, dataDir: string, secretFromEnvironment: string | undefined): Target {
+  const demo = readDemo(join(dataDir, 'demo.json'))
+  const known = words.has('sandbox') ? { ...demo?.sandbox, url: demo?.sandboxUrl } : { ...demo, url: demo?.baseUrl }
+  const url = words.find('url') ?? known.url
+  const clientId = words.find('client-id') ?? known.clientId
+  const clientSecret = words.find('client-secret') ?? secretFromEnvironment ?? known.clientSecret
+  if (!url || !clientId || !clientSecret)
+    throw new UsageError('Say which gateway and client: --url, --client-id and --client-secret.')
+  return { url: url.replace(/\/$/, ''), clientId, clientSecret }
+}
+
+interface DemoFile {
+  readonly baseUrl?: string
+  readonly sandboxUrl?: string
+  readonly clientId?: string
+  readonly clientSecret?: string
+  readonly sandbox?: { readonly clientId?: string; readonly clientSecret?: string }
+}
+
+function readDemo(path: string): DemoFile | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as DemoFile
+  } catch {
+    return undefined
+  }
+}
+
+async function open({ url, clientId, clientSecret }: Target, query: string, accept: string) {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+  const answer = await request(`${url}/v2/events?${query}`, { headers: { authorization, accept }, bodyTimeout: 0 })
+  if (answer.statusCode === 200) return answer.body
+  const text = await answer.body.text()
+  throw answer.statusCode < 500
+    ? new UsageError(`The gateway refused: ${text}`)
+    : new Error(`status ${answer.statusCode}`)
+}
+
+async function findNewest(target: Target): Promise<number> {
+  const body = (await (await open(target, 'limit=1', 'application/json')).json()) as { newest: number }
+  return body.newest
+}
+
+async function* stream(target: Target, after: number): AsyncGenerator<StreamedEvent> {
+  const body = await open(target, `after=${after}`, 'text/event-stream')
+  // One decoder: a character may come in two pieces.
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true })
+    const blocks = text.split('\n\n')
+    text = blocks.pop()!
+    for (const block of blocks) {
+      const data = /^data: (.*)$/m.exec(block)?.[1]
+      if (data !== undefined) yield JSON.parse(data) as StreamedEvent
+    }
+  }
+}
+
+async function forward(url: string, { eventId, body }: StreamedEvent, secret: string): Promise<string> {
+  const signatures = printSignatures({ id: eventId, body, sentAt: new Date() }, { current: secret, all: [secret] })
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Countersign-Listen/1',
+    'x-webhook-attempt': '1',
+    ...signatures,
+  }
+  try {
+    const answer = await request(url, { method: 'POST', headers, body })
+    await answer.body.dump()
+    return `→ ${answer.statusCode}`
+  } catch (error) {
+    return `→ ${(error as Error).message}`
+  }
+}

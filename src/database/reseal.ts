@@ -1,0 +1,39 @@
+/** Seals the stored values of a table under the vault's current key, page by page, so that nothing is locked for long. */
+import { sealedKeyId, type Vault } from '../crypto/vault.ts'
+import type { Database, Statement } from './database.ts'
+
+const pageSize = 200
+
+export interface SealedTable<Row> {
+  /** Rows after an id, at most so many, locked: `(id, …, sealed)`. */
+  readonly select: Statement
+  readonly update: Statement
+  readonly purposeOf: (row: Row) => string
+}
+
+/** Answers how many were sealed under another key. */
+export async function reseal<Row extends { id: number; sealed: Buffer }>(
+  db: Database,
+  vault: Vault,
+  { select, update, purposeOf }: SealedTable<Row>,
+  progress: (resealed: number) => void,
+): Promise<number> {
+  let lastId = 0
+  let resealed = 0
+  for (;;) {
+    const page = await db.transaction(async (sql) => {
+      const rows = await sql.query<Row>(select, [lastId, pageSize])
+      for (const row of rows.filter(({ sealed }) => sealedKeyId(sealed) !== vault.currentKeyId)) {
+        const plain = vault.open(purposeOf(row), row.sealed)
+        if (plain === undefined)
+          throw new Error(`A stored secret is sealed with key ${sealedKeyId(row.sealed)}, which is not configured.`)
+        await sql.query(update, [row.id, vault.seal(purposeOf(row), plain)])
+        resealed++
+      }
+      return rows
+    })
+    if (page.length === 0) return resealed
+    lastId = page.at(-1)!.id
+    progress(resealed)
+  }
+}

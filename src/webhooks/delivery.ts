@@ -1,0 +1,95 @@
+/** One event for one webhook: what became of it, attempt by attempt, and how to set it going again. */
+import type { Database, Sql } from '../database/database.ts'
+import { Conflict, NotFound } from '../problem.ts'
+import * as table from './deliveries.sql.ts'
+import type { Kind } from './kind.ts'
+import type { Branch, Webhook } from './webhook.ts'
+
+export const deliveryStates = ['blocked', 'waiting', 'delivered', 'exhausted', 'canceled'] as const
+export type DeliveryState = (typeof deliveryStates)[number]
+
+export interface Delivery {
+  readonly id: number
+  readonly webhook_id: number
+  readonly state: DeliveryState
+  readonly entity: string
+  readonly due_at: Date
+  readonly attempts: number
+  readonly created_at: Date
+  readonly settled_at: Date | null
+  readonly uid: string
+  readonly kind: Kind
+  readonly action: string
+}
+
+export interface Attempt {
+  readonly number: number
+  readonly at: Date
+  readonly duration_ms: number
+  readonly outcome: 'accepted' | 'refused' | 'unreachable'
+  readonly status: number | null
+  readonly why: string | null
+  readonly response: string | null
+}
+
+export interface DeliveryFilter {
+  readonly state?: DeliveryState | undefined
+  readonly kind?: Kind | undefined
+  readonly entity?: string | undefined
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
+export function listDeliveries(
+  sql: Sql,
+  webhook: Webhook,
+  filter: DeliveryFilter,
+  beforeId: number,
+  most: number,
+): Promise<Delivery[]> {
+  const { state, kind, entity, from, to } = filter
+  return sql.query<Delivery>(table.selectDeliveries, [webhook.id, beforeId, state, kind, entity, from, to, most])
+}
+
+export async function getDelivery(
+  sql: Sql,
+  { branchId, environment }: Branch,
+  id: number,
+): Promise<Delivery & { readonly body: string }> {
+  const [delivery] = await sql.query<Delivery & { body: string }>(table.selectDelivery, [id, branchId, environment])
+  if (!delivery) throw new NotFound(`This branch has no delivery ${id}.`)
+  return delivery
+}
+
+export function listAttempts(sql: Sql, deliveryId: number): Promise<Attempt[]> {
+  return sql.query<Attempt>(table.selectAttempts, [deliveryId])
+}
+
+export async function redeliver(db: Database, delivery: Delivery, now: Date): Promise<void> {
+  const [again] = await db.transaction((sql) => redeliverAll(sql, [delivery.id], now))
+  if (!again) throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
+}
+
+/** In a transaction: what has to be waited for is held still first. Answers those that go again. */
+export async function redeliverAll(sql: Sql, ids: readonly number[], now: Date): Promise<{ id: number }[]> {
+  await sql.query(table.lockEntities, [ids])
+  return sql.query<{ id: number }>(table.redeliver, [ids, now])
+}
+
+export interface EventDelivery {
+  readonly id: number
+  readonly webhook_id: number
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly url: string
+  readonly last_attempt: Omit<Attempt, 'at' | 'response'> | null
+}
+
+export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventDelivery[]> {
+  return sql.query<EventDelivery>(table.selectDeliveriesOfEvent, [eventId])
+}
+
+/** Whether the dispatcher still has to create the deliveries of an event. */
+export async function isInboxed(sql: Sql, eventId: number): Promise<boolean> {
+  return (await sql.query(table.selectInboxed, [eventId])).length > 0
+}

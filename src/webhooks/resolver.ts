@@ -1,0 +1,75 @@
+/**
+ * Names to addresses, with a time-out and a short memory. Not `dns.lookup`: that runs on the thread pool, where two dead
+ * name servers would stall every delivery. Answers are filtered by the guard before anybody dials them.
+ */
+import { Resolver } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
+import { type GuardPolicy, isAllowedAddress } from './address-guard.ts'
+
+const timeoutMs = 2_000
+const rememberMs = 30_000
+const maxNames = 10_000
+
+export class ForbiddenAddress extends Error {
+  override readonly name = 'ForbiddenAddress'
+  readonly code = 'FORBIDDEN_ADDRESS'
+}
+
+export class NameUnresolved extends Error {
+  override readonly name = 'NameUnresolved'
+  readonly code = 'NAME_UNRESOLVED'
+}
+
+interface Answer {
+  readonly addresses: readonly { address: string; family: 4 | 6 }[]
+  readonly until: number
+}
+
+export interface NameResolver {
+  /** For sockets: the hook that `net.connect` calls instead of asking the system. */
+  readonly lookup: LookupFunction
+}
+
+export function openResolver(policy: GuardPolicy, servers: readonly string[]): NameResolver {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
+  if (servers.length > 0) resolver.setServers(servers)
+  const known = new Map<string, Answer>()
+  const underWay = new Map<string, Promise<Answer>>()
+
+  async function ask(name: string): Promise<Answer> {
+    const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const addresses = [
+      ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 as const })) : []),
+      ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 as const })) : []),
+    ]
+    if (addresses.length === 0) throw v4.status === 'rejected' ? v4.reason : new Error(`${name} has no address`)
+    const answer = { addresses, until: performance.now() + rememberMs }
+    if (known.size >= maxNames) known.clear()
+    known.set(name, answer)
+    return answer
+  }
+
+  function find(name: string): Promise<Answer> {
+    if (name === 'localhost') return Promise.resolve({ addresses: [{ address: '127.0.0.1', family: 4 }], until: 0 })
+    const remembered = known.get(name)
+    if (remembered && remembered.until > performance.now()) return Promise.resolve(remembered)
+    const asking = underWay.get(name) ?? ask(name).finally(() => underWay.delete(name))
+    underWay.set(name, asking)
+    return asking
+  }
+
+  return {
+    lookup(name, options, done) {
+      find(name).then(
+        ({ addresses }) => {
+          const allowed = addresses.filter(({ address }) => isAllowedAddress(address, policy))
+          if (allowed.length === 0)
+            return done(new ForbiddenAddress(`${name} leads to an address that is not allowed.`), '', 0)
+          if (options.all) return done(null, [...allowed])
+          done(null, allowed[0]!.address, allowed[0]!.family)
+        },
+        (error: unknown) => done(new NameUnresolved(`${name} has no address.`, { cause: error }), '', 0),
+      )
+    },
+  }
+}

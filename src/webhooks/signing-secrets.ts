@@ -1,0 +1,64 @@
+/** The secrets that sign a webhook's deliveries: its own, or those of the client that registered it. */
+import { after } from '../clock.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Changes } from '../database/changes.ts'
+import type { Database } from '../database/database.ts'
+import { openMemory } from '../database/memory.ts'
+import { openClientSecret } from '../partners/client-secret.ts'
+import type { SigningSecrets } from './signature.ts'
+import { openWebhookSecret, overlapMs } from './webhook.ts'
+import { selectClientSecretsOfWebhook, selectWebhookSecrets } from './webhooks.sql.ts'
+
+interface TimedSecret {
+  readonly text: string
+  readonly signsFromMs: number
+  readonly endsAtMs: number
+}
+
+export interface SecretKeeper {
+  /** Undefined when the webhook has no secret left that could sign. */
+  find(webhookId: number, now: Date): Promise<SigningSecrets | undefined>
+}
+
+export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): SecretKeeper {
+  const memory = openMemory<readonly TimedSecret[]>(changes)
+  async function read(webhookId: number) {
+    const own = await db.query<{ sealed: Buffer; signs_from: Date; ends_at: Date | null }>(selectWebhookSecrets, [
+      webhookId,
+    ])
+    const borrowed = await db.query<{ client_id: string; sealed: Buffer | null; ends_at: Date | null }>(
+      selectClientSecretsOfWebhook,
+      [webhookId],
+    )
+    // The client's secrets sign until the first custom one takes over, and live on beside it for the overlap.
+    const takenOver = own.at(-1)?.signs_from
+    const lastMs = takenOver ? after(takenOver, overlapMs).getTime() : Number.POSITIVE_INFINITY
+    const value = [
+      ...own.flatMap((row) => timed(openWebhookSecret(vault, webhookId, row.sealed), row.signs_from, row.ends_at)),
+      ...borrowed
+        .flatMap((row) =>
+          row.sealed ? timed(openClientSecret(vault, row.client_id, row.sealed), undefined, row.ends_at) : [],
+        )
+        .map((secret) => ({ ...secret, endsAtMs: Math.min(secret.endsAtMs, lastMs) })),
+    ]
+    return { value, tags: [`webhook:${webhookId}`, ...borrowed.slice(0, 1).map((row) => `client:${row.client_id}`)] }
+  }
+  return {
+    async find(webhookId, now) {
+      const key = String(webhookId)
+      const all = memory.recall(key) ?? (await memory.learn(key, () => read(webhookId)))
+      const living = all!.filter((secret) => secret.endsAtMs > now.getTime())
+      const current = living.find((secret) => secret.signsFromMs <= now.getTime()) ?? living[0]
+      if (!current) return undefined
+      return {
+        current: current.text,
+        all: [current.text, ...living.filter((each) => each !== current).map((each) => each.text)],
+      }
+    },
+  }
+}
+
+function timed(text: string | undefined, signsFrom: Date | undefined, endsAt: Date | null): TimedSecret[] {
+  if (text === undefined) return []
+  return [{ text, signsFromMs: signsFrom?.getTime() ?? 0, endsAtMs: endsAt?.getTime() ?? Number.POSITIVE_INFINITY }]
+}

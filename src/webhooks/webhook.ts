@@ -1,0 +1,233 @@
+/** A registered URL of a branch. What belongs to another branch does not exist for the caller. */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { after, day } from '../clock.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Database, Sql } from '../database/database.ts'
+import type { SealedTable } from '../database/reseal.ts'
+import type { Environment } from '../environment.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { findUrlProblem, type GuardPolicy } from './address-guard.ts'
+import { defaultKinds, type Kind } from './kind.ts'
+import * as table from './webhooks.sql.ts'
+
+export const webhooksPerBranch = 100
+const secretMinCharacters = 8
+const secretMaxCharacters = 200
+/** How long the old secret stays in `webhook-signature` after the new one has begun to sign. */
+export const overlapMs = day
+/** A secret that came with the webhook has always signed: the client's never did. */
+const always = new Date(0)
+const latestSwitchMs = 7 * day
+
+export interface Branch {
+  readonly branchId: number
+  readonly environment: Environment
+}
+
+export interface Webhook {
+  readonly id: number
+  readonly branch_id: number
+  readonly environment: Environment
+  readonly client_id: string | null
+  readonly url: string
+  readonly kinds: readonly Kind[]
+  readonly state: 'active' | 'paused' | 'disabled' | 'deleted'
+  readonly disabled_reason: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+export interface WebhookDraft {
+  readonly url: string
+  readonly secret: string | undefined
+  readonly kinds: readonly Kind[] | undefined
+}
+
+export interface RegistrationDesk {
+  readonly db: Database
+  readonly vault: Vault
+  readonly policy: GuardPolicy
+}
+
+const secretPurpose = (webhookId: number) => `webhook-secret:${webhookId}`
+
+export async function createWebhook(
+  { db, vault, policy }: RegistrationDesk,
+  { branchId, environment }: Branch,
+  clientId: string | undefined,
+  draft: WebhookDraft,
+  by: Actor,
+  now: Date,
+): Promise<Webhook> {
+  checkDraft(draft, policy)
+  return db.transaction(async (sql) => {
+    await sql.query(table.lockBranch, [branchId])
+    const [count] = await sql.query<{ living: number }>(table.countWebhooks, [branchId, environment])
+    if (Number(count?.living) >= webhooksPerBranch) {
+      throw new Conflict(`A branch may register ${webhooksPerBranch} webhooks. Delete one that is no longer needed.`)
+    }
+    const signer = clientId ?? (await findDefaultClient(sql, branchId, environment))
+    if (signer === undefined && draft.secret === undefined) {
+      throw new Invalid([{ field: 'secret', problem: 'is missing: this branch has no client whose secret could sign' }])
+    }
+    const values = [branchId, environment, signer, draft.url, draft.kinds ?? defaultKinds, now]
+    const [webhook] = await sql.query<Webhook>(table.insertWebhook, values)
+    if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, now)
+    await recordAct(sql, by, 'webhook.created', subjectOf(webhook!), now, { branchId, url: draft.url })
+    return webhook!
+  })
+}
+
+export async function getWebhook(sql: Sql, { branchId, environment }: Branch, id: number): Promise<Webhook> {
+  const [webhook] = await sql.query<Webhook>(table.selectWebhook, [id, branchId, environment])
+  if (!webhook) throw absent(id)
+  return webhook
+}
+
+export function listWebhooks(
+  sql: Sql,
+  { branchId, environment }: Branch,
+  afterId: number,
+  most: number,
+): Promise<Webhook[]> {
+  return sql.query<Webhook>(table.selectWebhooks, [branchId, environment, afterId, most])
+}
+
+export async function updateWebhook(
+  { db, vault, policy }: RegistrationDesk,
+  webhook: Webhook,
+  change: Partial<WebhookDraft>,
+  by: Actor,
+  now: Date,
+): Promise<Webhook> {
+  const draft = { url: change.url ?? webhook.url, kinds: change.kinds ?? webhook.kinds, secret: change.secret }
+  checkDraft(draft, policy)
+  return db.transaction(async (sql) => {
+    const [updated] = await sql.query<Webhook>(table.updateWebhook, [webhook.id, draft.url, draft.kinds, now])
+    if (!updated) throw absent(webhook.id)
+    if (draft.secret !== undefined) await rotateIn(sql, vault, webhook.id, draft.secret, now, now)
+    await recordAct(sql, by, 'webhook.updated', subjectOf(webhook), now, { url: draft.url, kinds: draft.kinds })
+    return updated
+  })
+}
+
+/** The URL is forgotten by the interface at once; what was delivered stays in the history. */
+export async function deleteWebhook(db: Database, webhook: Webhook, by: Actor, now: Date): Promise<void> {
+  await db.transaction(async (sql) => {
+    // Deliveries before lanes: the order in which the dispatcher locks them.
+    await sql.query(table.cancelUnfinished, [webhook.id, now])
+    const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, now])
+    if (!deleted) throw absent(webhook.id)
+    await recordAct(sql, by, 'webhook.deleted', subjectOf(webhook), now)
+  })
+}
+
+/** Resuming also re-enables a webhook that was disabled; what waited goes out. */
+export async function setWebhookState(
+  db: Database,
+  webhook: Webhook,
+  state: 'active' | 'paused',
+  by: Actor,
+  now: Date,
+): Promise<Webhook> {
+  return db.transaction(async (sql) => {
+    const [changed] = await sql.query<Webhook>(table.updateWebhookState, [webhook.id, state, null, now])
+    if (!changed) throw absent(webhook.id)
+    await recordAct(sql, by, state === 'paused' ? 'webhook.paused' : 'webhook.resumed', subjectOf(webhook), now)
+    return changed
+  })
+}
+
+export async function disableWebhook(sql: Sql, webhookId: number, reason: string, by: Actor, now: Date): Promise<void> {
+  const [disabled] = await sql.query(table.updateActiveToDisabled, [webhookId, reason, now])
+  if (disabled) await recordAct(sql, by, 'webhook.disabled', `webhook:${webhookId}`, now, { reason })
+}
+
+/** The new secret signs from `switchAt` on; both are in `webhook-signature` from now until a day after the switch. */
+export async function rotateWebhookSecret(
+  { db, vault }: RegistrationDesk,
+  webhook: Webhook,
+  secret: string,
+  switchAt: Date,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  const problem = findSecretProblem(secret)
+  if (problem) throw new Invalid([{ field: 'secret', problem }])
+  if (switchAt < now || switchAt > after(now, latestSwitchMs)) {
+    throw new Invalid([
+      { field: 'switchAt', problem: 'must lie between now and seven days from now (epoch milliseconds)' },
+    ])
+  }
+  await db.transaction(async (sql) => {
+    await rotateIn(sql, vault, webhook.id, secret, switchAt, now)
+    await recordAct(sql, by, 'webhook.secret_rotated', subjectOf(webhook), now, { switchAt: switchAt.getTime() })
+  })
+}
+
+export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffer): string | undefined {
+  return vault.open(secretPurpose(webhookId), sealed)
+}
+
+export const sealedWebhookSecrets: SealedTable<{ id: number; webhook_id: number; sealed: Buffer }> = {
+  select: table.selectSealedWebhookSecrets,
+  update: table.updateSealedWebhookSecret,
+  purposeOf: (row) => secretPurpose(row.webhook_id),
+}
+
+async function rotateIn(
+  sql: Sql,
+  vault: Vault,
+  webhookId: number,
+  secret: string,
+  switchAt: Date,
+  now: Date,
+): Promise<void> {
+  const id = await addSecret(sql, vault, webhookId, secret, switchAt, now)
+  await sql.query(table.endOlderSecrets, [webhookId, id, after(switchAt, overlapMs)])
+}
+
+async function addSecret(
+  sql: Sql,
+  vault: Vault,
+  webhookId: number,
+  secret: string,
+  signsFrom: Date,
+  now: Date,
+): Promise<number> {
+  const sealed = vault.seal(secretPurpose(webhookId), secret)
+  const [created] = await sql.query<{ id: number }>(table.insertWebhookSecret, [webhookId, sealed, signsFrom, now])
+  return created!.id
+}
+
+async function findDefaultClient(sql: Sql, branchId: number, environment: Environment): Promise<string | undefined> {
+  const [client] = await sql.query<{ id: string }>(table.selectDefaultClient, [branchId, environment])
+  return client?.id
+}
+
+function checkDraft({ url, secret }: WebhookDraft, policy: GuardPolicy): void {
+  const urlProblem = findUrlProblem(url, policy)
+  const secretProblem = secret === undefined ? undefined : findSecretProblem(secret)
+  const problems = [
+    ...(urlProblem ? [{ field: 'url', problem: urlProblem }] : []),
+    ...(secretProblem ? [{ field: 'secret', problem: secretProblem }] : []),
+  ]
+  if (problems.length > 0) throw new Invalid(problems)
+}
+
+function findSecretProblem(secret: string): string | undefined {
+  const { length } = [...secret]
+  if (length < secretMinCharacters || length > secretMaxCharacters) {
+    return `must have ${secretMinCharacters} to ${secretMaxCharacters} characters`
+  }
+  return undefined
+}
+
+/** Also for one that was deleted a moment ago. */
+function absent(id: number): NotFound {
+  return new NotFound(`This branch has no webhook ${id}.`)
+}
+
+function subjectOf(webhook: Webhook): string {
+  return `webhook:${webhook.id}`
+}

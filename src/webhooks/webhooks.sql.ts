@@ -1,0 +1,107 @@
+import { statement } from '../database/database.ts'
+
+const columns = 'id, branch_id, environment, client_id, url, kinds, state, disabled_reason, created_at, updated_at'
+
+export const insertWebhook = statement(
+  'insert_webhook',
+  `WITH created AS (
+     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${columns}),
+   lane AS (INSERT INTO lanes (webhook_id) SELECT id FROM created)
+   SELECT * FROM created`,
+)
+
+export const countWebhooks = statement(
+  'count_webhooks',
+  `SELECT count(*) AS living FROM webhooks WHERE branch_id = $1 AND environment = $2 AND state <> 'deleted'`,
+)
+
+/** Serialises the creations of one branch, so that its limit holds. */
+export const lockBranch = statement(
+  'lock_branch',
+  'SELECT branch_id FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
+)
+
+export const selectWebhook = statement(
+  'select_webhook',
+  `SELECT ${columns} FROM webhooks WHERE id = $1 AND branch_id = $2 AND environment = $3 AND state <> 'deleted'`,
+)
+
+export const selectWebhooks = statement(
+  'select_webhooks',
+  `SELECT ${columns} FROM webhooks WHERE branch_id = $1 AND environment = $2 AND state <> 'deleted' AND id > $3 ORDER BY id LIMIT $4`,
+)
+
+export const updateWebhook = statement(
+  'update_webhook',
+  `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${columns}`,
+)
+
+/** A lane that is switched off is not looked at; switched on, it is looked at once. A worker that holds it goes on holding it. */
+export const updateWebhookState = statement(
+  'update_webhook_state',
+  `WITH changed AS (
+     UPDATE webhooks SET state = $2, disabled_reason = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${columns}),
+   lane AS (
+     UPDATE lanes SET
+       attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at WHEN $2 = 'active' THEN $4::timestamptz END,
+       has_news = claim_id IS NOT NULL,
+       failures = CASE WHEN $2 = 'active' THEN 0 ELSE failures END,
+       failing_since = CASE WHEN $2 = 'active' THEN NULL ELSE failing_since END
+     WHERE webhook_id = (SELECT id FROM changed))
+   SELECT * FROM changed`,
+)
+
+/** Undefined when it is no longer active: of ten answers that disable, one does. */
+export const updateActiveToDisabled = statement(
+  'update_active_to_disabled',
+  `WITH changed AS (
+     UPDATE webhooks SET state = 'disabled', disabled_reason = $2, updated_at = $3 WHERE id = $1 AND state = 'active' RETURNING id),
+   lane AS (
+     UPDATE lanes SET attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at END, has_news = claim_id IS NOT NULL
+     WHERE webhook_id = (SELECT id FROM changed))
+   SELECT id FROM changed`,
+)
+
+export const cancelUnfinished = statement(
+  'cancel_unfinished_deliveries',
+  `UPDATE deliveries SET state = 'canceled', after_id = NULL, settled_at = $2 WHERE webhook_id = $1 AND state IN ('blocked', 'waiting')`,
+)
+
+export const insertWebhookSecret = statement(
+  'insert_webhook_secret',
+  'INSERT INTO webhook_secrets (webhook_id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4) RETURNING id',
+)
+
+export const endOlderSecrets = statement(
+  'end_older_webhook_secrets',
+  'UPDATE webhook_secrets SET ends_at = least(ends_at, $3) WHERE webhook_id = $1 AND id <> $2',
+)
+
+export const selectWebhookSecrets = statement(
+  'select_webhook_secrets',
+  `SELECT sealed, signs_from, ends_at FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
+)
+
+/** Without a custom secret, the client's living secrets sign, the newest first. A client without one has a row without a secret. */
+export const selectClientSecretsOfWebhook = statement(
+  'select_client_secrets_of_webhook',
+  `SELECT w.client_id, s.sealed, s.expires_at AS ends_at
+   FROM webhooks w LEFT JOIN client_secrets s ON s.client_id = w.client_id AND s.revoked_at IS NULL
+   WHERE w.id = $1 AND w.client_id IS NOT NULL ORDER BY s.id DESC`,
+)
+
+export const selectDefaultClient = statement(
+  'select_default_client',
+  `SELECT id FROM clients WHERE branch_id = $1 AND environment = $2 AND status = 'active' ORDER BY created_at, id LIMIT 1`,
+)
+
+export const selectSealedWebhookSecrets = statement(
+  'select_sealed_webhook_secrets',
+  'SELECT id, webhook_id, sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
+)
+
+export const updateSealedWebhookSecret = statement(
+  'update_sealed_webhook_secret',
+  'UPDATE webhook_secrets SET sealed = $2 WHERE id = $1',
+)

@@ -1,0 +1,330 @@
+/**
+ * The delivery engine of a node. It turns events into deliveries, holds lanes under a lease that it renews, sends what is due, and
+ * settles in batches. A notification wakes it; a look each second is the backstop. Whatever it holds when it dies is free again
+ * when the lease runs out; nothing that it does after that can be settled.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { after, type Clock, second } from '../clock.ts'
+import type { Batch } from '../database/batch.ts'
+import { type Changes, everything } from '../database/changes.ts'
+import type { Database, Listener } from '../database/database.ts'
+import type { Outcome, Sender } from './attempt.ts'
+import { dispatchOnce } from './dispatch.ts'
+import { printEventId } from './event.ts'
+import {
+  type DueDelivery,
+  freeSlots,
+  handBack,
+  isBreakerOpen,
+  type Lane,
+  noteFailure,
+  noteSuccess,
+  openLane,
+  shouldDisable,
+} from './lane.ts'
+import * as table from './lanes.sql.ts'
+import { openSettlements, type Settled, type Settlement } from './settlement.ts'
+import { printSignatures } from './signature.ts'
+import type { SecretKeeper } from './signing-secrets.ts'
+
+const leaseMs = 12 * second
+const renewEveryMs = 3 * second
+const lookEveryMs = second
+const lanesHeldAtMost = 500
+const lanesClaimedAtOnce = 100
+const attemptsInFlightAtMost = 1_000
+/** How far a worker reads ahead in a lane. */
+const readAhead = 50
+
+export interface WorkerDesk {
+  readonly db: Database
+  /** Says when a webhook was paused, deleted or sent elsewhere. */
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly log: Logger
+  readonly sender: Sender
+  readonly secrets: SecretKeeper
+  readonly userAgent: string
+  /** Called when a notification says that events or deliveries came. */
+  readonly dispatched: () => void
+}
+
+export interface Worker {
+  /** Looks for work now. */
+  wake(): void
+  /** Finishes what is under way, lets the lanes go, stops. */
+  close(): Promise<void>
+}
+
+export function openWorker(desk: WorkerDesk): Worker {
+  return new DeliveryWorker(desk)
+}
+
+class DeliveryWorker implements Worker {
+  readonly #desk: WorkerDesk
+  readonly #lanes = new Map<number, Lane>()
+  readonly #settlements: Batch<Settlement, Settled>
+  readonly #timers: NodeJS.Timeout[]
+  #listener: Listener | undefined
+  #listening = false
+  #inFlight = 0
+  #looking: Promise<void> | undefined
+  #lookAgain = false
+  #lookEverywhere = true
+  #closing = false
+  #idle: (() => void) | undefined
+
+  constructor(desk: WorkerDesk) {
+    this.#desk = desk
+    this.#settlements = openSettlements(desk.db)
+    this.#timers = [
+      setInterval(() => this.#look(true), lookEveryMs),
+      setInterval(() => void this.#renew(), renewEveryMs),
+    ]
+    desk.changes.subscribe((tag) => this.#reconsider(tag))
+    this.#look(true)
+  }
+
+  wake(): void {
+    this.#look(true)
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#listener?.close().catch(() => {})
+    for (const lane of this.#lanes.values()) handBack(lane)
+    await this.#looking
+    if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
+    await this.#release([...this.#lanes.values()]).catch((error: unknown) => this.#complain(error))
+  }
+
+  /** What was read and not sent yet may no longer be wanted, or not there. */
+  #reconsider(tag: string): void {
+    for (const lane of this.#lanes.values()) {
+      if (tag !== everything && tag !== `webhook:${lane.webhookId}`) continue
+      handBack(lane)
+      lane.changed = true
+      lane.drained = false
+      this.#look(false)
+    }
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#listening || this.#listener) return
+    this.#listening = true
+    const { db } = this.#desk
+    const lost = () => {
+      this.#listener = undefined
+    }
+    const heard = () => {
+      this.#desk.dispatched()
+      this.#look(true)
+    }
+    this.#listener = await db.listen('countersign_work', heard, lost).catch(() => undefined)
+    this.#listening = false
+    if (this.#closing) await this.#listener?.close()
+  }
+
+  /** One look at a time; a call while it runs makes it run once more. `everywhere`: also events and lanes of others. */
+  #look(everywhere: boolean): void {
+    if (this.#closing) return
+    this.#lookAgain = true
+    this.#lookEverywhere ||= everywhere
+    this.#looking ??= this.#lookUntilQuiet().finally(() => {
+      this.#looking = undefined
+    })
+  }
+
+  async #lookUntilQuiet(): Promise<void> {
+    while (this.#lookAgain && !this.#closing) {
+      const everywhere = this.#lookEverywhere
+      this.#lookAgain = false
+      this.#lookEverywhere = false
+      try {
+        if (everywhere) await this.#takeOn()
+        await this.#readAhead()
+        this.#sendAll()
+        await this.#letGo()
+      } catch (error) {
+        this.#complain(error)
+        return
+      }
+    }
+  }
+
+  async #takeOn(): Promise<void> {
+    const { db, clock } = this.#desk
+    void this.#listen()
+    const dispatched = await dispatchOnce(db, clock.now())
+    if (dispatched > 0) this.#look(true)
+    // Others dispatch and redeliver too, and retries fall due: a lane that is held is looked at like the rest.
+    for (const lane of this.#lanes.values()) lane.drained = false
+    const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
+    if (most <= 0) return
+    const now = clock.now()
+    const claimId = randomUUID()
+    const rows = await db.query<{ webhook_id: number; failures: number; failing_since: Date | null }>(
+      table.claimLanes,
+      [...[claimId, now, after(now, leaseMs), most]],
+    )
+    for (const { webhook_id, failures, failing_since } of rows) {
+      const before = this.#lanes.get(webhook_id)
+      if (before) before.lost = true
+      this.#lanes.set(webhook_id, openLane(webhook_id, claimId, failures, failing_since ?? undefined))
+    }
+    if (rows.length === most) this.#look(true)
+  }
+
+  async #readAhead(): Promise<void> {
+    const hungry = [...this.#lanes.values()].filter(
+      (lane) => lane.buffer.length === 0 && !lane.drained && freeSlots(lane) > 0,
+    )
+    if (hungry.length === 0) return
+    const mosts = hungry.map((lane) => (isBreakerOpen(lane) ? 1 : readAhead))
+    const inHand = hungry.flatMap((lane) => [...lane.inHand])
+    for (const lane of hungry) {
+      lane.drained = true
+      lane.changed = false
+    }
+    const rows = await this.#desk.db.query<DueDelivery>(table.selectDue, [
+      ...[hungry.map((lane) => lane.webhookId), mosts, this.#desk.clock.now(), inHand],
+    ])
+    for (const delivery of rows) {
+      const lane = this.#lanes.get(delivery.webhook_id)
+      if (!lane || lane.changed || lane.inHand.has(delivery.id)) continue
+      lane.buffer.push(delivery)
+      lane.inHand.add(delivery.id)
+    }
+    // A full page may have more behind it.
+    for (const [index, lane] of hungry.entries()) if (lane.buffer.length >= mosts[index]!) lane.drained = false
+  }
+
+  #sendAll(): void {
+    for (const lane of this.#lanes.values()) this.#sendFrom(lane)
+  }
+
+  #sendFrom(lane: Lane): void {
+    while (lane.buffer.length > 0 && freeSlots(lane) > 0 && this.#hasRoomFor(lane) && !this.#closing) {
+      const delivery = lane.buffer.shift()!
+      lane.sending++
+      this.#inFlight++
+      void this.#deliver(lane, delivery)
+    }
+  }
+
+  /** Half of the room is for everybody; the other half holds one attempt of each lane, so that those that hang starve nobody. */
+  #hasRoomFor(lane: Lane): boolean {
+    return lane.sending === 0 || this.#inFlight < attemptsInFlightAtMost - lanesHeldAtMost
+  }
+
+  async #deliver(lane: Lane, delivery: DueDelivery): Promise<void> {
+    const { clock } = this.#desk
+    try {
+      const at = clock.now()
+      const started = performance.now()
+      const outcome = await this.#attempt(delivery, at)
+      const durationMs = performance.now() - started
+      const now = clock.now()
+      if (outcome.kind === 'accepted') noteSuccess(lane)
+      else noteFailure(lane, now)
+      lane.sending--
+      this.#sendFrom(lane)
+      const disable = findReasonToDisable(lane, outcome, now)
+      const settled = await this.#settlements.run({ lane, delivery, outcome, at, durationMs, now, disable })
+      this.#logAttempt(lane, delivery, outcome, durationMs)
+      if (settled.released) lane.drained = false
+      if (!settled.accepted) lane.lost = true
+    } catch (error) {
+      // Not settled: the lease runs out and it is sent again.
+      lane.lost = true
+      this.#complain(error)
+    } finally {
+      lane.inHand.delete(delivery.id)
+      this.#inFlight--
+      if (this.#inFlight === 0) this.#idle?.()
+      if (lane.buffer.length === 0) this.#look(false)
+    }
+  }
+
+  async #attempt(delivery: DueDelivery, at: Date): Promise<Outcome> {
+    const secrets = await this.#desk.secrets.find(delivery.webhook_id, at)
+    if (!secrets) return { kind: 'unreachable', why: 'no-secret' }
+    const { body, url, uid } = delivery
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': this.#desk.userAgent,
+      'x-webhook-attempt': String(delivery.attempts + 1),
+      ...printSignatures({ id: printEventId(uid), body, sentAt: at }, secrets),
+    }
+    return this.#desk.sender.post({ url, headers, body })
+  }
+
+  /** Lanes in which nothing is under way and nothing more is due (or may be sent) go back. */
+  async #letGo(): Promise<void> {
+    for (const lane of this.#lanes.values()) {
+      if (!lane.lost) continue
+      handBack(lane)
+      if (lane.inHand.size === 0) this.#lanes.delete(lane.webhookId)
+    }
+    const done = [...this.#lanes.values()].filter(
+      (lane) => lane.inHand.size === 0 && (lane.drained || lane.probeAt !== undefined),
+    )
+    if (done.length > 0) await this.#release(done)
+  }
+
+  async #release(lanes: readonly Lane[]): Promise<void> {
+    for (const lane of lanes) this.#lanes.delete(lane.webhookId)
+    await this.#desk.db.query(table.releaseLanes, [
+      lanes.map((lane) => lane.webhookId),
+      lanes.map((lane) => lane.claimId),
+      lanes.map((lane) => lane.failures),
+      lanes.map((lane) => lane.failingSince),
+      lanes.map((lane) => lane.probeAt),
+      this.#desk.clock.now(),
+    ])
+  }
+
+  async #renew(): Promise<void> {
+    const held = [...this.#lanes.values()]
+    if (held.length === 0) return
+    try {
+      const claims = [...new Set(held.map((lane) => lane.claimId))]
+      const until = after(this.#desk.clock.now(), leaseMs)
+      const rows = await this.#desk.db.query<{ webhook_id: number }>(table.renewLeases, [
+        held.map((lane) => lane.webhookId),
+        claims,
+        until,
+      ])
+      const kept = new Set(rows.map((row) => row.webhook_id))
+      for (const lane of held) if (!kept.has(lane.webhookId)) lane.lost = true
+    } catch (error) {
+      this.#complain(error)
+    }
+  }
+
+  #logAttempt(lane: Lane, delivery: DueDelivery, outcome: Outcome, durationMs: number): void {
+    const result = outcome.kind === 'unreachable' ? { why: outcome.why } : { status: outcome.status }
+    this.#desk.log.info(
+      {
+        webhook: lane.webhookId,
+        delivery: delivery.id,
+        attempt: delivery.attempts + 1,
+        outcome: outcome.kind,
+        ...result,
+        ms: Math.round(durationMs),
+      },
+      'attempt',
+    )
+  }
+
+  #complain(error: unknown): void {
+    if (!this.#closing) this.#desk.log.warn({ err: error }, 'the worker was interrupted; it goes on by itself')
+  }
+}
+
+function findReasonToDisable(lane: Lane, outcome: Outcome, now: Date): string | undefined {
+  if (outcome.kind === 'refused' && outcome.status === 410) return 'the receiver answered 410 Gone'
+  return shouldDisable(lane, now) ? 'no success in five days among a hundred attempts or more' : undefined
+}
