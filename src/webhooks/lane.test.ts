@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { after, day, hour, minute, second } from '../clock.ts'
+import { freeSlots, isBreakerOpen, type Lane, noteFailure, noteSuccess, openLane, shouldDisable } from './lane.ts'
+
+const now = new Date('2026-03-02T10:00:00Z')
+const fresh = (failures = 0) => openLane(1, 'claim', failures, failures > 0 ? now : undefined)
+
+function failTimes(lane: Lane, times: number, at = now): Lane {
+  for (let time = 0; time < times; time++) noteFailure(lane, at)
+  return lane
+}
+
+function hold(lane: Lane, ...ids: number[]): void {
+  for (const id of ids) {
+    lane.buffer.push({ id, webhook_id: 1, attempts: 0, tries: 0, uid: '', body: '', url: '' })
+    lane.inHand.add(id)
+  }
+}
+
+test('a lane sends ten at once while its breaker is closed', () => {
+  const lane = failTimes(fresh(), 4)
+  assert.equal(isBreakerOpen(lane), false)
+  assert.equal(freeSlots(lane), 10)
+  lane.sending = 7
+  assert.equal(freeSlots(lane), 3)
+})
+
+test('the fifth failure in a row opens the breaker and hands back what is not sent yet', () => {
+  const lane = failTimes(fresh(), 4)
+  hold(lane, 7, 8)
+  noteFailure(lane, now)
+  assert.equal(isBreakerOpen(lane), true)
+  assert.equal(lane.buffer.length, 0)
+  assert.equal(lane.inHand.size, 0)
+  assert.equal(freeSlots(lane), 0)
+})
+
+test('a success between failures keeps the breaker closed', () => {
+  const lane = failTimes(fresh(), 4)
+  noteSuccess(lane)
+  failTimes(lane, 4)
+  assert.equal(isBreakerOpen(lane), false)
+})
+
+test('an open breaker probes with one attempt, 5 to 60 seconds apart', () => {
+  const waits = [5, 6, 7, 8, 9, 50, 2_000].map((failures) => {
+    const lane = failTimes(fresh(failures - 1), 1)
+    return (lane.probeAt!.getTime() - now.getTime()) / second
+  })
+  assert.deepEqual(waits, [5, 10, 20, 40, 60, 60, 60])
+  assert.equal(freeSlots(fresh(5)), 1)
+})
+
+test('one success closes the breaker', () => {
+  const lane = failTimes(fresh(), 9)
+  noteSuccess(lane)
+  assert.equal(freeSlots(lane), 10)
+  assert.equal(lane.failingSince, undefined)
+})
+
+test('five days and a hundred attempts without a success disable; neither alone does', () => {
+  const lane = failTimes(fresh(), 100)
+  assert.equal(shouldDisable(lane, after(now, 5 * day - minute)), false)
+  assert.equal(shouldDisable(lane, after(now, 5 * day)), true)
+  assert.equal(shouldDisable(failTimes(fresh(), 99), after(now, 6 * day)), false)
+  noteSuccess(lane)
+  assert.equal(shouldDisable(lane, after(now, 5 * day + hour)), false)
+})

@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { minute } from '../../src/clock.ts'
+import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { type HookReceiver, openHookReceiver, type Received } from '../support/hook-receiver.ts'
+
+const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
+
+let house: TestGateway
+let receiver: HookReceiver
+let branch: BranchProgram
+let folder: string
+before(async () => {
+  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+  // The command line lives by the time of day; for the gateway what it writes must not lie in the future.
+  house.clock.advance(Date.now() + 10 * minute - house.clock.now().getTime())
+  receiver = await openHookReceiver()
+  branch = await openBranch(house)
+  folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'))
+})
+after(async () => {
+  await house.close()
+  await receiver.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Cleanup = { after(close: () => unknown): void }
+
+async function openSink(t: Cleanup): Promise<HookReceiver> {
+  const sink = await openHookReceiver()
+  t.after(() => sink.close())
+  return sink
+}
+
+interface Run {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function start(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [program, ...args], { env: house.settings, stdio: 'pipe' })
+}
+
+async function run(args: readonly string[], input = ''): Promise<Run> {
+  const child = start(args)
+  let stdout = ''
+  let stderr = ''
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  child.stdin!.on('error', () => {}).end(input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}
+
+/** A command on the branch that succeeds, and what it prints as JSON. */
+async function say<Value = Record<string, unknown>>(args: readonly string[], input?: string): Promise<Value> {
+  const { code, stdout, stderr } = await run([...args, '--json'], input)
+  assert.equal(code, 0, stderr)
+  return JSON.parse(stdout) as Value
+}
+
+const ofBranch = () => ['--partner', String(branch.branchId)]
+const newest = () => receiver.requests.at(-1)!
+
+function isSigned({ body, headers }: Received, secret: string): boolean {
+  return headers['x-webhook-signature'] === createHmac('sha256', secret).update(body).digest('hex')
+}
+
+test('a webhook is created, listed, paused, resumed and deleted', async () => {
+  const created = await say<{ id: number; url: string; state: string }>([
+    ...['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret', 'a secret of its own'],
+    ...['--kinds', 'TRANSACTION,APPLICATION'],
+  ])
+  assert.deepEqual([created.url, created.state], [receiver.url, 'active'])
+  assert.ok(!JSON.stringify(created).includes('a secret of its own'))
+  assert.equal((await branch.call('GET', `/v2/webhooks/${created.id}`)).status, 200)
+  const listed = await say<{ id: number; kinds: string[] }[]>(['webhook', 'list', ...ofBranch()])
+  assert.deepEqual(
+    listed.map(({ id, kinds }) => [id, kinds]),
+    [[created.id, ['TRANSACTION', 'APPLICATION']]],
+  )
+  const inSandbox = await say<unknown[]>(['webhook', 'list', ...ofBranch(), '--environment', 'sandbox'])
+  assert.deepEqual(inSandbox, [])
+  await branch.fire()
+  assert.ok(isSigned(newest(), 'a secret of its own'))
+  const id = String(created.id)
+  assert.equal((await say<{ state: string }>(['webhook', 'pause', id, ...ofBranch()])).state, 'paused')
+  assert.equal((await say<{ state: string }>(['webhook', 'resume', id, ...ofBranch()])).state, 'active')
+  await say(['webhook', 'rotate-secret', id, ...ofBranch(), '--secret', 'a newer secret'])
+  await branch.fire()
+  assert.ok(isSigned(newest(), 'a newer secret'))
+  assert.deepEqual(await say(['webhook', 'delete', id, ...ofBranch()]), { deleted_webhook: created.id })
+  assert.equal((await branch.call('GET', `/v2/webhooks/${id}`)).status, 404)
+})
+
+test('mistakes end with a sentence and a status: 2 for the words, 1 for what they ask', async () => {
+  const cases: [args: string[], code: number, about: RegExp][] = [
+    [['webhook', 'create', ...ofBranch()], 2, /--url/],
+    [['webhook', 'create', '--url', receiver.url], 2, /--partner/],
+    [['webhook', 'create', ...ofBranch(), '--url', 'http://example.com/'], 1, /url must begin with https/],
+    [['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--kinds', 'ALL'], 1, /kinds must be some of/],
+    [['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret', 'short'], 1, /secret must have/],
+    [['webhook', 'list', '--partner', 'Nobody'], 1, /no partner "Nobody"/],
+    [['webhook', 'list', ...ofBranch(), '--environment', 'staging'], 1, /live or sandbox/],
+    [['webhook', 'pause', ...ofBranch()], 2, /webhook/],
+    [['webhook', 'pause', '999999', ...ofBranch()], 1, /no webhook 999999/],
+    [['webhook', 'replay', '999999', ...ofBranch(), '--failed'], 1, /no webhook/],
+    [['delivery', 'show', '999999', ...ofBranch()], 1, /no delivery/],
+    [['event', 'publish', '-', '--colour', 'red'], 2, /colour/],
+    [['event', 'publish', join(folder, 'absent.json')], 1, /absent\.json/],
+    [['listen', '--forward-to', 'nonsense', '--url', 'x', '--client-id', 'x', '--client-secret', 'x'], 2, /forward-to/],
+    [['listen'], 2, /--url, --client-id and --client-secret/],
+  ]
+  for (const [args, code, about] of cases) {
+    const { stderr, ...result } = await run(args)
+    assert.deepEqual(result, { code, stdout: '' }, `${args.join(' ')}: ${stderr}`)
+    assert.match(stderr, about)
+    assert.doesNotMatch(stderr, /^\s+at /m, 'no stack')
+  }
+})
+
+test('events are published from a file and from standard input, their amounts to the digit', async (t) => {
+  const lane = await openBranch(house)
+  const sink = await openSink(t)
+  await lane.register(sink.url)
+  const { branchId } = lane
+  const one = JSON.stringify(transaction({ branchId, amount: 0 })).replace('"amount":0', '"amount": 500.10')
+  const file = join(folder, 'events.json')
+  writeFileSync(file, `[${one}, ${JSON.stringify(application({ branchId }))}]`)
+  const published = await say<{ event_id: string }[]>(['event', 'publish', file])
+  const received = await sink.wait(2)
+  assert.deepEqual(
+    received.map(({ headers }) => headers['webhook-id']).sort(),
+    published.map(({ event_id }) => event_id).sort(),
+  )
+  assert.ok(received.some(({ body }) => body.includes('"amount":500.10,')))
+  const args = ['event', 'publish', '-', '--idempotency-key', 'once']
+  const first = await say<{ event_id: string }[]>(args, one)
+  const second = await say<{ event_id: string }[]>(args, one)
+  assert.deepEqual(second, first)
+  await sink.wait(3)
+  const log = await lane.call('GET', '/v2/events')
+  assert.equal(log.json<{ newest: number }>().newest, 3)
+})
+
+test('a bad event is named by its index and nothing of the file is published', async () => {
+  const lane = await openBranch(house)
+  const good = transaction({ branchId: lane.branchId })
+  const texts = [
+    [JSON.stringify([good, { ...good, amount: -1 }]), /events\.1\.amount/],
+    [JSON.stringify([good, { ...good, type: 'OTHER' }]), /events\.1\.type/],
+    [JSON.stringify([good, null]), /events\.1/],
+    [JSON.stringify([good, { ...good, branchId: 999_999 }]), /events\.1\.branchId/],
+    [JSON.stringify([good, { ...good, branchId: 2 ** 31 }]), /events\.1\.branchId/],
+    ['{', /JSON/],
+  ] as const
+  for (const [text, about] of texts) {
+    const { code, stderr } = await run(['event', 'publish', '-'], text)
+    assert.equal(code, 1, text)
+    assert.match(stderr, about)
+  }
+  assert.equal((await lane.call('GET', '/v2/events')).json<{ newest: number }>().newest, 0)
+})
+
+test('deliveries are listed, shown with their attempts, sent again and replayed', async (t) => {
+  const lane = await openBranch(house)
+  const sink = await openSink(t)
+  const words = ['--partner', String(lane.branchId)]
+  const webhookId = String(await lane.register(sink.url))
+  const { id } = (await lane.fire(transaction({ transactionId: 42 }))).deliveries[0]!
+  await lane.fire(transaction({ transactionId: 43 }))
+  const list = (...more: string[]) => say<{ id: number }[]>(['delivery', 'list', webhookId, ...words, ...more])
+  assert.equal((await list()).length, 2)
+  assert.equal((await list('--limit', '1')).length, 1)
+  assert.equal((await list('--state', 'exhausted')).length, 0)
+  assert.deepEqual(
+    (await list('--entity', 'transaction:42')).map((each) => each.id),
+    [id],
+  )
+  const shown = await say<{ body: string; log: { outcome: string }[] }>(['delivery', 'show', String(id), ...words])
+  assert.equal(shown.body, sink.requests[0]!.body.toString())
+  assert.deepEqual(
+    shown.log.map(({ outcome }) => outcome),
+    ['accepted'],
+  )
+  assert.deepEqual(await say(['delivery', 'redeliver', String(id), ...words]), { redelivering: id })
+  await sink.wait(3)
+  const dry = ['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43', '--dry-run']
+  assert.deepEqual(await say(dry), { total: 1 })
+  assert.equal(sink.requests.length, 3)
+  const replay = await say<{ state: string; total: number; done: number }>([
+    ...['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43'],
+  ])
+  assert.deepEqual([replay.state, replay.total, replay.done], ['finished', 1, 1])
+  await sink.wait(4)
+  assert.equal(sink.requests[3]!.headers['webhook-id'], sink.requests[1]!.headers['webhook-id'])
+  assert.equal((await run(['webhook', 'replay', webhookId, ...words])).code, 1)
+  assert.equal((await run(['delivery', 'show', String(id), ...ofBranch()])).code, 1, "another branch's delivery")
+})
+
+/** A listening command, stopped by its process id when the test ends. */
+async function listen(t: Cleanup, args: readonly string[]) {
+  const child = start(['listen', ...args])
+  const ended = once(child, 'exit')
+  t.after(async () => {
+    process.kill(child.pid!, 'SIGTERM')
+    await ended
+  })
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const line = async () => String((await lines.next()).value)
+  assert.match(await line(), /^Listening to /)
+  return { line }
+}
+
+const account = ({ client, origin }: BranchProgram) => [
+  ...['--url', origin, '--client-id', client.id, '--client-secret', client.secret],
+]
+
+test('listen forwards each new event to a local program, signed as a delivery is', async (t) => {
+  const lane = await openBranch(house)
+  const sink = await openSink(t)
+  await lane.call('POST', '/v2/webhooks/transaction', transaction())
+  const listening = await listen(t, [...account(lane), '--forward-to', sink.url])
+  const sent = transaction({ clearingAccount: 'Zürich 🏦' })
+  const { eventId } = await lane.fire(sent)
+  const [received] = await sink.wait(1)
+  assert.equal(received!.headers['webhook-id'], eventId, 'what came before is not forwarded')
+  assert.equal(received!.headers['content-type'], 'application/json')
+  assert.deepEqual(JSON.parse(received!.body.toString()), sent)
+  assert.ok(isSigned(received!, lane.client.secret))
+  const base = `${eventId}.${received!.headers['webhook-timestamp']}.${received!.body}`
+  const expected = createHmac('sha256', lane.client.secret).update(base).digest('base64')
+  assert.equal(received!.headers['webhook-signature'], `v1,${expected}`)
+  assert.match(await listening.line(), new RegExp(`TRANSACTION SUBMITTED .*${eventId}.*200`))
+  sink.answer(500)
+  await lane.fire()
+  assert.match(await listening.line(), /500/)
+})
+
+test('listen begins after a number, signs with a secret of its own, and goes on when the local program is away', async (t) => {
+  const lane = await openBranch(house)
+  const sink = await openSink(t)
+  const first = await lane.fire()
+  const second = await lane.fire()
+  const args = [...account(lane), '--forward-to', sink.url, '--secret', 'my_webhook_secret', '--after', '0']
+  const listening = await listen(t, args)
+  const received = await sink.wait(2)
+  assert.deepEqual(
+    received.map(({ headers }) => headers['webhook-id']),
+    [first.eventId, second.eventId],
+  )
+  for (const each of received) assert.ok(isSigned(each, 'my_webhook_secret'))
+  await listening.line()
+  await listening.line()
+  await sink.close()
+  await lane.fire()
+  assert.match(await listening.line(), /ECONNREFUSED/)
+})
+
+test('listen without --forward-to prints the payloads', async (t) => {
+  const lane = await openBranch(house)
+  const { eventId } = await lane.fire(transaction({ transactionId: 42 }))
+  const listening = await listen(t, [...account(lane), '--after', '0'])
+  const line = await listening.line()
+  assert.match(line, /transaction:42/)
+  assert.ok(line.includes(eventId) && line.includes('"transactionId":42'))
+})
+
+test('listen with wrong credentials ends and says what the gateway said', async () => {
+  const { code, stderr } = await run([
+    'listen',
+    '--url',
+    house.baseUrl,
+    '--client-id',
+    'nobody',
+    '--client-secret',
+    'x',
+  ])
+  assert.equal(code, 2)
+  assert.match(stderr, /credentials are missing or wrong/)
+})
+
+/** A gateway that says exactly what a test wants, in pieces of its choice. */
+async function openFakeGateway() {
+  const streams: { query: string; response: ServerResponse }[] = []
+  let opened: (() => void) | undefined
+  const server = createServer((request, response) => {
+    if (request.headers.accept !== 'text/event-stream') {
+      response.setHeader('content-type', 'application/json').end('{"events":[],"newest":0}')
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': connected\n\n')
+    streams.push({ query: new URL(request.url!, 'http://x').search, response })
+    opened?.()
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stream(place: number) {
+      while (streams.length <= place) await new Promise<void>((done) => (opened = done))
+      return streams[place]!
+    },
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+function printBlock(sequence: number, body: string): Buffer {
+  const event = { sequence, eventId: `evt_${sequence}`, kind: 'TRANSACTION', action: 'SUBMITTED', entity: 'x:1', body }
+  return Buffer.from(`id: ${sequence}\nevent: TRANSACTION\ndata: ${JSON.stringify(event)}\n\n`)
+}
+
+test('an event whose bytes arrive in two pieces, in the middle of a character, is forwarded unharmed', async (t) => {
+  const fake = await openFakeGateway()
+  t.after(() => fake.close())
+  const sink = await openSink(t)
+  await listen(t, [...['--url', fake.url, '--client-id', 'x', '--client-secret', 'secret'], '--forward-to', sink.url])
+  const { response } = await fake.stream(0)
+  const body = '{"clearingAccount":"Zürich"}'
+  const [whole, split] = [printBlock(1, '{}'), printBlock(2, body)]
+  const middle = split.indexOf(Buffer.from('ü')) + 1
+  response.write(Buffer.concat([whole, split.subarray(0, middle)]))
+  // Once the first event is forwarded, the first half of the second has been read.
+  await sink.wait(1)
+  response.write(split.subarray(middle))
+  const [, second] = await sink.wait(2)
+  assert.equal(second!.body.toString(), body)
+  assert.ok(isSigned(second!, 'secret'))
+})
+
+test('when the connection ends, listen connects again after the last event it has', async (t) => {
+  const fake = await openFakeGateway()
+  t.after(() => fake.close())
+  const sink = await openSink(t)
+  await listen(t, [...['--url', fake.url, '--client-id', 'x', '--client-secret', 'secret'], '--forward-to', sink.url])
+  const first = await fake.stream(0)
+  first.response.write(Buffer.concat([printBlock(1, '{}'), printBlock(2, '{}')]))
+  await sink.wait(2)
+  first.response.destroy()
+  const second = await fake.stream(1)
+  assert.equal(second.query, '?after=2')
+  second.response.write(printBlock(3, '{}'))
+  assert.equal((await sink.wait(3))[2]!.headers['webhook-id'], 'evt_3')
+})

@@ -1,0 +1,184 @@
+/** Who holds a lane, who may settle, what a worker leaves behind, and how it learns that there is work. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { hour, second } from '../../src/clock.ts'
+import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { gate } from '../support/receiver.ts'
+
+let engine: Engine
+beforeEach(async () => {
+  engine = await openEngine()
+})
+afterEach(() => engine.close())
+
+const listeners = () =>
+  engine.sql<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%countersign_work%'`,
+  )
+
+test('two workers at three lanes send every delivery once, and never one delivery at a time in two hands', async () => {
+  await engine.openNode()
+  await engine.openNode()
+  const paths = ['/a', '/b', '/c']
+  const webhooks = await Promise.all(paths.map((path) => engine.makeWebhook(path)))
+  const underWay = new Set<string>()
+  const twice: string[] = []
+  for (const path of paths) {
+    engine.receiver.on(path, ({ id }, response) => {
+      const key = `${path} ${id}`
+      if (underWay.has(key)) twice.push(key)
+      underWay.add(key)
+      response.once('close', () => underWay.delete(key))
+      setImmediate(() => response.end())
+    })
+  }
+  for (let round = 0; round < 10; round++) await engine.publish(...entities(30, `round-${round}`))
+  await engine.receiver.until(() => engine.receiver.received.length >= 900, '900 requests')
+  await engine.idle()
+  assert.deepEqual(twice, [])
+  assert.equal(engine.receiver.received.length, 900)
+  for (const webhook of webhooks) {
+    const states = (await engine.deliveries(webhook)).map(({ state, attempts }) => `${state} ${attempts}`)
+    assert.deepEqual(new Set(states), new Set(['delivered 1']))
+  }
+})
+
+test('a worker whose lane was taken away settles nothing; the next holder sends again', async () => {
+  const webhook = await engine.makeWebhook('/slow')
+  const held = gate()
+  engine.receiver.on('/slow', held.behaviour)
+  await engine.publish({}, { action: 'APPROVED' })
+  await engine.receiver.count('/slow', 1)
+  const takeLane = `UPDATE lanes SET claim_id = gen_random_uuid(), attention_at = $2 WHERE webhook_id = $1`
+  await engine.sql(takeLane, [webhook.id, new Date(engine.house.clock.now().getTime() + hour)])
+  held.open()
+  // A later delivery of another lane is settled in the same queue: when it is done, the first has had its turn.
+  const other = await engine.makeWebhook('/other')
+  await engine.publish({ entity: 'transaction:other' })
+  await eventually('the other', async () => (await engine.deliveries(other))[0]?.state === 'delivered')
+  const [stale] = await engine.deliveries(webhook)
+  assert.deepEqual([stale!.state, stale!.attempts], ['waiting', 0])
+  assert.deepEqual(await engine.attempts(webhook), [])
+  engine.house.clock.advance(hour)
+  await eventually('both', async () =>
+    (await engine.deliveries(webhook)).every((delivery) => delivery.state === 'delivered'),
+  )
+  const bodies = engine.receiver.at('/slow').map((request) => JSON.parse(request.body))
+  assert.deepEqual(
+    bodies.filter(({ entity }) => entity === 'transaction:1').map(({ action }) => action),
+    ['SUBMITTED', 'SUBMITTED', 'APPROVED'],
+  )
+})
+
+test('a worker that lost a lane does not let it go for its new holder', async () => {
+  const api = await openEngine({ ROLES: 'api' })
+  const node = await api.openNode({ ROLES: 'worker' })
+  const webhook = await api.makeWebhook('/slow')
+  const held = gate()
+  api.receiver.on('/slow', held.behaviour)
+  await api.publish({})
+  await api.receiver.count('/slow', 1)
+  const until = new Date(api.house.clock.now().getTime() + hour)
+  const [taken] = await api.sql<{ claim_id: string }>(
+    'UPDATE lanes SET claim_id = gen_random_uuid(), attention_at = $2 WHERE webhook_id = $1 RETURNING claim_id',
+    [webhook.id, until],
+  )
+  held.open()
+  await node.close()
+  const { claim_id, attention_at } = await api.lane(webhook)
+  assert.deepEqual({ claim_id, attention_at }, { claim_id: taken!.claim_id, attention_at: until })
+  await api.close()
+})
+
+test('a worker that stops finishes and settles what is under way, sends nothing more, and lets its lanes go', async () => {
+  const api = await openEngine({ ROLES: 'api' })
+  const node = await api.openNode({ ROLES: 'worker' })
+  const webhook = await api.makeWebhook('/slow')
+  const held = gate()
+  api.receiver.on('/slow', held.behaviour)
+  await api.publish(...entities(40))
+  await api.receiver.count('/slow', 10)
+  const closing = node.close()
+  held.open()
+  await closing
+  const states = (await api.deliveries(webhook)).map(({ state, attempts }) => `${state} ${attempts}`)
+  assert.equal(states.filter((state) => state === 'delivered 1').length, 10)
+  assert.equal(states.filter((state) => state === 'waiting 0').length, 30)
+  const { claim_id, attention_at } = await api.lane(webhook)
+  assert.equal(claim_id, null)
+  assert.ok(attention_at! <= api.house.clock.now(), 'the next worker may begin at once')
+  assert.equal(api.receiver.at('/slow').length, 10)
+  await api.openNode({ ROLES: 'worker' })
+  await api.receiver.count('/slow', 40)
+  await api.idle()
+  assert.equal(api.receiver.at('/slow').length, 40)
+  await api.close()
+})
+
+test('a notification wakes the worker: deliveries do not wait for its look each second', async () => {
+  await engine.makeWebhook('/a')
+  await eventually('a listening worker', async () => (await listeners()).length > 0)
+  const rounds = 20
+  const start = performance.now()
+  for (let round = 1; round <= rounds; round++) {
+    await engine.publish({ entity: `transaction:${round}` })
+    await engine.receiver.count('/a', round)
+  }
+  const elapsedMs = performance.now() - start
+  // Each round begins right after a look; without notifications it would last until the next one.
+  assert.ok(elapsedMs < (rounds * second) / 2, `${rounds} rounds took ${elapsedMs} ms`)
+})
+
+test('an event of which no notification came is found by the look each second', async () => {
+  await engine.makeWebhook('/a')
+  await engine.db.transaction(async (sql) => {
+    await sql.script('SET LOCAL session_replication_role = replica')
+    await sql.script(`INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
+      VALUES ('live', ${engine.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:1', '{}', now());
+      INSERT INTO event_inbox SELECT id FROM events`)
+  })
+  await engine.receiver.count('/a', 1)
+})
+
+test('a worker listens on one connection, and on a new one when that is lost; meanwhile nothing is missed', async () => {
+  await engine.makeWebhook('/a')
+  await engine.publish({ entity: 'transaction:0' })
+  await engine.receiver.count('/a', 1)
+  await eventually('a listening worker', async () => (await listeners()).length > 0)
+  const before = await listeners()
+  assert.equal(before.length, 1)
+  await engine.sql('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [before.map(({ pid }) => pid)])
+  await engine.publish({ entity: 'transaction:1' })
+  await engine.receiver.count('/a', 2)
+  const isNew = async () => {
+    const now = await listeners()
+    return now.length > 0 && now.every(({ pid }) => !before.some((old) => old.pid === pid))
+  }
+  await eventually('a new listener', isNew)
+  assert.equal((await listeners()).length, 1)
+})
+
+test('a webhook that is resumed while another node dispatches its event is not forgotten', async () => {
+  const first = await engine.makeWebhook('/first')
+  const paused = await engine.makeWebhook('/paused')
+  await engine.openNode()
+  await engine.call('POST', `/v2/webhooks/${paused.id}/pause`)
+  await engine.idle()
+  await engine.db.transaction(async (sql) => {
+    await sql.script(`SELECT FROM lanes WHERE webhook_id = ${first.id} FOR UPDATE`)
+    await engine.publish({})
+    await eventually('a dispatcher that waits for the lane', async () => {
+      const rows = await engine.sql(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'WITH wanted AS%'`,
+      )
+      return rows.length > 0
+    })
+    await engine.call('POST', `/v2/webhooks/${paused.id}/resume`)
+    await eventually('the other node, which finds nothing yet', async () => {
+      const { claim_id, attention_at } = await engine.lane(paused)
+      return claim_id === null && attention_at === null
+    })
+  })
+  await engine.receiver.count('/first', 1)
+  await engine.receiver.count('/paused', 1, 5_000)
+})

@@ -1,0 +1,190 @@
+/**
+ * What was acknowledged arrives, whatever dies. By default 500 events go to 20 webhooks, so that it fits into every test run;
+ * the full size takes some minutes:
+ *
+ *   DELIVERY_EVENTS=10000 DELIVERY_KILLS=6 node --test --test-global-setup=test/support/global-setup.ts test/delivery/nothing-lost.test.ts
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { second } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
+import { statement } from '../../src/database/database.ts'
+import { openGateway } from '../../src/gateway.ts'
+import { applyAsPartner } from '../../src/partners/partner.ts'
+import { insertEvents } from '../../src/webhooks/event.ts'
+import { createWebhook } from '../../src/webhooks/webhook.ts'
+import { eventOf, eventually, openEngine, startWorkerProcess } from '../support/engine.ts'
+import { operator } from '../support/gateway.ts'
+import { openReceiver, type Receiver } from '../support/receiver.ts'
+
+const events = Number(process.env.DELIVERY_EVENTS ?? 500)
+const kills = Number(process.env.DELIVERY_KILLS ?? 2)
+const webhooks = 20
+const recoveryLimitMs = 15 * second
+const patienceMs = Math.max(120_000, events * 60)
+
+const paths = Array.from({ length: webhooks }, (_, index) => `/${index}`)
+
+/** Counts without keeping 200,000 requests apart. */
+class Tally {
+  readonly #seen = new Map<string, Set<string>>(paths.map((path) => [path, new Set<string>()]))
+  duplicates = 0
+  distinct = 0
+
+  note(path: string, id: string): void {
+    const seen = this.#seen.get(path)!
+    if (seen.has(id)) this.duplicates++
+    else this.distinct++
+    seen.add(id)
+  }
+
+  lacking(): string[] {
+    return paths.filter((path) => this.#seen.get(path)!.size < events)
+  }
+}
+
+function countAll(receiver: Receiver): Tally {
+  const tally = new Tally()
+  for (const path of paths) {
+    receiver.on(path, ({ id }, response) => {
+      tally.note(path, id)
+      response.end()
+    })
+  }
+  return tally
+}
+
+/** A hundred at a time, a few events to an entity. */
+async function publishAll(insert: (drafts: { entity: string }[]) => Promise<unknown>): Promise<void> {
+  for (let done = 0; done < events; done += 100) {
+    const size = Math.min(100, events - done)
+    await insert(Array.from({ length: size }, (_, index) => ({ entity: `transaction:${(done + index) >> 1}` })))
+  }
+}
+
+test('every event reaches every webhook although the worker is killed again and again', {
+  timeout: 2 * patienceMs,
+}, async (t) => {
+  const engine = await openEngine({ ROLES: 'api' })
+  t.after(() => engine.close())
+  const { receiver, db, branchId } = engine
+  const tally = countAll(receiver)
+  for (const path of paths) await engine.makeWebhook(path)
+  const settled = async () =>
+    (await engine.sql<{ n: number }>(`SELECT count(*) AS n FROM deliveries WHERE state = 'delivered'`))[0]!.n
+  const othersConnected = async () =>
+    (
+      await engine.sql<{ n: number }>(
+        `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() 
+           AND (query LIKE 'LISTEN%countersign_work%' OR query LIKE 'WITH held AS%' AND state <> 'idle')`,
+      )
+    )[0]!.n > 0
+
+  const publishing = publishAll((drafts) =>
+    insertEvents(
+      db,
+      drafts.map((draft) => eventOf(branchId, draft)),
+      new Date(),
+    ),
+  )
+  const all = events * webhooks
+  let worker = startWorkerProcess(engine.house.settings)
+  let inFlightAtKills = 0
+  const recoveriesMs: number[] = []
+  for (let kill = 1; kill <= kills; kill++) {
+    const mark = Math.floor((all * kill) / (kills + 1))
+    await receiver.until(() => tally.distinct >= mark, `${mark} deliveries`, patienceMs)
+    await worker.kill()
+    const killedAtMs = performance.now()
+    await receiver.until(() => receiver.connections === 0, 'the end of its connections')
+    await eventually('the end of its sessions', async () => !(await othersConnected()))
+    inFlightAtKills += tally.distinct - (await settled())
+    const before = receiver.received.length
+    worker = startWorkerProcess(engine.house.settings)
+    await receiver.until(() => receiver.received.length > before, 'the next worker', recoveryLimitMs + 5 * second)
+    recoveriesMs.push(receiver.received[before]!.atMs - killedAtMs)
+  }
+  await publishing
+  await receiver.until(() => tally.distinct === all, 'all of them', patienceMs)
+  await eventually('their settlement', async () => (await settled()) === all)
+  t.diagnostic(
+    `${all} deliveries, ${kills} kills, ${tally.duplicates} duplicates, ${inFlightAtKills} in flight at kills, recovered after ${recoveriesMs.map((ms) => (ms / second).toFixed(1)).join(', ')} s`,
+  )
+  await worker.kill()
+  assert.deepEqual(tally.lacking(), [])
+  assert.ok(
+    tally.duplicates <= inFlightAtKills,
+    `${tally.duplicates} duplicates, ${inFlightAtKills} in flight at kills`,
+  )
+  assert.ok(Math.max(...recoveriesMs) < recoveryLimitMs, `a lane was free after ${recoveriesMs} ms`)
+})
+
+test('every event reaches every webhook although PostgreSQL is killed in the middle', {
+  timeout: 2 * patienceMs,
+}, async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-restart-'))
+  const receiver = await openReceiver()
+  const tally = countAll(receiver)
+  const settings = { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent' }
+  const gateway = await openGateway(readConfig({ ...settings, WEBHOOK_ALLOW_LOOPBACK: 'true' }))
+  t.after(async () => {
+    await receiver.close()
+    await gateway.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const { db, vault, guard } = gateway.context
+  const { branch_id: branchId } = await applyAsPartner(db, 'Partner', operator, new Date())
+  for (const path of paths) {
+    const draft = { url: receiver.url(path), secret: 'a secret of its own', kinds: undefined }
+    const desk = { db, vault, policy: guard }
+    await createWebhook(desk, { branchId, environment: 'live' }, undefined, draft, operator, new Date())
+  }
+  // Only what was acknowledged counts: a refused publication is tried again, and its event has another id.
+  const publishing = publishAll(async (drafts) => {
+    for (;;) {
+      const made = drafts.map((draft) => eventOf(branchId, draft))
+      const done = await insertEvents(db, made, new Date()).catch(() => undefined)
+      if (done) return
+      await eventually('PostgreSQL', () =>
+        db.script('SELECT 1').then(
+          () => true,
+          () => false,
+        ),
+      )
+    }
+  })
+  const all = events * webhooks
+  await receiver.until(() => tally.distinct >= all / 2, 'half of them', patienceMs)
+  const pid = Number(readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8').split('\n')[0])
+  process.kill(pid, 'SIGKILL')
+  const killedAtMs = performance.now()
+  await publishing
+  const count = statement('', `SELECT count(*) AS left FROM deliveries WHERE state <> 'delivered'`)
+  const inbox = statement('', 'SELECT count(*) AS left FROM event_inbox')
+  await receiver.until(() => tally.distinct >= all, 'all of them', patienceMs)
+  await eventually('their settlement', async () => {
+    const rows = await Promise.all([db.query<{ left: number }>(count), db.query<{ left: number }>(inbox)])
+    return rows.every(([row]) => row!.left === 0)
+  })
+  const seconds = ((performance.now() - killedAtMs) / second).toFixed(1)
+  t.diagnostic(`${tally.distinct} deliveries, ${tally.duplicates} duplicates, done ${seconds} s after the kill`)
+  assert.deepEqual(tally.lacking(), [])
+  const inHandAtMost = webhooks * 60
+  assert.ok(tally.duplicates <= inHandAtMost, `${tally.duplicates} duplicates`)
+})
+
+test('a connection that dies between two statements of a transaction fails the transaction, not the process', async (t) => {
+  const engine = await openEngine({ ROLES: 'api' })
+  t.after(() => engine.close())
+  const work = engine.db.transaction(async (sql) => {
+    const [own] = await sql.query<{ pid: number }>(statement('', 'SELECT pg_backend_pid() AS pid'))
+    await engine.sql('SELECT pg_terminate_backend($1, 5000)', [own!.pid])
+    // The answer to another query shows that the event loop has turned.
+    await engine.sql('SELECT')
+    await sql.query(statement('', 'SELECT'))
+  })
+  await assert.rejects(work, { name: 'DatabaseUnavailable' })
+})

@@ -1,0 +1,285 @@
+/** Events of one entity arrive in the order they happened; different entities do not wait for each other. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import fc from 'fast-check'
+import { second } from '../../src/clock.ts'
+import type { Statement } from '../../src/database/database.ts'
+import { selectDeliveries } from '../../src/webhooks/deliveries.sql.ts'
+import { createDeliveries, lockTails } from '../../src/webhooks/dispatch.sql.ts'
+import { claimLanes, releaseBlocked, selectDue } from '../../src/webhooks/lanes.sql.ts'
+import { type Engine, type EventDraft, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Behaviour, fail, gate, type Received } from '../support/receiver.ts'
+
+let engine: Engine
+beforeEach(async () => {
+  engine = await openEngine({ DATABASE_CONNECTIONS: '10' })
+})
+afterEach(() => engine.close())
+
+const numbered = (entity: string, place: number): EventDraft => ({ entity, body: JSON.stringify({ entity, place }) })
+const read = (request: Received) => JSON.parse(request.body) as { entity: string; place: number }
+
+/** A retry repeats a place; an inversion goes back. */
+function findInversions(requests: readonly Received[]): string[] {
+  const last = new Map<string, number>()
+  return requests.flatMap((request) => {
+    const { entity, place } = read(request)
+    const before = last.get(entity) ?? 0
+    last.set(entity, Math.max(place, before))
+    return place < before || place > before + 1 ? [`${request.path} ${entity}: ${place} after ${before}`] : []
+  })
+}
+
+function failSometimes(outcomes: readonly boolean[]): Behaviour {
+  let turn = 0
+  return (_, response) => {
+    const ok = outcomes.length === 0 || outcomes[turn++ % outcomes.length]!
+    response.writeHead(ok ? 200 : 503).end()
+  }
+}
+
+/** Lets time pass until nothing is unfinished. */
+async function finishAll(withinMs = 60_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs
+  for (;;) {
+    await engine.idle()
+    const [left] = await engine.sql<{ waiting: number; blocked: number }>(
+      `SELECT count(*) FILTER (WHERE state = 'waiting') AS waiting, count(*) FILTER (WHERE state = 'blocked') AS blocked FROM deliveries`,
+    )
+    if (left!.waiting + left!.blocked === 0) return
+    assert.ok(left!.waiting > 0, `${left!.blocked} deliveries are blocked behind nothing`)
+    assert.ok(performance.now() < giveUpAt, `unfinished after ${withinMs} ms: ${JSON.stringify(left)}`)
+    await engine.advanceToNextLook()
+  }
+}
+
+async function deadlocks(): Promise<number> {
+  await engine.sql('SELECT pg_stat_force_next_flush()')
+  const [row] = await engine.sql<{ deadlocks: number }>(
+    'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+  )
+  return row!.deadlocks
+}
+
+test('SUBMITTED, APPROVED, COMPLETED never arrive inverted, with failures, retries and three workers', async () => {
+  await engine.openNode()
+  await engine.openNode()
+  const paths = ['/a', '/b', '/c', '/d']
+  for (const path of paths) {
+    await engine.makeWebhook(path)
+    engine.receiver.on(path, (request, response) => {
+      const { entity, place } = read(request)
+      const doomed = (Number(entity.split(':')[1]) + place + path.charCodeAt(1)) % 3 === 0 && request.attempt < 3
+      response.writeHead(doomed ? 500 : 200).end()
+    })
+  }
+  const names = entities(25).map((draft) => draft.entity!)
+  for (const place of [1, 2, 3]) await engine.publish(...names.map((entity) => numbered(entity, place)))
+  await finishAll()
+  for (const path of paths) {
+    assert.deepEqual(findInversions(engine.receiver.at(path)), [])
+    assert.equal(new Set(engine.receiver.at(path).map((request) => request.id)).size, 75)
+  }
+})
+
+test('a stuck entity holds back only itself', async () => {
+  await engine.makeWebhook('/a')
+  engine.receiver.on('/a', (request, response) => {
+    response.writeHead(read(request).entity === 'transaction:stuck' ? 500 : 200).end()
+  })
+  await engine.publish(numbered('transaction:stuck', 1), numbered('transaction:stuck', 2))
+  await engine.publish(...entities(30).map((draft) => numbered(draft.entity!, 1)))
+  await engine.receiver.count('/a', 31)
+  await engine.idle()
+  const stuck = engine.receiver.at('/a').filter((request) => read(request).entity === 'transaction:stuck')
+  assert.deepEqual(stuck.map(read), [{ entity: 'transaction:stuck', place: 1 }])
+})
+
+test('while one entity hangs, new events of others go out', async () => {
+  await engine.makeWebhook('/a')
+  const held = gate()
+  engine.receiver.on('/a', held.behaviour)
+  await engine.publish(numbered('transaction:hangs', 1))
+  await engine.receiver.count('/a', 1)
+  await engine.publish(numbered('transaction:other', 1))
+  await engine.receiver.count('/a', 2, 5_000)
+  held.open()
+})
+
+test('while one entity hangs, a redelivery of another goes out', async () => {
+  const webhook = await engine.makeWebhook('/a')
+  await engine.publish(numbered('transaction:done', 1))
+  await engine.idle()
+  const [done] = await engine.deliveries(webhook)
+  const held = gate()
+  engine.receiver.on('/a', held.behaviour)
+  await engine.publish(numbered('transaction:hangs', 1))
+  await engine.receiver.count('/a', 2)
+  assert.equal((await engine.call('POST', `/v2/deliveries/${done!.id}/redeliver`)).status, 202)
+  await engine.receiver.count('/a', 3, 5_000)
+  held.open()
+})
+
+test('while one entity hangs, the retry of another goes out when it is due', async () => {
+  await engine.makeWebhook('/a')
+  engine.receiver.on('/a', fail)
+  await engine.publish(numbered('transaction:failed', 1))
+  await engine.receiver.count('/a', 1)
+  await engine.idle()
+  const held = gate()
+  engine.receiver.on('/a', held.behaviour)
+  await engine.publish(numbered('transaction:hangs', 1))
+  await engine.receiver.count('/a', 2)
+  engine.house.clock.advance(6 * second)
+  await engine.receiver.count('/a', 3, 5_000)
+  held.open()
+})
+
+test('a replay of an entity keeps its order, also when the first of it fails', async () => {
+  const webhook = await engine.makeWebhook('/a')
+  await engine.publish(...[1, 2, 3].map((place) => numbered('transaction:1', place)))
+  await engine.receiver.count('/a', 3)
+  await engine.idle()
+  engine.receiver.on('/a', (request, response) => void response.writeHead(request.attempt < 3 ? 500 : 200).end())
+  const answer = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { entity: 'transaction:1' })
+  assert.equal(answer.status, 201)
+  await engine.receiver.count('/a', 4)
+  await eventually('a finished replay', async () => {
+    const { state } = (await engine.call('GET', `/v2/webhooks/${webhook.id}/replays/${answer.json().id}`)).json()
+    return state === 'finished'
+  })
+  await finishAll()
+  assert.deepEqual(findInversions(engine.receiver.at('/a').slice(3)), [])
+})
+
+test('publishers and workers race for the same entities: nothing is lost, doubled, inverted or blocked for ever', async () => {
+  await engine.openNode()
+  const paths = ['/a', '/b', '/c', '/d', '/e']
+  for (const path of paths) await engine.makeWebhook(path)
+  const publishers = 12
+  const rounds = 60
+  await Promise.all(
+    Array.from({ length: publishers }, async (_, publisher) => {
+      const names = ['x', 'y', 'z'].map((letter) => `transaction:${publisher}${letter}`)
+      for (let place = 1; place <= rounds; place++) {
+        const order = place % 2 === 0 ? names : names.toReversed()
+        await engine.publish(...order.map((entity) => numbered(entity, place)))
+      }
+    }),
+  )
+  const expected = publishers * rounds * 3
+  await finishAll()
+  for (const path of paths) {
+    const requests = engine.receiver.at(path)
+    assert.deepEqual(findInversions(requests), [])
+    assert.equal(new Set(requests.map((request) => request.id)).size, expected)
+    assert.equal(requests.length, expected, 'without a crash there are no duplicates')
+  }
+  assert.equal(await deadlocks(), 0)
+})
+
+test('property: whatever fails and however publishers and workers interleave, every event arrives, in order', async (t) => {
+  await engine.openNode()
+  let run = 0
+  const scenario = fc.record({
+    webhooks: fc.array(fc.array(fc.boolean(), { maxLength: 12 }), { minLength: 1, maxLength: 3 }),
+    publishers: fc.array(fc.array(fc.constantFrom('p', 'q', 'r'), { minLength: 1, maxLength: 12 }), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+  })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ webhooks, publishers }) => {
+      run++
+      await engine.sql(`UPDATE webhooks SET state = 'deleted'`)
+      const paths = webhooks.map((_, index) => `/${run}-${index}`)
+      for (const [index, path] of paths.entries()) {
+        // Never only failures, or the schedule would be used up.
+        engine.receiver.on(path, failSometimes([...webhooks[index]!, true]))
+        await engine.makeWebhook(path)
+      }
+      let published = 0
+      await Promise.all(
+        publishers.map(async (names, publisher) => {
+          const places = new Map<string, number>()
+          for (const name of names) {
+            const entity = `transaction:${run}-${publisher}${name}`
+            const place = (places.get(entity) ?? 0) + 1
+            places.set(entity, place)
+            published++
+            await engine.publish(numbered(entity, place))
+          }
+        }),
+      )
+      await finishAll()
+      for (const path of paths) {
+        assert.deepEqual(findInversions(engine.receiver.at(path)), [])
+        assert.equal(new Set(engine.receiver.at(path).map((request) => request.id)).size, published)
+      }
+    }),
+    { numRuns: 12, interruptAfterTimeLimit: 60_000 },
+  )
+  t.diagnostic(`${run} scenarios in the time there was`)
+  assert.ok(run >= 3)
+  assert.equal(await deadlocks(), 0)
+})
+
+/** Pages of the database that a statement looks at. */
+async function pagesOf(target: Engine, statement: Statement, values: readonly string[]): Promise<number> {
+  let pages = 0
+  await target.db
+    .transaction(async (sql) => {
+      await sql.script(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE examined AS ${statement.text}`)
+      const rows = await sql.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>({
+        name: '',
+        text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE examined (${values.join(', ')})`,
+      })
+      const plan = rows[0]!['QUERY PLAN'][0].Plan
+      pages = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+      await sql.script('DEALLOCATE examined')
+      throw new Error('look, do not touch')
+    })
+    .catch((error: Error) => {
+      if (error.message !== 'look, do not touch') throw error
+    })
+  return pages
+}
+
+test('100,000 events of one entity cost the claim no more than three', async () => {
+  const api = await openEngine({ ROLES: 'api' })
+  const webhook = await api.makeWebhook('/a')
+  const now = `'${api.house.clock.now().toISOString()}'::timestamptz`
+  const fill = async (entity: string, from: number, count: number) => {
+    await api.sql(`INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
+      SELECT 'live', ${api.branchId}, 'TRANSACTION', 'SUBMITTED', '${entity}', '{}', ${now} FROM generate_series(1, ${count})`)
+    await api.sql(`INSERT INTO deliveries (id, webhook_id, event_id, entity, state, after_id, due_at, created_at) OVERRIDING SYSTEM VALUE
+      SELECT ${from} + n, ${webhook.id}, (SELECT max(id) FROM events), '${entity}',
+        CASE WHEN n = 1 THEN 'waiting' ELSE 'blocked' END, CASE WHEN n > 1 THEN ${from} + n - 1 END, ${now}, ${now}
+      FROM generate_series(1, ${count}) n`)
+    await api.sql('DELETE FROM event_inbox')
+    await api.sql('UPDATE lanes SET attention_at = $1', [api.house.clock.now()])
+    await api.db.script('VACUUM ANALYZE events, deliveries, lanes')
+  }
+  const examine = async (entity: string, first: number) => {
+    const [event] = await api.sql<{ id: number }>(`SELECT max(id) AS id FROM events WHERE entity = '${entity}'`)
+    return {
+      claim: await pagesOf(api, claimLanes, [`gen_random_uuid()`, now, now, '100']),
+      due: await pagesOf(api, selectDue, [`'{${webhook.id}}'`, `'{50}'`, now, `'{}'`]),
+      tails: await pagesOf(api, lockTails, [`'{${event!.id}}'`]),
+      create: await pagesOf(api, createDeliveries, [`'{${event!.id}}'`, now]),
+      release: await pagesOf(api, releaseBlocked, [`'{${first}}'`, now]),
+      newest: await pagesOf(api, selectDeliveries, [
+        ...[String(webhook.id), '9000000', 'NULL', 'NULL', 'NULL', 'NULL', 'NULL', '50'],
+      ]),
+    }
+  }
+  await fill('transaction:few', 1_000_000, 3)
+  const few = await examine('transaction:few', 1_000_001)
+  await fill('transaction:many', 2_000_000, 100_000)
+  const many = await examine('transaction:many', 2_000_001)
+  for (const [name, pages] of Object.entries(few)) {
+    const now = many[name as keyof typeof many]
+    assert.ok(now <= 4 * pages + 20, `${name}: ${now} pages with 100,000, ${pages} with three`)
+  }
+  await api.close()
+})

@@ -1,0 +1,269 @@
+/** When a delivery that failed is tried again, and when it no longer is. Time is the test's; the worker looks each second. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { day, hour, minute, second } from '../../src/clock.ts'
+import { retryWaitsMs } from '../../src/webhooks/retry-schedule.ts'
+import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { accept, answer, fail, gate } from '../support/receiver.ts'
+
+let engine: Engine
+let webhook: Webhook
+beforeEach(async () => {
+  engine = await openEngine()
+  webhook = await engine.makeWebhook('/hook')
+})
+afterEach(() => engine.close())
+
+const requests = () => engine.receiver.at('/hook').length
+
+/** Moves the clock to the moment at which the lane wants attention, and a little beyond. */
+async function advanceToNextLook(): Promise<number> {
+  await engine.idle()
+  const { attention_at } = await engine.lane(webhook)
+  assert.ok(attention_at, 'the lane waits for something')
+  const ms = attention_at.getTime() - engine.house.clock.now().getTime()
+  engine.house.clock.advance(Math.max(0, ms))
+  return ms
+}
+
+async function settleAttempts(count: number): Promise<void> {
+  await eventually(`${count} recorded attempts`, async () => (await engine.attempts(webhook)).length >= count)
+  await engine.idle()
+}
+
+function auditOf(action: string) {
+  return engine.sql<{ actor: string; details: Record<string, unknown> }>(
+    'SELECT actor, details FROM audit_entries WHERE action = $1 AND subject = $2',
+    [action, `webhook:${webhook.id}`],
+  )
+}
+
+async function stateOfWebhook(): Promise<string> {
+  return (await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [webhook.id]))[0]!.state
+}
+
+test('a delivery that always fails is tried eleven times on schedule, is then exhausted, and can still be sent again', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish({})
+  await settleAttempts(1)
+  for (const [index, wait] of retryWaitsMs.entries()) {
+    const [delivery] = await engine.deliveries(webhook)
+    assert.equal(delivery!.state, 'waiting')
+    const ratio = (delivery!.due_at.getTime() - engine.house.clock.now().getTime()) / wait
+    assert.ok(ratio > 0.899 && ratio < 1.101, `wait ${index + 1} is ${ratio} of the schedule`)
+    // The breaker, open from the fifth failure on, may hold the probe back by up to a minute.
+    await advanceToNextLook()
+    await settleAttempts(index + 2)
+  }
+  const [exhausted] = await engine.deliveries(webhook)
+  assert.equal(exhausted!.state, 'exhausted')
+  assert.equal(exhausted!.attempts, 11)
+  assert.deepEqual(
+    engine.receiver.at('/hook').map((request) => request.attempt),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+  )
+  assert.equal(new Set(engine.receiver.received.map((request) => request.id)).size, 1)
+  engine.house.clock.advance(3 * day)
+  engine.receiver.on('/hook', accept)
+  assert.equal((await engine.call('POST', `/v2/deliveries/${exhausted!.id}/redeliver`)).status, 202)
+  await eventually('the redelivery', async () => (await engine.deliveries(webhook))[0]!.state === 'delivered')
+  assert.equal(requests(), 12)
+})
+
+test('nothing is tried before its time', async () => {
+  engine.receiver.on('/hook', fail)
+  const other = await engine.makeWebhook('/other')
+  await engine.publish({})
+  await settleAttempts(1)
+  engine.house.clock.advance(4 * second)
+  // The other webhook's delivery shows that the worker has looked since.
+  await engine.publish({ entity: 'transaction:2' })
+  await engine.receiver.count('/other', 2)
+  assert.equal((await engine.deliveries(other)).length, 2)
+  assert.deepEqual(
+    engine.receiver.at('/hook').map((request) => request.attempt),
+    [1, 1],
+  )
+})
+
+for (const [name, value, expectedMs] of [
+  ['of seconds', () => '90', 90 * second],
+  ['that is a date', () => new Date(engine.house.clock.now().getTime() + 7 * minute).toUTCString(), 7 * minute],
+  ['of a year', () => '31536000', 24 * hour],
+] as const) {
+  test(`a Retry-After ${name} is kept, for 24 hours at most`, async () => {
+    engine.receiver.on('/hook', (...all) => answer(503, { 'retry-after': value() })(...all))
+    await engine.publish({})
+    await settleAttempts(1)
+    const [delivery] = await engine.deliveries(webhook)
+    const waitMs = delivery!.due_at.getTime() - engine.house.clock.now().getTime()
+    assert.ok(Math.abs(waitMs - expectedMs) <= second, `${waitMs} ms`)
+    await advanceToNextLook()
+    await engine.receiver.count('/hook', 2)
+  })
+}
+
+test('the breaker opens after five failures in a row, then probes with one attempt at a time, and closes on a success', async () => {
+  const failing = gate(fail)
+  engine.receiver.on('/hook', failing.behaviour)
+  await engine.publish(...entities(40))
+  await engine.receiver.count('/hook', 10)
+  failing.open()
+  await engine.idle()
+  const burst = requests()
+  assert.ok(burst < 20, `${burst} requests although every one failed`)
+  assert.ok((await engine.lane(webhook)).failures >= 5)
+  for (let probe = 1; probe <= 3; probe++) {
+    const waitMs = await advanceToNextLook()
+    assert.ok(waitMs >= 4 * second && waitMs <= minute, `a probe after ${waitMs} ms`)
+    await engine.receiver.count('/hook', burst + probe)
+    await engine.idle()
+    assert.equal(requests(), burst + probe)
+  }
+  engine.receiver.on('/hook', accept)
+  await advanceToNextLook()
+  await eventually('the forty, those due later too', async () => {
+    engine.house.clock.advance(10)
+    const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
+    if ((await engine.lane(webhook)).claim_id === null) engine.house.clock.advance(second)
+    return states.every((state) => state === 'delivered')
+  })
+  assert.equal((await engine.lane(webhook)).failures, 0)
+})
+
+test('ten attempts of one webhook run at once, not more', async () => {
+  const held = gate()
+  engine.receiver.on('/hook', held.behaviour)
+  await engine.publish(...entities(60))
+  await engine.receiver.count('/hook', 10)
+  held.open()
+  await engine.receiver.count('/hook', 60)
+  assert.equal(engine.receiver.mostAtOnce('/hook'), 10)
+})
+
+test('410 disables the webhook, once; what gathers goes out on resume', async () => {
+  const held = gate(answer(410))
+  engine.receiver.on('/hook', held.behaviour)
+  await engine.publish(...entities(4))
+  await engine.receiver.count('/hook', 4)
+  held.open()
+  await eventually('a disabled webhook', async () => (await stateOfWebhook()) === 'disabled')
+  await engine.idle()
+  await engine.publish({ entity: 'transaction:later' })
+  await engine.idle()
+  assert.equal((await engine.lane(webhook)).attention_at, null)
+  assert.equal(requests(), 4)
+  const entries = await auditOf('webhook.disabled')
+  assert.deepEqual(
+    entries.map((entry) => entry.actor),
+    ['gateway'],
+    'one act, one audit entry',
+  )
+  assert.match(String(entries[0]!.details.reason), /410/)
+  engine.receiver.on('/hook', accept)
+  engine.house.clock.advance(6 * second)
+  assert.equal((await engine.call('POST', `/v2/webhooks/${webhook.id}/resume`)).status, 200)
+  await eventually('all five', async () =>
+    (await engine.deliveries(webhook)).every((delivery) => delivery.state === 'delivered'),
+  )
+})
+
+test('five days without a success among a hundred attempts disable the webhook, with an audit entry', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish({})
+  await settleAttempts(1)
+  const start = engine.house.clock.now()
+  await engine.sql('UPDATE lanes SET failures = 98, failing_since = $2 WHERE webhook_id = $1', [webhook.id, start])
+  engine.house.clock.advance(5 * day + minute)
+  await settleAttempts(2)
+  assert.equal(await stateOfWebhook(), 'active', 'ninety-nine are not a hundred')
+  await advanceToNextLook()
+  await eventually('a disabled webhook', async () => (await stateOfWebhook()) === 'disabled')
+  const entries = await auditOf('webhook.disabled')
+  assert.equal(entries.length, 1)
+  assert.match(String(entries[0]!.details.reason), /five days/)
+})
+
+test('failures in a row are counted across holders of the lane', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish({})
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    await settleAttempts(attempt)
+    await advanceToNextLook()
+  }
+  await settleAttempts(5)
+  assert.equal((await engine.lane(webhook)).failures, 5)
+})
+
+test('while a webhook is paused its deliveries gather; on resume they go out', async () => {
+  assert.equal((await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)).status, 200)
+  await engine.publish(...entities(30))
+  await eventually('thirty deliveries', async () => (await engine.deliveries(webhook)).length === 30)
+  await engine.idle()
+  assert.equal(requests(), 0)
+  assert.equal((await engine.lane(webhook)).attention_at, null)
+  await engine.call('POST', `/v2/webhooks/${webhook.id}/resume`)
+  await engine.receiver.count('/hook', 30)
+})
+
+for (const [what, act, state] of [
+  ['paused', () => engine.call('POST', `/v2/webhooks/${webhook.id}/pause`), 'waiting'],
+  ['deleted', () => engine.call('DELETE', `/v2/webhooks/${webhook.id}`), 'canceled'],
+] as const) {
+  test(`once a webhook is ${what}, nothing but what is under way reaches it`, async () => {
+    const held = gate()
+    engine.receiver.on('/hook', held.behaviour)
+    await engine.publish(...entities(40))
+    await engine.receiver.count('/hook', 10)
+    await engine.makeWebhook('/other')
+    assert.ok((await act()).status < 300)
+    held.open()
+    await engine.receiver.until(() => engine.receiver.underWay('/hook') === 0, 'the end of those under way')
+    // Another webhook's delivery shows that the worker has looked since.
+    await engine.publish({ entity: 'transaction:later' })
+    await engine.receiver.count('/other', 1)
+    assert.equal(requests(), 10)
+    const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
+    assert.equal(states.filter((each) => each === state).length, what === 'paused' ? 31 : 40)
+  })
+}
+
+test('deleting a webhook cancels what waits and what is blocked', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish({}, { action: 'APPROVED' }, { action: 'COMPLETED' })
+  await settleAttempts(1)
+  assert.equal((await engine.call('DELETE', `/v2/webhooks/${webhook.id}`)).status, 204)
+  assert.deepEqual(
+    (await engine.deliveries(webhook)).map((delivery) => delivery.state),
+    ['canceled', 'canceled', 'canceled'],
+  )
+  engine.house.clock.advance(day)
+  const next = await engine.makeWebhook('/next')
+  await engine.publish({})
+  await engine.receiver.count('/next', 1)
+  assert.equal(requests(), 1)
+  assert.equal((await engine.deliveries(next)).length, 1)
+})
+
+test('a delivered delivery can be sent again, with the same webhook-id and the next attempt number', async () => {
+  await engine.publish({})
+  await settleAttempts(1)
+  const [delivery] = await engine.deliveries(webhook)
+  assert.equal(delivery!.state, 'delivered')
+  await engine.call('POST', `/v2/deliveries/${delivery!.id}/redeliver`)
+  await engine.receiver.count('/hook', 2)
+  const [first, second] = engine.receiver.at('/hook')
+  assert.equal(first!.id, second!.id)
+  assert.equal(first!.body, second!.body)
+  assert.deepEqual([first!.attempt, second!.attempt], [1, 2])
+})
+
+test('a blocked delivery keeps its place: it cannot be sent before the one it waits for', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish({}, { action: 'APPROVED' })
+  await settleAttempts(1)
+  const [, blocked] = await engine.deliveries(webhook)
+  assert.equal(blocked!.state, 'blocked')
+  assert.equal((await engine.call('POST', `/v2/deliveries/${blocked!.id}/redeliver`)).status, 409)
+})

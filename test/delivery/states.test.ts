@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { deliveryStates } from '../../src/webhooks/delivery.ts'
+import { type Engine, openEngine } from '../support/engine.ts'
+
+let engine: Engine
+before(async () => {
+  engine = await openEngine({ ROLES: 'api' })
+})
+after(() => engine.close())
+
+const sorted = (words: Iterable<string>) => [...new Set(words)].sort()
+
+async function statesInConstraint(table: string): Promise<string[]> {
+  const rows = await engine.sql<{ definition: string }>(
+    `SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conrelid = $1::regclass AND contype = 'c' AND conname = $2`,
+    [table, `${table}_state_check`],
+  )
+  assert.equal(rows.length, 1)
+  return sorted([...rows[0]!.definition.matchAll(/'(\w+)'/g)].map((match) => match[1]!))
+}
+
+test('the states of a delivery are the same in the type, in the constraint and in the drawing', async () => {
+  const page = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8')
+  const drawing = /## States of a delivery\s+```\n([\s\S]*?)```/.exec(page)![1]!
+  const words = new Set(drawing.match(/[a-z]+/g))
+  const drawn = deliveryStates.filter((state) => words.has(state))
+  const arrows = [...drawing.matchAll(/▶ *([a-z]+)/g)].map((match) => match[1]!)
+  assert.deepEqual(drawn, [...deliveryStates])
+  assert.deepEqual(
+    arrows.filter((state) => !(deliveryStates as readonly string[]).includes(state)),
+    [],
+  )
+  assert.deepEqual(await statesInConstraint('deliveries'), sorted(deliveryStates))
+})
+
+test('the states of a webhook are the same in the constraint and in the table of the page', async () => {
+  const page = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8')
+  const table = /\| Webhook \|[\s\S]*?\n\n/.exec(page)![0]
+  const written = sorted([...table.matchAll(/^\| `(\w+)`/gm)].map((match) => match[1]!))
+  assert.deepEqual(written, await statesInConstraint('webhooks'))
+})
+
+test('a row that contradicts itself cannot exist', async () => {
+  const webhook = await engine.makeWebhook('/a')
+  await engine.publish({})
+  const [event] = await engine.sql<{ id: number }>('SELECT id FROM events')
+  const impossible = [
+    ['blocked', null, null],
+    ['waiting', 1, null],
+    ['waiting', null, 'now'],
+    ['delivered', null, null],
+    ['exhausted', null, null],
+    ['canceled', 1, 'now'],
+    ['sent', null, 'now'],
+  ]
+  for (const [state, afterId, settledAt] of impossible) {
+    const insertion = engine.sql(
+      `INSERT INTO deliveries (webhook_id, event_id, entity, state, after_id, due_at, created_at, settled_at)
+       VALUES ($1, $2, 'transaction:1', $3, $4, now(), now(), $5)`,
+      [webhook.id, event!.id, state, afterId, settledAt],
+    )
+    await assert.rejects(insertion, /violates check constraint/, String(state))
+  }
+})

@@ -1,0 +1,488 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { minute, second } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
+import { getPartner } from '../../src/partners/partner.ts'
+import {
+  achProfile,
+  application,
+  type BranchProgram,
+  type FiredEvent,
+  openBranch,
+  type ProblemAnswer,
+  transaction,
+} from '../support/branch.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHookReceiver } from '../support/hook-receiver.ts'
+
+interface Delivery {
+  readonly id: number
+  readonly webhookId: number
+  readonly eventId: string
+  readonly kind: string
+  readonly action: string
+  readonly entity: string
+  readonly state: string
+  readonly attempts: number
+  readonly createdAt: number
+  readonly nextAttemptAt?: number
+  readonly settledAt?: number
+}
+interface FullDelivery extends Delivery {
+  readonly body: string
+  readonly log: readonly { readonly number: number; readonly outcome: string; readonly status?: number }[]
+}
+interface Page {
+  readonly deliveries: Delivery[]
+  readonly next: string | null
+}
+interface Replay {
+  readonly id: number
+  readonly webhookId: number
+  readonly state: string
+  readonly total: number
+  readonly done: number
+  readonly createdAt: number
+  readonly finishedAt?: number
+}
+
+let house: TestGateway
+before(async () => {
+  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+})
+after(() => house.close())
+
+/** A branch with one webhook at a receiver of its own. */
+async function openLane(t: { after(close: () => Promise<void>): void }) {
+  const receiver = await openHookReceiver()
+  t.after(() => receiver.close())
+  const program = await openBranch(house)
+  return { receiver, program, webhookId: await program.register(receiver.url) }
+}
+
+async function list(
+  program: BranchProgram,
+  webhookId: number,
+  query: Record<string, string> = {},
+): Promise<Delivery[]> {
+  const answer = await program.call('GET', `/v2/webhooks/${webhookId}/deliveries?${new URLSearchParams(query)}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json<Page>().deliveries
+}
+
+async function fetchOne(program: BranchProgram, id: number): Promise<FullDelivery> {
+  const answer = await program.call('GET', `/v2/deliveries/${id}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json<FullDelivery>()
+}
+
+/** Asks again until the answer is as it should be. */
+async function until<Value>(ask: () => Promise<Value>, isSo: (value: Value) => boolean): Promise<Value> {
+  const giveUpAt = performance.now() + 20_000
+  for (;;) {
+    const value = await ask()
+    if (isSo(value)) return value
+    if (performance.now() > giveUpAt) throw new Error(`It stays ${JSON.stringify(value)}`)
+  }
+}
+
+async function exhaust(deliveryId: number): Promise<void> {
+  const text = "UPDATE deliveries SET state = 'exhausted', settled_at = $2 WHERE id = $1"
+  await house.gateway.context.db.query(statement('', text), [deliveryId, house.clock.now()])
+}
+
+test('a delivery tells its event, its state, its payload to the byte, and every attempt', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  receiver.answer(500)
+  const now = house.clock.now().getTime()
+  const { eventId, deliveries } = await program.fire(transaction({ transactionId: 42, action: 'APPROVED' }))
+  const id = deliveries[0]!.id
+  const failed = await fetchOne(program, id)
+  assert.deepEqual(Object.keys(failed).sort(), [
+    ...['action', 'attempts', 'body', 'createdAt', 'entity', 'eventId', 'id', 'kind'],
+    ...['log', 'nextAttemptAt', 'state', 'webhookId'],
+  ])
+  assert.deepEqual(
+    [failed.id, failed.webhookId, failed.eventId, failed.kind, failed.action, failed.entity, failed.state],
+    [id, webhookId, eventId, 'TRANSACTION', 'APPROVED', 'transaction:42', 'waiting'],
+  )
+  assert.equal(failed.createdAt, now)
+  assert.ok(failed.nextAttemptAt! >= now + 4.5 * second && failed.nextAttemptAt! <= now + 5.5 * second)
+  assert.equal(failed.body, receiver.requests[0]!.body.toString())
+  receiver.answer(204)
+  house.clock.advance(6 * second)
+  await receiver.wait(2)
+  const done = await until(
+    () => fetchOne(program, id),
+    ({ state }) => state === 'delivered',
+  )
+  assert.equal(done.attempts, 2)
+  assert.equal(done.nextAttemptAt, undefined)
+  assert.equal(done.settledAt, now + 6 * second)
+  assert.deepEqual(
+    done.log.map(({ number, outcome, status }) => [number, outcome, status]),
+    [
+      [1, 'refused', 500],
+      [2, 'accepted', 204],
+    ],
+  )
+})
+
+test('the list is filtered by state, kind, entity and time, newest first', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  const fired: FiredEvent[] = []
+  const fire = async (payload: Record<string, unknown>) => {
+    house.clock.advance(minute)
+    fired.push(await program.fire(payload))
+  }
+  const start = house.clock.now().getTime()
+  await fire(transaction({ transactionId: 1 }))
+  await fire(application({ applicationId: 1 }))
+  await fire(achProfile({ profileId: 1 }))
+  receiver.answer(500)
+  await fire(transaction({ transactionId: 2 }))
+  const ids = fired.map(({ deliveries }) => deliveries[0]!.id)
+  const cases: [query: Record<string, string>, places: number[]][] = [
+    [{}, [3, 2, 1, 0]],
+    [{ state: 'delivered' }, [2, 1, 0]],
+    [{ state: 'waiting' }, [3]],
+    [{ state: 'exhausted' }, []],
+    [{ state: 'canceled' }, []],
+    [{ state: 'blocked' }, []],
+    [{ kind: 'TRANSACTION' }, [3, 0]],
+    [{ kind: 'ACH_PROFILE' }, [2]],
+    [{ kind: 'AUTHORIZATION' }, []],
+    [{ entity: 'transaction:1' }, [0]],
+    [{ entity: 'transaction:3' }, []],
+    [{ entity: "x' OR 1=1 --" }, []],
+    [{ from: String(start + 2 * minute) }, [3, 2, 1]],
+    [{ to: String(start + 2 * minute) }, [0]],
+    [{ from: String(start + 2 * minute), to: String(start + 3 * minute) }, [1]],
+    [{ from: '0', to: '999999999999999' }, [3, 2, 1, 0]],
+    [{ state: 'delivered', kind: 'TRANSACTION', entity: 'transaction:1', from: '0' }, [0]],
+  ]
+  for (const [query, places] of cases) {
+    const found = await list(program, webhookId, query)
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      places.map((place) => ids[place]),
+      JSON.stringify(query),
+    )
+  }
+})
+
+test('a filter that cannot be is 400 and names its field', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  const cases: [query: string, field: string][] = [
+    ['state=done', 'state'],
+    ['state=', 'state'],
+    ['state=waiting&state=blocked', 'state'],
+    ['kind=transaction', 'kind'],
+    ['from=yesterday', 'from'],
+    ['from=-1', 'from'],
+    ['to=1.5', 'to'],
+    ['from=1e3', 'from'],
+    ['from=9999999999999999', 'from'],
+    ['from=5&to=5', 'from'],
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['cursor=x', 'cursor'],
+    [`entity=${'x'.repeat(101)}`, 'entity'],
+    ['entity=%00', 'entity'],
+  ]
+  for (const [query, field] of cases) {
+    const answer = await program.call('GET', `/v2/webhooks/${webhookId}/deliveries?${query}`)
+    assert.equal(answer.status, 400, `${query}: ${answer.text}`)
+    assert.equal(answer.json<ProblemAnswer>().fields?.[0]?.field, field)
+  }
+})
+
+test('the list comes in cursor pages that stay right while deliveries arrive', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  const ids: number[] = []
+  for (let count = 0; count < 5; count++) ids.unshift((await program.fire()).deliveries[0]!.id)
+  const seen: number[] = []
+  let cursor: string | null = null
+  do {
+    const query: string = cursor === null ? '' : `&cursor=${cursor}`
+    const page: Page = (await program.call('GET', `/v2/webhooks/${webhookId}/deliveries?limit=2${query}`)).json<Page>()
+    assert.ok(page.deliveries.length <= 2)
+    seen.push(...page.deliveries.map(({ id }) => id))
+    cursor = page.next
+    await program.fire()
+  } while (cursor !== null)
+  assert.deepEqual(seen, ids)
+})
+
+test('a delivery is sent again with the same event id and body, and the attempt is added to its log', async (t) => {
+  const { receiver, program } = await openLane(t)
+  const { deliveries } = await program.fire(transaction({ transactionId: 7 }))
+  const { id } = deliveries[0]!
+  const answer = await program.call('POST', `/v2/deliveries/${id}/redeliver`)
+  assert.equal(answer.status, 202)
+  assert.equal(answer.json<Delivery>().id, id)
+  const [first, second] = await receiver.wait(2)
+  assert.equal(second!.headers['webhook-id'], first!.headers['webhook-id'])
+  assert.equal(second!.headers['x-webhook-attempt'], '2')
+  assert.ok(second!.body.equals(first!.body))
+  const done = await until(
+    () => fetchOne(program, id),
+    ({ state }) => state === 'delivered',
+  )
+  assert.deepEqual(
+    done.log.map(({ number, outcome }) => [number, outcome]),
+    [
+      [1, 'accepted'],
+      [2, 'accepted'],
+    ],
+  )
+})
+
+test('an exhausted delivery is sent again with a whole new schedule', async (t) => {
+  const { receiver, program } = await openLane(t)
+  receiver.answer(500)
+  const { id } = (await program.fire()).deliveries[0]!
+  await exhaust(id)
+  assert.equal((await fetchOne(program, id)).state, 'exhausted')
+  assert.equal((await program.call('POST', `/v2/deliveries/${id}/redeliver`)).status, 202)
+  await receiver.wait(2)
+  const again = await until(
+    () => fetchOne(program, id),
+    ({ attempts }) => attempts === 2,
+  )
+  assert.equal(again.state, 'waiting')
+  assert.ok(again.nextAttemptAt! <= house.clock.now().getTime() + 5.5 * second, 'the first wait of the schedule')
+})
+
+test('a delivery that waits behind an earlier one of its entity is 409, and goes out after it', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  const release = receiver.hold()
+  const path = '/v2/webhooks/transaction'
+  await program.call('POST', path, transaction({ transactionId: 3, action: 'SUBMITTED' }))
+  const behind = await program.call('POST', path, transaction({ transactionId: 3, action: 'APPROVED' }))
+  const { id, state } = behind.json<FiredEvent>().deliveries[0]!
+  assert.equal(state, 'blocked')
+  assert.deepEqual(
+    (await list(program, webhookId, { state: 'blocked' })).map((each) => each.id),
+    [id],
+  )
+  const answer = await program.call('POST', `/v2/deliveries/${id}/redeliver`)
+  assert.equal(answer.status, 409)
+  assert.equal(answer.json<ProblemAnswer>().error, 'conflict')
+  release()
+  const received = await receiver.wait(2)
+  assert.deepEqual(
+    received.map(({ body }) => JSON.parse(body.toString()).action),
+    ['SUBMITTED', 'APPROVED'],
+  )
+})
+
+test('what waits for a webhook is canceled when it is deleted', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  receiver.answer(500)
+  const { id } = (await program.fire()).deliveries[0]!
+  assert.equal((await program.call('DELETE', `/v2/webhooks/${webhookId}`)).status, 204)
+  const [row] = await house.gateway.context.db.query<{ state: string }>(
+    statement('', 'SELECT state FROM deliveries WHERE id = $1'),
+    [id],
+  )
+  assert.equal(row!.state, 'canceled')
+  assert.equal((await program.call('POST', `/v2/deliveries/${id}/redeliver`)).status, 404)
+})
+
+test('a dry run of a replay counts and sends nothing', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  const start = house.clock.now().getTime()
+  await program.fire(transaction({ transactionId: 1 }))
+  house.clock.advance(minute)
+  await program.fire(transaction({ transactionId: 1 }))
+  await program.fire(transaction({ transactionId: 2 }))
+  receiver.answer(500)
+  await exhaust((await program.fire(transaction({ transactionId: 3 }))).deliveries[0]!.id)
+  const count = async (selection: object) => {
+    const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { ...selection, dryRun: true })
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(Object.keys(answer.json()), ['total'])
+    return answer.json<{ total: number }>().total
+  }
+  assert.equal(await count({ entity: 'transaction:1' }), 2)
+  assert.equal(await count({ failed: true }), 1)
+  assert.equal(await count({ from: start, to: start + minute }), 1)
+  assert.equal(await count({ from: start + minute }), 3)
+  assert.equal(await count({ from: 0, entity: 'transaction:1', failed: true }), 0)
+  assert.equal(receiver.requests.length, 4)
+})
+
+test('a replay sends the selection again and shows how far it is', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  for (const transactionId of [1, 2, 3]) await program.fire(transaction({ transactionId }))
+  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0, entity: 'transaction:2' })
+  assert.equal(answer.status, 201)
+  const started = answer.json<Replay>()
+  assert.equal(answer.location, `${house.baseUrl}/v2/webhooks/${webhookId}/replays/${started.id}`)
+  assert.deepEqual([started.webhookId, started.state, started.total, started.done], [webhookId, 'running', 1, 0])
+  const path = `/v2/webhooks/${webhookId}/replays/${started.id}`
+  const ended = await until(
+    async () => (await program.call('GET', path)).json<Replay>(),
+    ({ state }) => state !== 'running',
+  )
+  assert.deepEqual([ended.state, ended.total, ended.done], ['finished', 1, 1])
+  assert.equal(ended.finishedAt, house.clock.now().getTime())
+  const received = await receiver.wait(4)
+  assert.equal(JSON.parse(received[3]!.body.toString()).transactionId, 2)
+  assert.equal(received[3]!.headers['webhook-id'], received[1]!.headers['webhook-id'])
+  // It is over, and stays so.
+  assert.equal((await program.call('DELETE', path)).json<Replay>().state, 'finished')
+})
+
+test('a replay of nothing is finished when it begins', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { failed: true })
+  assert.equal(answer.status, 201)
+  assert.deepEqual([answer.json<Replay>().state, answer.json<Replay>().total], ['finished', 0])
+})
+
+test('a replay that is canceled sets nothing more going', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  await program.fire(transaction({ transactionId: 1 }))
+  // A gateway begins with a replay within a second; one that is canceled before that has done nothing.
+  const canceled = await until(
+    async () => {
+      const { id } = (await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })).json<Replay>()
+      const answer = await program.call('DELETE', `/v2/webhooks/${webhookId}/replays/${id}`)
+      assert.equal(answer.status, 200)
+      return answer.json<Replay>()
+    },
+    ({ state }) => state === 'canceled',
+  )
+  assert.equal(canceled.done, 0)
+  assert.equal(canceled.finishedAt, house.clock.now().getTime())
+  const path = `/v2/webhooks/${webhookId}/replays/${canceled.id}`
+  assert.equal((await program.call('GET', path)).json<Replay>().state, 'canceled')
+  // A later replay goes through, so the gateway has been past the canceled one.
+  const next = (await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })).json<Replay>()
+  await until(
+    async () => (await program.call('GET', `/v2/webhooks/${webhookId}/replays/${next.id}`)).json<Replay>(),
+    ({ state }) => state === 'finished',
+  )
+  assert.deepEqual((await program.call('GET', path)).json(), canceled)
+})
+
+test('a selection that cannot be is 400', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  const bodies: unknown[] = [
+    {},
+    { dryRun: true },
+    { from: 'yesterday' },
+    { from: -1 },
+    { from: 1.5 },
+    { from: 8.64e15 + 1 },
+    { to: Number.MAX_SAFE_INTEGER },
+    { to: 1e300 },
+    { from: 5, to: 5 },
+    { from: 6, to: 5 },
+    { entity: 5 },
+    { entity: 'x'.repeat(101) },
+    { entity: '\0' },
+    { failed: 'yes' },
+    { failed: true, webhookId },
+    [],
+  ]
+  for (const body of bodies) {
+    for (const dryRun of [true, undefined]) {
+      const sent =
+        Array.isArray(body) || Object.keys(body as object).length === 0 ? body : { ...(body as object), dryRun }
+      const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, sent)
+      assert.equal(answer.status, 400, `${JSON.stringify(sent)}: ${answer.status} ${answer.text}`)
+    }
+  }
+})
+
+test('failed: false chooses nothing by itself', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { failed: false, dryRun: true })
+  assert.equal(answer.status, 400)
+})
+
+type Call = Parameters<BranchProgram['call']>
+interface Ids {
+  readonly webhook: number
+  readonly delivery: number
+  readonly replay: number
+}
+
+/** Every endpoint that takes an id. */
+const endpoints: [title: string, call: (ids: Ids) => Call][] = [
+  ['fetch one', ({ webhook }) => ['GET', `/v2/webhooks/${webhook}`]],
+  ['replace', ({ webhook }) => ['PUT', `/v2/webhooks/${webhook}`, { url: 'https://evil.example.com/' }]],
+  ['change', ({ webhook }) => ['PATCH', `/v2/webhooks/${webhook}`, { secret: 'a secret of mine' }]],
+  ['pause', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/pause`]],
+  ['resume', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/resume`]],
+  ['rotate the secret', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/secret`, { secret: 'a secret of mine' }]],
+  ['list deliveries', ({ webhook }) => ['GET', `/v2/webhooks/${webhook}/deliveries`]],
+  ['start a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays`, { from: 0 }]],
+  ['count a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays`, { from: 0, dryRun: true }]],
+  ['fetch a replay', ({ webhook, replay }) => ['GET', `/v2/webhooks/${webhook}/replays/${replay}`]],
+  ['cancel a replay', ({ webhook, replay }) => ['DELETE', `/v2/webhooks/${webhook}/replays/${replay}`]],
+  ['fetch a delivery', ({ delivery }) => ['GET', `/v2/deliveries/${delivery}`]],
+  ['redeliver', ({ delivery }) => ['POST', `/v2/deliveries/${delivery}/redeliver`]],
+  ['delete', ({ webhook }) => ['DELETE', `/v2/webhooks/${webhook}`]],
+]
+
+test('every endpoint keeps branches and environments apart', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  const { deliveries, eventId } = await program.fire()
+  const replay = (await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { failed: true })).json<Replay>().id
+  const ids = { webhook: webhookId, delivery: deliveries[0]!.id, replay }
+  const partner = await getPartner(house.gateway.context.db, String(program.branchId))
+  const client = await house.makeClient({ partner, environment: 'sandbox' })
+  const sandbox = { environment: 'sandbox' } as const
+  const strangers: [title: string, program: BranchProgram][] = [
+    ['another branch', await openBranch(house)],
+    ['the same branch in the sandbox', await openBranch(house, { ...sandbox, client })],
+    ['another branch in the sandbox', await openBranch(house, sandbox)],
+  ]
+  const state = async () => {
+    const answers = await Promise.all([
+      program.call('GET', '/v2/webhooks'),
+      program.call('GET', `/v2/deliveries/${ids.delivery}`),
+      program.call('GET', `/v2/webhooks/${webhookId}/replays/${replay}`),
+    ])
+    return answers.map(({ text }) => text)
+  }
+  const before = await state()
+  for (const [who, stranger] of strangers) {
+    const own = await stranger.register(`${receiver.url}/stranger`)
+    for (const [title, call] of endpoints) {
+      await t.test(`${who} cannot ${title}`, async () => {
+        const answer = await stranger.call(...call(ids))
+        assert.equal(answer.status, 404, answer.text)
+        const nowhere = await stranger.call(...call({ webhook: 999_999, delivery: 999_999, replay: 999_999 }))
+        const plain = (text: string) => text.replace(/"request_id":"[^"]*"/, '').replace(/\d+/g, 'N')
+        assert.equal(plain(answer.text), plain(nowhere.text))
+      })
+    }
+    const listed = (await stranger.call('GET', '/v2/webhooks')).json<{ webhooks: { id: number }[] }>()
+    assert.deepEqual(
+      listed.webhooks.map(({ id }) => id),
+      [own],
+    )
+    const log = await stranger.call('GET', '/v2/events')
+    assert.ok(!log.text.includes(eventId))
+    // Through a webhook of one's own, too, a foreign replay does not exist.
+    assert.equal((await stranger.call('GET', `/v2/webhooks/${own}/replays/${replay}`)).status, 404)
+    assert.equal((await stranger.call('DELETE', `/v2/webhooks/${own}/replays/${replay}`)).status, 404)
+  }
+  assert.deepEqual(await state(), before)
+  assert.equal(receiver.requests.length, 1)
+})
+
+test('malformed ids are 400 and absent credentials 401, on every endpoint', async () => {
+  const program = await openBranch(house)
+  const bad = { webhook: 'x', delivery: 'x', replay: 'x' } as unknown as Ids
+  for (const [title, call] of endpoints) {
+    assert.equal((await program.call(...call(bad))).status, 400, title)
+    const [method, path, body] = call({ webhook: 1, delivery: 1, replay: 1 })
+    assert.equal((await program.call(method, path, body, { authorization: 'Basic eA==' })).status, 401, title)
+  }
+})

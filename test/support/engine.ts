@@ -1,0 +1,188 @@
+/** The delivery engine in a whole gateway, with a partner's receiver on loopback, and what tests of it need to see. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readConfig } from '../../src/config.ts'
+import { type Database, statement } from '../../src/database/database.ts'
+import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { insertEvents, type NewEvent, type PublishedEvent } from '../../src/webhooks/event.ts'
+import type { Kind } from '../../src/webhooks/kind.ts'
+import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
+import { type Answer, type SentRequest, send } from './browser.ts'
+import { basic, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+export interface EventDraft {
+  readonly entity?: string
+  readonly action?: string
+  readonly kind?: Kind
+  readonly branchId?: number
+  readonly body?: string
+}
+
+export interface DeliveryRow {
+  readonly id: number
+  readonly webhook_id: number
+  readonly state: string
+  readonly entity: string
+  readonly attempts: number
+  readonly tries: number
+  readonly due_at: Date
+  readonly uid: string
+}
+
+export interface AttemptRow {
+  readonly number: number
+  readonly at: Date
+  readonly duration_ms: number
+  readonly outcome: string
+  readonly status: number | null
+  readonly why: string | null
+  readonly response: string | null
+}
+
+export interface LaneRow {
+  readonly attention_at: Date | null
+  readonly claim_id: string | null
+  readonly failures: number
+}
+
+export interface Engine {
+  readonly house: TestGateway
+  readonly receiver: Receiver
+  readonly db: Database
+  readonly branchId: number
+  readonly client: TestClient
+  /** A path of the receiver, or a whole URL. */
+  makeWebhook(target: string, options?: { kinds?: readonly Kind[]; branchId?: number }): Promise<Webhook>
+  publish(...drafts: EventDraft[]): Promise<PublishedEvent[]>
+  sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  deliveries(webhook: Webhook): Promise<DeliveryRow[]>
+  attempts(webhook: Webhook): Promise<AttemptRow[]>
+  lane(webhook: Webhook): Promise<LaneRow>
+  /** A call of the interface as the partner's client. */
+  call(method: SentRequest['method'], path: string, body?: object): Promise<Answer>
+  /** Nothing in the inbox, no lane in anybody's hands, none that wants somebody. Before the clock is moved: leases count its time. */
+  idle(withinMs?: number): Promise<void>
+  /** Moves the clock to the moment at which some lane wants attention; answers how far. Only when idle. */
+  advanceToNextLook(): Promise<number>
+  /** Another node on the same database and clock. */
+  openNode(settings?: NodeJS.ProcessEnv): Promise<Gateway>
+  close(): Promise<void>
+}
+
+export async function openEngine(settings: NodeJS.ProcessEnv = {}): Promise<Engine> {
+  const house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true', ...settings })
+  const receiver = await openReceiver()
+  const partner = await house.makePartner()
+  const client = await house.makeClient({ partner })
+  const { db, vault, guard } = house.gateway.context
+  const branchId = partner.branch_id
+  const nodes: Gateway[] = []
+  const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
+    db.query<Row>(statement('', text), values)
+
+  return {
+    ...{ house, receiver, db, branchId, client, sql },
+    makeWebhook(target, { kinds, branchId: branch = branchId } = {}) {
+      const url = target.startsWith('/') ? receiver.url(target) : target
+      const owner = { branchId: branch, environment: 'live' as const }
+      const draft = { url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
+      return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, operator, house.clock.now())
+    },
+    publish: (...drafts) =>
+      insertEvents(
+        db,
+        drafts.map((draft) => eventOf(branchId, draft)),
+        house.clock.now(),
+      ),
+    deliveries: (webhook) =>
+      sql<DeliveryRow>(
+        'SELECT d.*, e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE webhook_id = $1 ORDER BY d.id',
+        [webhook.id],
+      ),
+    attempts: (webhook) =>
+      sql<AttemptRow>(
+        'SELECT a.* FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE d.webhook_id = $1 ORDER BY a.id',
+        [webhook.id],
+      ),
+    async lane(webhook) {
+      return (await sql<LaneRow>('SELECT * FROM lanes WHERE webhook_id = $1', [webhook.id]))[0]!
+    },
+    call: (method, path, body) =>
+      send(`${house.baseUrl}${path}`, {
+        ...(method && { method }),
+        headers: { ...basic(client), ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    idle: (withinMs) => eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs),
+    async advanceToNextLook() {
+      const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes')
+      const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
+      house.clock.advance(waitMs)
+      return waitMs
+    },
+    async openNode(extra = {}) {
+      const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock })
+      nodes.push(node)
+      return node
+    },
+    async close() {
+      const closing = Promise.all(nodes.map((node) => node.close()))
+      // Hung connections end with the receiver; otherwise the drain would wait for their deadline.
+      await receiver.close()
+      await closing
+      await house.close()
+    },
+  }
+}
+
+async function isIdle(sql: Engine['sql'], now: Date): Promise<boolean> {
+  const [row] = await sql<{ busy: boolean }>(
+    `SELECT EXISTS (SELECT FROM event_inbox) OR EXISTS (SELECT FROM lanes WHERE claim_id IS NOT NULL OR attention_at <= $1) AS busy`,
+    [now],
+  )
+  return !row!.busy
+}
+
+export function eventOf(branchId: number, draft: EventDraft): NewEvent {
+  const { entity = 'transaction:1', action = 'SUBMITTED', kind = 'TRANSACTION' } = draft
+  const body = draft.body ?? JSON.stringify({ entity, action })
+  return { environment: 'live', branchId: draft.branchId ?? branchId, kind, action, entity, body, simulated: false }
+}
+
+/** Drafts of events of different entities. */
+export function entities(count: number, prefix = 'transaction'): EventDraft[] {
+  return Array.from({ length: count }, (_, index) => ({ entity: `${prefix}:${index}` }))
+}
+
+/** For what shows only in the database: looks until it is so, and says what did not come true. */
+export async function eventually(what: string, check: () => Promise<boolean>, withinMs = 30_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs
+  while (!(await check())) {
+    if (performance.now() > giveUpAt) throw new Error(`Waited ${withinMs} ms in vain for ${what}.`)
+    await wait(20)
+  }
+}
+
+export interface WorkerProcess {
+  readonly child: ChildProcess
+  /** As a power cut would: at once, without a word. */
+  kill(): Promise<void>
+}
+
+/** `countersign serve` in a process of its own. */
+export function startWorkerProcess(settings: NodeJS.ProcessEnv): WorkerProcess {
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+    env: { ...settings, ROLES: 'worker', PORT: '0' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  return {
+    child,
+    async kill() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
