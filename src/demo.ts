@@ -2,11 +2,12 @@
  * For a person, in a minute: on an empty private database that only this machine can reach, the first start makes a user,
  * a partner and its clients, and writes everything needed to try them to demo.json. Never elsewhere.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Actor } from './audit/audit.ts'
 import { isDevelopment } from './config.ts'
 import { randomLetters } from './crypto/random.ts'
+import type { Database } from './database/database.ts'
 import type { Environment } from './environment.ts'
 import type { Gateway } from './gateway.ts'
 import { createClient } from './partners/client.ts'
@@ -50,11 +51,18 @@ export async function ensureDemo(gateway: Gateway): Promise<Demo | undefined> {
   const path = join(config.dataDir, 'demo.json')
   const addresses = { baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl }
   const isEmpty = (await listUsers(db)).length === 0 && (await listPartners(db)).length === 0
-  const made = isEmpty ? await makeDemo(gateway) : readDemo(path)
+  if (isEmpty) return makeDemo(gateway, path)
+  const made = readDemo(path)
   if (!made) return undefined
   const demo = { ...made, ...addresses }
-  writeFileSync(path, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  writeDemo(path, demo)
   return demo
+}
+
+/** Written beside and renamed: the only copy of the credentials is never half there. */
+function writeDemo(path: string, demo: Demo): void {
+  writeFileSync(`${path}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(`${path}.new`, path)
 }
 
 function readDemo(path: string): Demo | undefined {
@@ -65,8 +73,18 @@ function readDemo(path: string): Demo | undefined {
   }
 }
 
-async function makeDemo(gateway: Gateway): Promise<Demo> {
-  const { db, passwords, clock } = gateway.context
+/** All of it or nothing: the file is written before the data are committed, and a file without data is made anew. */
+function makeDemo(gateway: Gateway, path: string): Promise<Demo> {
+  const { db } = gateway.context
+  return db.transaction(async (sql) => {
+    const demo = await fillDemo(gateway, { ...db, ...sql, transaction: (work) => work(sql) })
+    writeDemo(path, demo)
+    return demo
+  })
+}
+
+async function fillDemo(gateway: Gateway, db: Database): Promise<Demo> {
+  const { passwords, clock } = gateway.context
   const now = clock.now()
   const password = randomLetters(16)
   const operatorPassword = randomLetters(16)

@@ -30,7 +30,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   return {
     accessTokens: await inBatches(() => db.query(deleteExpiredAccessTokens, [now, batchSize])),
     grants: await inBatches(() => db.query(deleteSpentGrants, [now, batchSize])),
-    answers: await removeOldAnswers(db, now, batchSize),
+    answers: await inBatches(() => removeOldAnswers(db, now, batchSize)),
     sessions: await removeDeadSessions(db, now),
     loginBuckets: await removeOldBuckets(db, now),
   }

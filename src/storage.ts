@@ -1,6 +1,8 @@
 /** Opens the database that the configuration names, migrated and ready: the private server, or DATABASE_URL. */
+
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from './config.ts'
-import { type Database, openDatabase } from './database/database.ts'
+import { type Database, DatabaseUnavailable, openDatabase } from './database/database.ts'
 import { migrate } from './database/migrations.ts'
 import { openPrivateServer } from './database/private-server.ts'
 
@@ -10,11 +12,27 @@ export interface Storage {
   close(): Promise<void>
 }
 
+const visitTimeoutMs = 30_000
+
 export async function openStorage(
   config: Config,
   purpose: 'serve' | 'visit',
   log: (message: string) => void = () => {},
 ): Promise<Storage> {
+  const deadline = Date.now() + visitTimeoutMs
+  for (;;) {
+    try {
+      return await open(config, purpose, log)
+    } catch (error) {
+      // The server that a visitor joined may be on its way out, because the visitor who started it has left.
+      const leaving = purpose === 'visit' && config.databaseUrl === undefined && error instanceof DatabaseUnavailable
+      if (!leaving || Date.now() > deadline) throw error
+      await wait(50)
+    }
+  }
+}
+
+async function open(config: Config, purpose: 'serve' | 'visit', log: (message: string) => void): Promise<Storage> {
   const { dataDir, searchPath } = config
   const server =
     config.databaseUrl === undefined ? await openPrivateServer({ dataDir, purpose, searchPath, log }) : undefined

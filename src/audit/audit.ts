@@ -24,7 +24,7 @@ export type AuditAction =
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'secret_rotated' | 'replayed'}`
-  | 'keys.rotated'
+  | `keys.${'rotated' | 'pruned'}`
 
 export interface AuditEntry {
   readonly id: number

@@ -15,7 +15,7 @@ export interface ChainHead {
   readonly hash: Buffer
 }
 
-const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
+export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
 
 const tryLock = statement('try_lock_chain', 'SELECT pg_try_advisory_xact_lock($1) AS locked')
 const selectHead = statement(
@@ -87,7 +87,14 @@ export async function verifyChain(
   for (;;) {
     const position = head.position + 1
     const [block] = await db.query<{ entry_ids: number[]; hash: Buffer }>(selectBlock, [position])
-    if (!block) break
+    if (!block) {
+      // The log may have grown since; a gap is one that is still there behind a newer head.
+      const newest = await findHead(db)
+      if (newest.position === head.position) break
+      const [late] = await db.query(selectBlock, [position])
+      if (late) continue
+      return { kind: 'broken', position, problem: `block ${position} is missing` }
+    }
     const stored = await db.query<StoredEntry>(selectEntries, [block.entry_ids])
     if (stored.length !== block.entry_ids.length) {
       const missing = block.entry_ids.filter((id) => !stored.some((entry) => entry.id === id))
@@ -100,10 +107,6 @@ export async function verifyChain(
     head = { position, hash: block.hash }
     entries += stored.length
     progress(position)
-  }
-  const newest = await findHead(db)
-  if (newest.position !== head.position) {
-    return { kind: 'broken', position: head.position + 1, problem: `block ${head.position + 1} is missing` }
   }
   const [count] = await db.query<{ loose: number }>(countLoose)
   if (Number(count?.loose) !== 0) {

@@ -1,5 +1,6 @@
 import { findEntries } from '../audit/audit.ts'
-import { verifyChain } from '../audit/chain.ts'
+import { genesis, verifyChain } from '../audit/chain.ts'
+import { Invalid } from '../problem.ts'
 import type { Command } from './command.ts'
 
 export const auditCommands: readonly Command[] = [
@@ -14,7 +15,7 @@ export const auditCommands: readonly Command[] = [
     ],
     async run({ db, print }, words) {
       const filter = { actor: words.find('actor'), action: words.find('action'), subject: words.find('subject') }
-      const rows = await findEntries(db, { ...filter, limit: Number(words.find('limit') ?? 50) || 50 })
+      const rows = await findEntries(db, { ...filter, limit: parseLimit(words.find('limit') ?? '50') })
       print.table(
         rows.map((row) => ({ ...row })),
         'No entries.',
@@ -43,10 +44,19 @@ import { type Database, statement } from '../database/database.ts'
 
 const selectHash = statement('select_block_hash', 'SELECT hash FROM audit_blocks WHERE position = $1')
 
+function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new Invalid([{ field: 'limit', problem: 'must be a whole number from 1 to 999999' }])
+  return Number(text)
+}
+
 async function checkAnchor(db: Database, anchor: string): Promise<void> {
-  const [position, hash] = anchor.split(':')
-  const [block] = await db.query<{ hash: Buffer }>(selectHash, [Number(position) || 0])
-  if (block?.hash.toString('hex') !== hash) {
+  const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(anchor) ?? []
+  if (position === undefined)
+    throw new Invalid([{ field: 'anchor', problem: 'must be a head as an earlier run printed it, POSITION:HASH' }])
+  const [block] = await db.query<{ hash: Buffer }>(selectHash, [position])
+  const found = Number(position) === 0 ? genesis.hash : block?.hash
+  if (found?.toString('hex') !== hash) {
     throw new Error(`The chain does not contain the anchor ${anchor}: entries up to it were removed or rewritten.`)
   }
 }

@@ -4,7 +4,7 @@ import { type Database, statement } from '../database/database.ts'
 import { reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
-import type { Command, Desk } from './command.ts'
+import type { Command, Desk, Printer } from './command.ts'
 
 const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
 
@@ -27,6 +27,17 @@ async function resealAll({ db, vault, print }: Desk): Promise<number> {
   return clientSecrets + webhookSecrets
 }
 
+/** Comes before any configuration: it is how one begins. */
+export function printNewKey(print: Printer): void {
+  print.record({ key: printKey(generateKey()) })
+}
+
+export const generateCommand: Command = {
+  name: 'keys generate',
+  summary: 'Prints a new key, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
+  run: async ({ print }) => printNewKey(print),
+}
+
 export const keyCommands: readonly Command[] = [
   {
     name: 'keys list',
@@ -37,11 +48,7 @@ export const keyCommands: readonly Command[] = [
         'No keys.',
       ),
   },
-  {
-    name: 'keys generate',
-    summary: 'Prints a new key, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
-    run: async ({ print }) => print.record({ key: printKey(generateKey()) }),
-  },
+  generateCommand,
   {
     name: 'keys rotate',
     summary:
@@ -67,7 +74,7 @@ export const keyCommands: readonly Command[] = [
     name: 'keys prune',
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
     async run(desk) {
-      const { config, db, vault, print } = desk
+      const { config, db, vault, by, clock, print } = desk
       const resealed = await resealAll(desk)
       if (config.keySource.kind === 'environment') {
         print.say('Every stored secret is sealed with the first key: SECRET_KEY may now hold it alone.')
@@ -80,6 +87,7 @@ export const keyCommands: readonly Command[] = [
           ),
         )
       }
+      await recordAct(db, by, 'keys.pruned', `key:${vault.currentKeyId}`, clock.now(), { resealed })
       print.record({ current_key: vault.currentKeyId, secrets_sealed_anew: resealed })
     },
   },

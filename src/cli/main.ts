@@ -8,7 +8,7 @@ import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import { type Command, parseWords, printHelp, UsageError } from './command.ts'
-import { keyCommands } from './keys.ts'
+import { generateCommand, keyCommands, printNewKey } from './keys.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { openPrinter } from './printer.ts'
@@ -49,6 +49,7 @@ async function main(args: readonly string[]): Promise<void> {
   const [first, second] = args
   if (first === 'serve') {
     if (args.includes('--help')) return void process.stdout.write(printServeHelp())
+    if (args.length > 1) throw new UsageError(`"serve" takes no ${args[1]}: its settings come from the environment.`)
     return serve(readConfig())
   }
   if (first === 'listen') {
@@ -58,13 +59,14 @@ async function main(args: readonly string[]): Promise<void> {
     return listen(words, dataDir, clientSecret)
   }
   const command = commands.find(({ name }) => name === first || name === `${first} ${second}`)
-  if (!command) return showOverview(first)
+  if (!command) return showOverview(first, second)
   const words = parseWords(command, args.slice(command.name.split(' ').length))
   if (words.has('help')) return void process.stdout.write(printHelp(command))
   await visit(command, words)
 }
 
 async function visit(command: Command, words: ReturnType<typeof parseWords>): Promise<void> {
+  if (command === generateCommand) return printNewKey(openPrinter(words.has('json')))
   const config = readConfig()
   const storage = await openStorage(config, 'visit')
   try {
@@ -82,9 +84,10 @@ async function visit(command: Command, words: ReturnType<typeof parseWords>): Pr
   }
 }
 
-function showOverview(group: string | undefined): void {
+function showOverview(group: string | undefined, verb: string | undefined): void {
   const shown = commands.filter(({ name }) => name.startsWith(`${group} `))
-  const known = group === undefined || group === 'help' || group === '--help' || shown.length > 0
+  const named = verb === undefined || verb.startsWith('-') ? group : `${group} ${verb}`
+  const known = named === group && (group === undefined || group === 'help' || group === '--help' || shown.length > 0)
   const rows = (shown.length > 0 ? shown : commands).map(
     ({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`,
   )
@@ -94,7 +97,7 @@ function showOverview(group: string | undefined): void {
       : [`  ${'serve'.padEnd(26)}Runs the gateway`, `  ${'listen'.padEnd(26)}${listenCommand.summary.split('.')[0]}`]
   const text = ['Say: countersign <command> [--help] [--json]', '', ...serveRow, ...rows, ''].join('\n')
   if (known) return void process.stdout.write(text)
-  throw new UsageError(`There is no command "${group}".\n\n${text}`)
+  throw new UsageError(`There is no command "${named}".\n\n${text}`)
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

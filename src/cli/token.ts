@@ -81,7 +81,9 @@ export const tokenCommands: readonly Command[] = [
     positionals: ['id'],
     options: [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
     async run({ db, clock, by, print }, words) {
-      const id = Number(words.positionals[0]) || 0
+      const [text] = words.positionals
+      if (!/^\d{1,15}$/.test(text!)) throw new Invalid([{ field: 'id', problem: `must be a number, not "${text}"` }])
+      const id = Number(text)
       await revokeAuthorization(db, nobodyHere, { id, reason: words.get('reason') }, by, clock.now())
       print.record({ revoked_authorization: id })
     },

@@ -43,9 +43,13 @@ export function statement(name: string, text: string): Statement {
   return { name, text }
 }
 
+const int8Array = 1016
+const parseTexts = pg.types.getTypeParser(int8Array as number)
+
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === pg.types.builtins.INT8) return Number
+    if (oid === int8Array) return (text: string) => (parseTexts(text) as string[]).map(Number)
     return pg.types.getTypeParser(oid, format as 'text')
   },
 } as pg.CustomTypesConfig

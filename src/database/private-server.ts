@@ -6,10 +6,22 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Disguise, findDisguise, findPostgres, type PostgresBinaries } from './postgres-binaries.ts'
 
@@ -85,6 +97,11 @@ function supervised(cluster: Cluster, first: ChildProcess, options: PrivateServe
   let closing = false
   let restarted = () => {}
 
+  /** A visitor's server waits for other visitors to leave (TERM); a gateway's ends its sessions (INT). */
+  const tellToEnd = () => {
+    const pipe = guard.stdio[3] as NodeJS.WritableStream
+    pipe.end(options.purpose === 'serve' ? 'INT\n' : 'TERM\n')
+  }
   async function keepAlive(): Promise<void> {
     await ended(guard)
     while (!closing) {
@@ -92,6 +109,7 @@ function supervised(cluster: Cluster, first: ChildProcess, options: PrivateServe
       const server = await startServer(cluster, options.purpose)
       if (server.kind === 'started') {
         guard = server.guard
+        if (closing) tellToEnd()
         restarted()
         await ended(guard)
       } else {
@@ -108,10 +126,10 @@ function supervised(cluster: Cluster, first: ChildProcess, options: PrivateServe
     },
     async close() {
       closing = true
-      // A visitor's server waits for other visitors to leave (TERM); a gateway's ends its sessions (INT).
-      const pipe = guard.stdio[3] as NodeJS.WritableStream
-      pipe.end(options.purpose === 'serve' ? 'INT\n' : 'TERM\n')
-      await (options.purpose === 'serve' ? watching : Promise.race([watching, wait(visitorPatienceMs)]))
+      tellToEnd()
+      await (options.purpose === 'serve'
+        ? watching
+        : Promise.race([watching, wait(visitorPatienceMs, undefined, { ref: false })]))
       letGo(guard)
     },
   }
@@ -164,9 +182,10 @@ function urlOf(socketFolder: string): string {
   return `postgresql://${superuser}@/${databaseName}?host=${encodeURIComponent(socketFolder)}`
 }
 
-/** Made beside and renamed: a first start that is interrupted leaves no half-made cluster. */
+/** Made beside and renamed: a first start that is interrupted leaves no half-made cluster, and of two at once one wins. */
 function initialise(cluster: Cluster): void {
-  const draft = `${cluster.folder}.new`
+  removeDeadDrafts(cluster)
+  const draft = `${cluster.folder}.new-${process.pid}`
   rmSync(draft, { recursive: true, force: true })
   mkdirSync(draft, { mode: 0o700 })
   cluster.disguise.adopt(draft)
@@ -179,7 +198,20 @@ function initialise(cluster: Cluster): void {
     '--auth=trust',
   ])
   run(cluster, cluster.binaries.postgres, ['--single', '-D', draft, 'postgres'], `CREATE DATABASE ${databaseName}\n`)
-  renameSync(draft, cluster.folder)
+  try {
+    renameSync(draft, cluster.folder)
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+function removeDeadDrafts(cluster: Cluster): void {
+  const home = dirname(cluster.folder)
+  for (const name of readdirSync(home).filter((each) => each.startsWith('cluster.new'))) {
+    const owner = Number(name.split('-')[1])
+    if (!owner || !isAlive(owner)) rmSync(join(home, name), { recursive: true, force: true, maxRetries: 5 })
+  }
 }
 
 function run({ disguise }: Cluster, program: string, args: string[], input = ''): void {
@@ -214,12 +246,13 @@ async function startServer(cluster: Cluster, purpose: string): Promise<Start> {
   })
   guard.stdio[3]?.on('error', () => {})
   const pid = Number(await firstLine(guard))
+  const over = ended(guard)
   while (guard.exitCode === null && guard.signalCode === null) {
     if (isReady(cluster, pid)) {
       writeFileSync(cluster.ownerFile, JSON.stringify({ pid: process.pid, purpose }))
       return { kind: 'started', guard }
     }
-    await Promise.race([ended(guard), wait(10)])
+    await Promise.race([over, wait(10)])
   }
   return { kind: 'refused' }
 }
@@ -227,7 +260,8 @@ async function startServer(cluster: Cluster, purpose: string): Promise<Start> {
 function serverCommand(cluster: Cluster): string[] {
   const settings = {
     listen_addresses: '',
-    unix_socket_directories: cluster.socketFolder,
+    // A list: quoted, so that a comma in the path is a letter of it.
+    unix_socket_directories: `"${cluster.socketFolder.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     max_connections: '100',
   }
@@ -250,17 +284,25 @@ function forgetReusedPid(cluster: Cluster): void {
   const lines = readLines(path)
   const pid = Number(lines[0])
   if (!pid || process.platform !== 'linux') return
-  const name = readLines(`/proc/${pid}/comm`)[0]
-  if (name === undefined || name.startsWith('postgres')) return
+  if (worksIn(cluster.folder, pid)) return
   const impossiblePid = 2 ** 31 - 2
   writeFileSync(path, [String(impossiblePid), ...lines.slice(1)].join('\n'))
   const lock = `${socketFile(cluster.socketFolder)}.lock`
   rmSync(lock, { force: true })
 }
 
+/** A server's working folder is its cluster; another cluster's server is a stranger here. */
+function worksIn(folder: string, pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(folder)
+  } catch {
+    return false
+  }
+}
+
 function refuseSecondGateway(cluster: Cluster, { purpose, dataDir }: PrivateServerOptions): void {
   if (purpose !== 'serve') return
-  const owner = JSON.parse(readLines(cluster.ownerFile).join('') || '{}') as { pid?: number; purpose?: string }
+  const owner = readOwner(cluster)
   if (owner.purpose === 'serve' && owner.pid && isAlive(owner.pid)) {
     throw new Error(
       `A gateway (process ${owner.pid}) already runs on the data folder ${dataDir}. Stop it first, or set DATA_DIR to another ` +
@@ -269,7 +311,18 @@ function refuseSecondGateway(cluster: Cluster, { purpose, dataDir }: PrivateServ
   }
 }
 
+/** Empty when the file is missing, or was being written when its writer died. */
+function readOwner(cluster: Cluster): { pid?: number; purpose?: string } {
+  try {
+    return JSON.parse(readFileSync(cluster.ownerFile, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
 function isAlive(pid: number): boolean {
+  // Dead, but its parent has not asked how it ended.
+  if (/^State:\s+Z/m.test(readLines(`/proc/${pid}/status`).join('\n'))) return false
   try {
     process.kill(pid, 0)
     return true

@@ -96,6 +96,6 @@ export async function revokeAuthorization(
 }
 
 /** A request can no longer be answered well before its answer is forgotten. */
-export async function removeOldAnswers(sql: Sql, now: Date, most: number): Promise<number> {
-  return (await sql.query(table.deleteOldAnswers, [after(now, -2 * hour), most])).length
+export function removeOldAnswers(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(table.deleteOldAnswers, [after(now, -2 * hour), most])
 }

@@ -36,6 +36,8 @@ export async function createUser(
   if (!/^[a-z0-9._@+-]{1,100}$/.test(username)) {
     throw new Invalid([{ field: 'username', problem: 'must be 1 to 100 letters, digits or any of . _ @ + -' }])
   }
+  if (user.name.trim() === '' || user.name.length > 200)
+    throw new Invalid([{ field: 'name', problem: 'must have 1 to 200 characters' }])
   const hash = await passwords.hash(user.password)
   const id = `id-${randomLetters(12).toLowerCase()}`
   return db.transaction(async (sql) => {
