@@ -38,7 +38,7 @@ async function open(config: Config, purpose: 'serve' | 'visit', log: (message: s
     config.databaseUrl === undefined ? await openPrivateServer({ dataDir, purpose, searchPath, log }) : undefined
   const db = openDatabase({
     connectionString: server?.connectionString ?? config.databaseUrl!,
-    connections: config.databaseConnections,
+    connections: Math.max(2, config.databaseConnections),
   })
   const close = async () => {
     await db.close()

@@ -1,5 +1,5 @@
 import { recordAct } from '../audit/audit.ts'
-import { generateKey, openVault, printKey, readKeyFile, writeKeyFile } from '../crypto/vault.ts'
+import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile } from '../crypto/vault.ts'
 import { type Database, statement } from '../database/database.ts'
 import { reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
@@ -10,21 +10,24 @@ const announce = statement('announce_keys', "SELECT pg_notify('countersign_chang
 
 const lock = statement('lock_keys', 'SELECT pg_advisory_xact_lock(7267104)')
 
-/** Changes the key file: one command at a time, and every running gateway then reads it again. */
-async function alone(db: Database, change: () => void): Promise<void> {
-  await db.transaction(async (sql) => {
+/** One command at a time, from reading the key file to the last sealed secret; running gateways then read the file again. */
+function alone<Result>(db: Database, work: () => Promise<Result>): Promise<Result> {
+  return db.transaction(async (sql) => {
     await sql.query(lock)
-    change()
+    const result = await work()
     await sql.query(announce)
+    return result
   })
 }
 
-async function resealAll({ db, vault, print }: Desk): Promise<number> {
+/** With the keys as they are now, which another command may have changed since this one began. */
+async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault: Vault; resealed: number }> {
+  const vault = openVault(config.keySource)
   const progress = (resealed: number) => print.progress(`${resealed} secrets sealed anew`)
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
   const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
   print.progress('')
-  return clientSecrets + webhookSecrets
+  return { vault, resealed: clientSecrets + webhookSecrets }
 }
 
 /** Comes before any configuration: it is how one begins. */
@@ -55,12 +58,13 @@ export const keyCommands: readonly Command[] = [
       'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
     async run(desk) {
       const { config, db, by, clock, print } = desk
-      if (config.keySource.kind === 'file') {
-        const { path } = config.keySource
-        await alone(db, () => writeKeyFile(path, [generateKey(), ...readKeyFile(path)]))
-      }
-      const vault = openVault(config.keySource)
-      const resealed = await resealAll({ ...desk, vault })
+      const { vault, resealed } = await alone(db, async () => {
+        if (config.keySource.kind === 'file') {
+          const { path } = config.keySource
+          writeKeyFile(path, [generateKey(), ...readKeyFile(path)])
+        }
+        return resealUnderCurrent(desk)
+      })
       await recordAct(db, by, 'keys.rotated', `key:${vault.currentKeyId}`, clock.now(), { resealed })
       print.record({
         current_key: vault.currentKeyId,
@@ -74,18 +78,17 @@ export const keyCommands: readonly Command[] = [
     name: 'keys prune',
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
     async run(desk) {
-      const { config, db, vault, by, clock, print } = desk
-      const resealed = await resealAll(desk)
+      const { config, db, by, clock, print } = desk
+      const { vault, resealed } = await alone(db, async () => {
+        const done = await resealUnderCurrent(desk)
+        if (config.keySource.kind === 'file') {
+          const { path } = config.keySource
+          writeKeyFile(path, readKeyFile(path).slice(0, 1))
+        }
+        return done
+      })
       if (config.keySource.kind === 'environment') {
         print.say('Every stored secret is sealed with the first key: SECRET_KEY may now hold it alone.')
-      } else {
-        const { path } = config.keySource
-        await alone(db, () =>
-          writeKeyFile(
-            path,
-            readKeyFile(path).filter((key) => key.id === vault.currentKeyId),
-          ),
-        )
       }
       await recordAct(db, by, 'keys.pruned', `key:${vault.currentKeyId}`, clock.now(), { resealed })
       print.record({ current_key: vault.currentKeyId, secrets_sealed_anew: resealed })

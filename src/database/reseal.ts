@@ -26,7 +26,7 @@ export async function reseal<Row extends { id: number; sealed: Buffer }>(
       for (const row of rows.filter(({ sealed }) => sealedKeyId(sealed) !== vault.currentKeyId)) {
         const plain = vault.open(purposeOf(row), row.sealed)
         if (plain === undefined)
-          throw new Error(`A stored secret is sealed with key ${sealedKeyId(row.sealed)}, which is not configured.`)
+          throw new Error(`A stored secret is sealed with a key that is not configured (${sealedKeyId(row.sealed)}).`)
         await sql.query(update, [row.id, vault.seal(purposeOf(row), plain)])
         resealed++
       }

@@ -99,6 +99,13 @@ async function tryCommand(dataDir: string): Promise<{ code: number | null; stder
   return { code, stderr }
 }
 
+async function listPartnersOf(dataDir: string): Promise<unknown> {
+  const server = await open(dataDir, 'visit')
+  const names = await ask(server, 'SELECT array_agg(name ORDER BY name) AS answer FROM partners')
+  await server.close()
+  return names
+}
+
 const modeOf = (path: string) => statSync(path).mode & 0o777
 const serverLog = (dataDir: string) => tryReading(join(dataDir, 'postgres', 'server.log')) ?? ''
 
@@ -162,20 +169,18 @@ test('two commands at once on a new folder both do their work', async () => {
       { code: 0, stderr: '' },
     ],
   )
-  const listed = (await runCommand(['partner', 'list', '--json'], settings)).json<{ name: string }[]>()
-  assert.deepEqual(listed.map(({ name }) => name).sort(), ['Left', 'Right'])
+  assert.deepEqual(await listPartnersOf(settings.DATA_DIR), ['Left', 'Right'])
 })
 
-test('six commands at once without a gateway all do their work and leave no server behind', async () => {
+test('four commands at once without a gateway all do their work and leave no server behind', async () => {
   const settings = { DATA_DIR: withCluster(makeFolder()) }
-  const names = ['1st', '2nd', '3rd', '4th', '5th', '6th']
+  const names = ['1st', '2nd', '3rd', '4th']
   const made = await Promise.all(names.map((name) => runCommand(['partner', 'create', '--name', name], settings)))
   assert.deepEqual(
     made.map(({ stderr }) => stderr),
     names.map(() => ''),
   )
-  const listed = (await runCommand(['partner', 'list', '--json'], settings)).json<{ name: string }[]>()
-  assert.deepEqual(listed.map(({ name }) => name).sort(), names)
+  assert.deepEqual(await listPartnersOf(settings.DATA_DIR), names)
   await eventually('no server is left', () => findServerProcesses(settings.DATA_DIR).length === 0)
 })
 
@@ -278,13 +283,12 @@ test('what an interrupted first start left is cleared away', async () => {
 
 test('a gateway killed in the middle of its first start does not spoil the next one', async () => {
   const settings = { DATA_DIR: makeFolder() }
-  for (const sign of ['PG_VERSION', join('base', '1')]) {
-    const program = start(['serve'], settings)
-    await eventually(`a cluster is being made (${sign})`, () => findDrafts(settings.DATA_DIR, sign).length > 0)
-    program.kill('SIGKILL')
-    await program.ended
-    assert.ok(!existsSync(clusterFolder(settings.DATA_DIR)), 'it was in the middle')
-  }
+  const program = start(['serve'], settings)
+  const sign = join('base', '1')
+  await eventually('a cluster is being made', () => findDrafts(settings.DATA_DIR, sign).length > 0)
+  program.kill('SIGKILL')
+  await program.ended
+  assert.ok(!existsSync(clusterFolder(settings.DATA_DIR)), 'it was in the middle')
   const gateway = await serve(settings)
   const { apiToken } = await readDemo(gateway, settings.DATA_DIR)
   assert.equal((await readProfile(gateway.baseUrl, apiToken)).status, 200)
