@@ -239,7 +239,7 @@ async function findListeners(): Promise<number[]> {
   const rows = await db.query<{ pid: number }>(
     statement(
       '',
-      `SELECT pid FROM pg_stat_activity WHERE application_name = 'countersign' AND (query ILIKE 'LISTEN%' OR query = 'SELECT')`,
+      `SELECT pid FROM pg_stat_activity WHERE application_name = 'countersign' AND (query ILIKE 'LISTEN%changes%' OR query = 'SELECT')`,
     ),
   )
   return rows.map((row) => row.pid)
