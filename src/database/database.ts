@@ -64,6 +64,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({ ...settings, max: options.connections ?? 10, idleTimeoutMillis: 60_000 })
   // A connection that breaks while idle leaves the pool by itself; the next query opens another.
   pool.on('error', () => {})
+  // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next query.
+  pool.on('connect', (client) => client.on('error', () => {}))
 
   return {
     ...sqlOver(pool),

@@ -9,6 +9,7 @@ import type { Demo } from '../../src/demo.ts'
 import { type Answer, Browser, send } from '../support/browser.ts'
 import {
   type Credentials,
+  checkRuns,
   clusterFolder,
   endGateway,
   eventually,
@@ -159,7 +160,10 @@ test('every acknowledged write survives kill -9 of the private PostgreSQL, ten t
       () => process.kill(postmaster, 'SIGKILL'),
       () =>
         measured('from kill -9 of PostgreSQL to ready again', async () => {
-          await eventually('a new PostgreSQL', () => ![undefined, postmaster].includes(findPostmaster(dataDir)))
+          await eventually('a new PostgreSQL', () => {
+            checkRuns(gateway)
+            return ![undefined, postmaster].includes(findPostmaster(dataDir))
+          })
           await eventually('ready again', isReady)
         }),
     )

@@ -249,7 +249,7 @@ test('while the connection that hears of changes is cut nothing is answered from
   const { access } = await connect()
   assert.ok(await accepts(access))
   const cut = await findListeners()
-  assert.equal(cut.length, 3, 'both nodes and the house listen')
+  assert.ok(cut.length >= 3, 'both nodes and the house listen')
   await run(`SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[${cut.join()}]) AS pid`)
   await eventually('the connections are gone', async () => !(await findListeners()).some((pid) => cut.includes(pid)))
   // Nobody is told of this one, so only a node that reads the database can know.
@@ -258,7 +258,7 @@ test('while the connection that hears of changes is cut nothing is answered from
   await eventually('the change is seen', async () => !(await accepts(access)), promisedMs)
   context.diagnostic(`seen ${(performance.now() - changedAt).toFixed(1)} ms after a change that nobody announced`)
 
-  await eventually('everybody listens again', async () => (await findListeners()).length === 3)
+  await eventually('everybody listens again', async () => (await findListeners()).length === cut.length)
   assert.equal(await accepts(access), false, 'nothing old comes back with the connection')
   await changeSilently(markLiving(access))
   assert.ok(await accepts(access))

@@ -11,7 +11,8 @@ import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId } 
 import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import { rotateSecret } from '../../src/partners/client-secret.ts'
 import { createService } from '../../src/services/service.ts'
-import { type Answer, Browser, postForm } from '../support/browser.ts'
+import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
+import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { basic, openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import { askForConsent, eventually, makeFolder, runCommand } from '../support/process.ts'
 
@@ -53,6 +54,16 @@ function tokensOf(answer: Answer): { access_token: string; refresh_token: string
   return answer.json()
 }
 
+/** A webhook with a secret of the partner's own making, which is answered. */
+async function registerWebhook(client: TestClient): Promise<string> {
+  const secret = `hook-${randomBytes(12).toString('hex')}`
+  const body = JSON.stringify({ url: 'https://hooks.example.com/countersign', secret })
+  const headers = { 'content-type': 'application/json', ...basic(client) }
+  const answer = await send(`${house.baseUrl}/v2/webhooks`, { method: 'POST', headers, body })
+  assert.equal(answer.status, 201, answer.text)
+  return secret
+}
+
 /** Goes everywhere that a secret is issued or typed; answers all of them by what they are. */
 async function collectSecrets(): Promise<Map<string, string>> {
   const { db, vault } = house.gateway.context
@@ -69,6 +80,7 @@ async function collectSecrets(): Promise<Map<string, string>> {
   keep('client secret', client.secret)
   keep('newer client secret', (await rotateSecret(db, vault, client, 60_000, operator, house.clock.now())).secret.text)
   keep('service secret', (await createService(db, 'orders', 'live', operator, house.clock.now())).secret.text)
+  keep('webhook secret', await registerWebhook(client))
   keep('personal API token', await house.makeToken(user))
   keep('sandbox token', await house.makeToken(user, 'sandbox'))
 
@@ -136,6 +148,10 @@ function readSealed(): Promise<SealedRow[]> {
   )
 }
 
+function readSealedHooks(): Promise<{ webhook_id: number; sealed: Buffer }[]> {
+  return house.gateway.context.db.query(statement('', 'SELECT webhook_id, sealed FROM webhook_secrets ORDER BY id'))
+}
+
 const purposeOf = (clientId: string) => `client-secret:${clientId}`
 
 /** Every stored secret opens with this key alone, and to what was issued. */
@@ -147,6 +163,9 @@ async function checkOpensWith(keyId: string): Promise<void> {
     const opened = vault.open(purposeOf(client_id), sealed)
     assert.ok(opened !== undefined)
     assert.equal(hash('sha256', opened, 'hex'), stored.toString('hex'))
+  }
+  for (const { webhook_id, sealed } of await readSealedHooks()) {
+    assert.match(openWebhookSecret(vault, webhook_id, sealed) ?? 'does not open', /^hook-/)
   }
 }
 
@@ -179,6 +198,7 @@ test('"keys rotate" seals everything anew while a gateway runs, and nothing that
   const user = await house.makeUser()
   const browser = await house.signIn(user)
   const client = await house.makeClient({ rotate: true })
+  await registerWebhook(client)
   const old = vault.currentKeyId
   const page = await askForConsent(browser, client.id)
   const issued = tokensOf(await house.exchange(client, (await house.approve(client, browser)).get('code')!))
@@ -198,7 +218,8 @@ test('"keys rotate" seals everything anew while a gateway runs, and nothing that
   assert.ok(meanwhile > 5)
   assert.notEqual(rotated.current_key, old)
   assert.deepEqual(rotated.older_keys, [old])
-  assert.equal(rotated.secrets_sealed_anew, (await readSealed()).length)
+  const sealed = [...(await readSealed()), ...(await readSealedHooks())]
+  assert.equal(rotated.secrets_sealed_anew, sealed.length)
   await checkOpensWith(rotated.current_key)
   assert.equal(statSync(keyFile).mode & 0o777, 0o600)
 
@@ -251,7 +272,8 @@ test('with keys in the environment "keys rotate" seals with the first of them, a
     })
     const lost = await runCommand(['keys', 'rotate'], { DATABASE_URL, SECRET_KEY: printKey(generateKey()) })
     assert.equal(lost.code, 1)
-    assert.match(lost.stderr, new RegExp(`is sealed with a key that is not configured \\(${newer.id}\\)\\.`))
+    assert.match(lost.stderr, /^A stored secret is sealed with .*not configured/)
+    assert.ok(lost.stderr.includes(newer.id))
   } finally {
     await own.close()
   }

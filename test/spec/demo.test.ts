@@ -81,14 +81,15 @@ test('every fact of it is true', async () => {
   assert.equal((await operator.get('/account')).status, 200)
 })
 
-/** What a person would copy from the terminal. */
+/** What a person would copy from the terminal; a backslash at its end continues a line. */
 const printed = (line: RegExp) => [...gateway.stdout.matchAll(line)].map((match) => match[0].trim())
+const curl = /^ *curl (?:.*\\\n)*.*$/gm
 const paste = (command: string) => execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8', timeout: 10_000 })
 
 test('the printed commands work when they are pasted', async () => {
-  const commands = printed(/^ *curl .*$/gm)
-  assert.equal(commands.length, 2)
-  const profile = JSON.parse(paste(commands[0]!)) as { profile: { name: string } }
+  const [callApi, tradeCode, sendEvent, ...others] = printed(curl)
+  assert.deepEqual(others, [])
+  const profile = JSON.parse(paste(callApi!)) as { profile: { name: string } }
   assert.equal(profile.profile.name, 'Alice Example')
 
   const [address] = printed(/^ *http\S+authorize\?\S+$/gm)
@@ -98,9 +99,12 @@ test('the printed commands work when they are pasted', async () => {
   const approved = await browser.submit(page, '/consent', { decision: 'approve' })
   assert.ok(approved.location!.startsWith(`${demo.callbackUrl}?`))
   const code = new URL(approved.location!).searchParams.get('code')!
-  const tokens = JSON.parse(paste(commands[1]!.replace('CODE', code))) as Record<string, string>
+  const tokens = JSON.parse(paste(tradeCode!.replace('CODE', code))) as Record<string, string>
   assert.equal(tokens.scope, 'read trade')
   assert.equal((await readProfile(demo.baseUrl, tokens.access_token!)).status, 200)
+
+  const event = JSON.parse(paste(sendEvent!)) as Record<string, unknown>
+  assert.ok(event.eventId, JSON.stringify(event))
 })
 
 test('a second start keeps everything and tells the new addresses', async () => {

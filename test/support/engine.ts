@@ -157,7 +157,7 @@ export function entities(count: number, prefix = 'transaction'): EventDraft[] {
 }
 
 /** For what shows only in the database: looks until it is so, and says what did not come true. */
-export async function eventually(what: string, check: () => Promise<boolean>, withinMs = 30_000): Promise<void> {
+export async function eventually(what: string, check: () => Promise<boolean>, withinMs = 90_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs
   while (!(await check())) {
     if (performance.now() > giveUpAt) throw new Error(`Waited ${withinMs} ms in vain for ${what}.`)

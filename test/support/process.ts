@@ -60,6 +60,8 @@ export interface Ending {
 export interface Program {
   readonly pid: number
   readonly ended: Promise<Ending>
+  /** Undefined while it runs. */
+  readonly ending: Ending | undefined
   readonly stdout: string
   readonly stderr: string
   kill(signal: NodeJS.Signals): void
@@ -86,16 +88,21 @@ export function startProgram(args: readonly string[], settings: NodeJS.ProcessEn
       written[name] += text
     })
   }
+  let ending: Ending | undefined
   const ended = new Promise<Ending>((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child)
-      resolve({ code, signal })
+      ending = { code, signal }
+      resolve(ending)
     })
   })
   return {
     pid: child.pid!,
     ended,
     kill: (signal) => void child.kill(signal),
+    get ending() {
+      return ending
+    },
     get stdout() {
       return written.stdout
     },
@@ -134,12 +141,8 @@ export interface GatewayProcess extends Program {
 
 export async function startGateway(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
   const program = startProgram(['serve'], settings)
-  let ended: Ending | undefined
-  void program.ended.then((ending) => {
-    ended = ending
-  })
   const ready = await eventually('the gateway is ready', () => {
-    if (ended) throw new Error(`The gateway ended with ${ended.code ?? ended.signal}: ${program.stderr}`)
+    checkRuns(program)
     return findReadyLine(program.stdout)
   }).catch((error: unknown) => {
     program.kill('SIGKILL')
@@ -153,6 +156,11 @@ export async function startGateway(settings: NodeJS.ProcessEnv): Promise<Gateway
       return program.ended
     },
   })
+}
+
+/** Throws its last words when it has ended. */
+export function checkRuns({ ending, stderr }: Program): void {
+  if (ending) throw new Error(`The gateway ended with ${ending.code ?? ending.signal}: ${stderr}`)
 }
 
 function findReadyLine(output: string): { live: string; sandbox: string } | undefined {

@@ -144,7 +144,7 @@ export class Receiver {
   }
 
   /** Looks at each request and each end of a connection. */
-  until(condition: () => boolean, what: string, withinMs = 30_000): Promise<void> {
+  until(condition: () => boolean, what: string, withinMs = 90_000): Promise<void> {
     if (condition()) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const waiter = {

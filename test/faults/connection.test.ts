@@ -1,0 +1,144 @@
+/** A connection to PostgreSQL may end at any moment, also while it changes hands: whoever held it hears of it, and nobody else. */
+import assert from 'node:assert/strict'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { after, before, beforeEach, test } from 'node:test'
+import { type Database, DatabaseUnavailable, openDatabase, statement } from '../../src/database/database.ts'
+import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually, makeFolder } from '../support/process.ts'
+
+/** Stands between a pool and PostgreSQL, and can hold back what PostgreSQL says, to pass it on in one piece. */
+interface Relay {
+  readonly url: string
+  hold(): void
+  pass(): void
+  close(): Promise<void>
+}
+
+async function openRelay(url: string): Promise<Relay> {
+  const folder = makeFolder()
+  const target = join(decodeURIComponent(/host=([^&]*)/.exec(url)![1]!), '.s.PGSQL.5432')
+  const pairs = new Set<{ client: Socket; held: Buffer[]; isOver: boolean }>()
+  let holding = false
+  const server: Server = createServer((client) => {
+    const upstream = connect(target)
+    const pair = { client, held: [] as Buffer[], isOver: false }
+    pairs.add(pair)
+    client.on('error', () => {}).on('close', () => upstream.destroy())
+    client.pipe(upstream)
+    upstream.on('error', () => {}).on('data', (chunk) => (holding ? pair.held.push(chunk) : client.write(chunk)))
+    upstream.on('close', () => {
+      pair.isOver = true
+      if (!holding) client.end()
+    })
+  })
+  await new Promise<void>((listening) => server.listen(join(folder, '.s.PGSQL.5432'), listening))
+  return {
+    url: url.replace(/host=[^&]*/, `host=${encodeURIComponent(folder)}`),
+    hold() {
+      holding = true
+    },
+    pass() {
+      holding = false
+      for (const { client, held, isOver } of pairs) {
+        client.write(Buffer.concat(held.splice(0)))
+        if (isOver) client.end()
+      }
+    },
+    close: () => new Promise((closed) => void server.close(() => closed())),
+  }
+}
+
+let database: TestDatabase
+let direct: Database
+let relay: Relay
+let db: Database
+
+before(async () => {
+  database = await openTestDatabase()
+  direct = openDatabase({ connectionString: database.url, connections: 1 })
+  relay = await openRelay(database.url)
+})
+after(async () => {
+  await db?.close()
+  await direct?.close()
+  await relay?.close()
+  await database?.close()
+})
+beforeEach(async () => {
+  await db?.close()
+  db = openDatabase({ connectionString: relay.url, connections: 1 })
+})
+
+const others =
+  "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+const ask = (text: string) => direct.query<{ state: string }>(statement('', text))
+
+/** Ends the relayed connections when they have nothing more to do, and waits until they are gone. */
+async function terminateWhenIdle(): Promise<void> {
+  await eventually('they are idle', async () => {
+    const rows = await ask(`SELECT state ${others}`)
+    return rows.length > 0 && rows.every((row) => row.state.startsWith('idle'))
+  })
+  await ask(`SELECT pg_terminate_backend(pid)::text AS state ${others}`)
+  await eventually('they are gone', async () => (await ask(`SELECT state ${others}`)).length === 0)
+}
+
+const away = (error: unknown) => error instanceof DatabaseUnavailable
+
+const works = async () => assert.deepEqual(await db.query(statement('', 'SELECT 1 AS one')), [{ one: 1 }])
+
+test('a connection that ends as one statement hands it to the next transaction costs that transaction, not the process', async () => {
+  await works()
+  relay.hold()
+  const first = db.query(statement('', 'SELECT 2 AS two'))
+  const second = db.transaction((sql) => sql.query(statement('', 'SELECT 3')))
+  await terminateWhenIdle()
+  relay.pass()
+  assert.deepEqual(await first, [{ two: 2 }], 'its answer had come')
+  await assert.rejects(second, away)
+  await works()
+})
+
+test('a connection that ends in the moment it is opened costs whoever asked for it, not the process', async () => {
+  relay.hold()
+  const asked = db.transaction((sql) => sql.query(statement('', 'SELECT 3')))
+  await terminateWhenIdle()
+  relay.pass()
+  await assert.rejects(asked, away)
+  await works()
+})
+
+test('a connection that ends between two statements of a transaction costs the transaction, which is undone', async () => {
+  await direct.script('CREATE TABLE kept (n integer)')
+  const asked = db.transaction(async (sql) => {
+    await sql.script('INSERT INTO kept VALUES (1)')
+    await terminateWhenIdle()
+    await sql.script('INSERT INTO kept VALUES (2)')
+  })
+  await assert.rejects(asked, away)
+  assert.deepEqual(await db.query(statement('', 'SELECT FROM kept')), [])
+})
+
+test('a connection that ends with the last answer of a transaction is not used again', async () => {
+  relay.pass()
+  await db.transaction(async (sql) => {
+    await sql.query(statement('', 'SELECT 1'))
+  })
+  await terminateWhenIdle()
+  await works()
+})
+
+test('a listener that loses its connection says so once', async () => {
+  let lost = 0
+  const listener = await db.listen(
+    'somewhere',
+    () => {},
+    () => lost++,
+  )
+  await terminateWhenIdle()
+  await eventually('it is noticed', () => lost > 0)
+  await assert.rejects(listener.ping())
+  await works()
+  assert.equal(lost, 1)
+})
