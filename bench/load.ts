@@ -73,8 +73,13 @@ function send(client: Client, request: SentRequest): Promise<void> {
   })
 }
 
+export interface ReadAnswer {
+  readonly headers: Record<string, string>
+  readonly text: string
+}
+
 /** One request whose answer is read: a server that answers 200 with the wrong thing is not measured. */
-export async function probe(load: Load): Promise<string> {
+export async function probe(load: Load): Promise<ReadAnswer> {
   const client = new Client(load.origin)
   try {
     const { value: request } = (await load.prepareRound(0)).next()
@@ -83,7 +88,7 @@ export async function probe(load: Load): Promise<string> {
     if (answer.statusCode !== 200 || !text.includes(load.expected)) {
       throw new Error(`${load.origin}${request.path} answered ${answer.statusCode} ${text}`)
     }
-    return text
+    return { headers: answer.headers as Record<string, string>, text }
   } finally {
     await client.destroy()
   }

@@ -16,7 +16,10 @@ export const profile: Benchmark = {
     const requests = (await gateway.makeAccessTokens(holders)).map(bearerGet)
     const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
     const ours = load(gateway.origin)
-    const bare = await startPeer(stage, new URL('peers/bare-fastify.ts', import.meta.url), [path, await probe(ours)])
+    const bare = await startPeer(stage, new URL('peers/bare-fastify.ts', import.meta.url), [
+      path,
+      JSON.stringify(await probe(ours)),
+    ])
     return { ours, peers: [{ against: 'a bare Fastify route', goal: 0.7, load: load(bare.origin) }] }
   },
 }

@@ -9,7 +9,7 @@ import type { Environment } from './environment.ts'
 import type { RateLimit } from './http/rate-limit.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
 import type { Bearers } from './oauth/bearer.ts'
-import type { ServiceDesk } from './oauth/client-authentication.ts'
+import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts'
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
@@ -28,6 +28,7 @@ export interface SharedContext {
   readonly vault: Vault
   readonly passwords: Passwords
   readonly clients: ClientDirectory
+  readonly knownClients: KnownClients
   readonly services: ServiceDesk
   readonly bearers: Bearers
   readonly lastUse: LastUse

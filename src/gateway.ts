@@ -17,7 +17,7 @@ import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { openCodeExchange } from './oauth/authorization-code.ts'
 import { openBearers } from './oauth/bearer.ts'
-import { openServiceDesk } from './oauth/client-authentication.ts'
+import { openKnownClients, openServiceDesk } from './oauth/client-authentication.ts'
 import { openClientDirectory } from './oauth/client-directory.ts'
 import { openLastUse } from './oauth/last-use.ts'
 import { openTokenRefresh } from './oauth/refresh-token.ts'
@@ -67,6 +67,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const changes = await openChanges(db)
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
+    const clients = openClientDirectory(db, changes)
     const shared: SharedContext = {
       config,
       clock,
@@ -75,7 +76,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       changes,
       vault,
       passwords: openPasswords(config.limits.passwordChecksAtOnce),
-      clients: openClientDirectory(db, changes),
+      clients,
+      knownClients: openKnownClients(clients, changes),
       services: openServiceDesk(db, changes),
       bearers: openBearers(db, changes, clock),
       lastUse: openLastUse(db),

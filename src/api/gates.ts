@@ -4,8 +4,8 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
-import { type Bearer, invalidToken, parseBearer, requireScope } from '../oauth/bearer.ts'
-import { authenticateClient } from '../oauth/client-authentication.ts'
+import { type Bearer, invalidToken, parseBearer, readBearerText, requireScope } from '../oauth/bearer.ts'
+import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
   type Credentials,
   parseBasic,
@@ -29,36 +29,48 @@ export interface ClientCaller {
   readonly by: Actor
 }
 
-/** Spec 5.4: a client, by HTTP Basic or by form fields. */
-export const client: Gate<ClientCaller> = async (context, request, reply) => {
+/** Spec 5.4: a client, by HTTP Basic or by form fields. A known one passes without a promise. */
+export const client: Gate<ClientCaller> = (context, request, reply) =>
+  recallClient(context, request, reply) ?? getClient(context, request, reply)
+
+async function getClient(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<ClientCaller> {
   const found = await findClient(context, request, reply, readCredentials(request))
   if (!found) throw refusal()
   return found
 }
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
-export const clientOrService: Gate<Asker> = async (context, request, reply) => {
+export const clientOrService: Gate<Asker> = (context, request, reply) => {
+  const known = recallClient(context, request, reply)
+  return known ? askerOf(known) : findAsker(context, request, reply)
+}
+
+async function findAsker(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<Asker> {
   const readings = readCredentials(request)
-  const service = context.services.recall(readings, context.environment)
-  if (service) return { kind: 'service' }
+  if (context.services.recall(readings, context.environment)) return { kind: 'service' }
   const found = await findClient(context, request, reply, readings)
-  if (found) return { kind: 'client', clientId: found.client.id }
+  if (found) return askerOf(found)
   if (await context.services.authenticate(readings, context.environment)) return { kind: 'service' }
   throw refusal()
+}
+
+function askerOf({ client: { id } }: ClientCaller): Asker {
+  return { kind: 'client', clientId: id }
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
 export function bearer(scope: Scope): Gate<Bearer> {
   return (context, request, reply) => {
-    const token = parseBearer(request.headers.authorization, context.environment, context.sisterUrl)
-    const found = context.bearers.find(token)
-    const admit = (known: Bearer | undefined) => {
-      if (!known) throw invalidToken()
-      countUse(context, known, reply)
-      requireScope(known, scope)
-      return known
+    const text = readBearerText(request.headers.authorization)
+    const admit = (bearer: Bearer | undefined) => {
+      if (!bearer) throw invalidToken()
+      countUse(context, bearer, reply)
+      requireScope(bearer, scope)
+      return bearer
     }
-    return found instanceof Promise ? found.then(admit) : admit(found)
+    const known = context.bearers.recall(text)
+    if (known?.environment === context.environment) return admit(known)
+    return context.bearers.find(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
   }
 }
 
@@ -78,8 +90,8 @@ export const branch: Gate<BranchCaller> = async (context, request, reply) => {
   const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
   const personal = readings?.find(({ secret }) => secret === '')
   if (readings && !personal) return clientBranch(context, request, reply, readings)
-  const header = personal ? `Bearer ${personal.id}` : authorization
-  const token = parseBearer(header, context.environment, context.sisterUrl)
+  const text = personal ? personal.id : readBearerText(authorization)
+  const token = parseBearer(text, context.environment, context.sisterUrl)
   const known = token.kind === 'personal' ? await context.bearers.find(token) : undefined
   if (!known) throw personal ? branchRefusal() : invalidToken()
   countUse(context, known, reply)
@@ -127,8 +139,7 @@ function branchRefusal(
 }
 
 function countUse(context: Context, known: Bearer, reply: FastifyReply): void {
-  const usage = context.tokenRate.count(`${known.kind}:${known.tokenId}`)
-  if (usage) reply.headers(printUsage(usage))
+  if (context.tokenRate.isOn) reply.headers(printUsage(context.tokenRate.count(`${known.kind}:${known.tokenId}`)))
   context.lastUse.ofBearer(known, context.clock.now())
 }
 
@@ -139,31 +150,54 @@ function readCredentials(request: FastifyRequest): Credentials[] {
   return readings
 }
 
+/** Whoever was let in with this very header, while nothing about them has changed. */
+function recallClient(context: Context, request: FastifyRequest, reply: FastifyReply): ClientCaller | undefined {
+  const { authorization } = request.headers
+  const form = (request.body ?? {}) as Form
+  if (authorization === undefined || form.client_id !== undefined || form.client_secret !== undefined) return undefined
+  refuseCredentialsInQuery(request.query as Form)
+  const now = context.clock.now()
+  const known = context.knownClients.recall(authorization, context.environment, now)
+  if (!known) return undefined
+  context.clientFailures.check(failureKey(request, known.client.id))
+  return admitClient(context, request, reply, known, now)
+}
+
 async function findClient(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
   readings: Credentials[],
 ): Promise<ClientCaller | undefined> {
-  const failureKey = `${request.ip} ${readings[0]!.id.slice(0, 64)}`
-  context.clientFailures.check(failureKey)
+  const key = failureKey(request, readings[0]!.id)
+  context.clientFailures.check(key)
   const now = context.clock.now()
-  const found = await authenticateClient(context.clients, readings, context.environment, now)
-  if (!found) {
-    context.clientFailures.count(failureKey)
-    context.addressFailures.count(request.ip)
-    return undefined
-  }
-  context.lastUse.ofSecret(found.secretId, now)
-  if (found.secretEndsAt) {
+  const { authorization } = request.headers
+  const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
+  if (found) return admitClient(context, request, reply, found, now)
+  context.clientFailures.count(key)
+  context.addressFailures.count(request.ip)
+  return undefined
+}
+
+function failureKey(request: FastifyRequest, clientId: string): string {
+  return `${request.ip} ${clientId.slice(0, 64)}`
+}
+
+function admitClient(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { client, secretId, secretEndsAt }: AuthenticatedClient,
+  now: Date,
+): ClientCaller {
+  context.lastUse.ofSecret(secretId, now)
+  if (secretEndsAt) {
     reply.header('deprecation', 'true')
-    reply.header('sunset', found.secretEndsAt.toUTCString())
+    reply.header('sunset', secretEndsAt.toUTCString())
   }
   const { environment } = context
-  return {
-    client: found.client,
-    by: { name: `client:${found.client.id}`, environment, address: request.ip, requestId: request.id },
-  }
+  return { client, by: { name: `client:${client.id}`, environment, address: request.ip, requestId: request.id } }
 }
 
 function refusal(): OAuthError {

@@ -2,7 +2,12 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 
 /** Enough for secrets of 256 random bits; passwords go through argon2id instead. */
 export function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
+  return Buffer.from(fingerprint(text), 'latin1')
+}
+
+/** The same as a string, a character a byte: the key under which a secret is remembered without being kept. */
+export function fingerprint(text: string): string {
+  return hash('sha256', text, 'binary')
 }
 
 export function hmacSha256(key: Buffer, ...parts: string[]): Buffer {

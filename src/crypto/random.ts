@@ -1,17 +1,31 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** The largest multiple of 62 that fits a byte: bytes at or above it are drawn again, so that no letter is favoured. */
 const fairLimit = 248
 
-/** Letters and digits, each drawn evenly from the system's randomness. 43 of them hold 256 bits. */
+/** The system's randomness comes in portions: a call for each token would cost more than the rest of the token. */
+const portion = Buffer.alloc(4096)
+let used = portion.length
+
+/** Each byte is handed out once and wiped. */
+function drawByte(): number {
+  if (used === portion.length) {
+    randomFillSync(portion)
+    used = 0
+  }
+  const byte = portion[used]!
+  portion[used++] = 0
+  return byte
+}
+
+/** Letters and digits, each drawn evenly. 43 of them hold 256 bits. */
 export function randomLetters(length: number): string {
   let letters = ''
   while (letters.length < length) {
-    for (const byte of randomBytes(length + 8)) {
-      if (byte < fairLimit && letters.length < length) letters += alphabet[byte % 62]
-    }
+    const byte = drawByte()
+    if (byte < fairLimit) letters += alphabet[byte % 62]
   }
   return letters
 }

@@ -14,27 +14,34 @@ export function parseFormBytes(text: string): Form {
 }
 
 function parse(text: string, decode: (raw: string) => string): Form {
+  // Without a prototype: a form holds what was sent and nothing else.
   const form: Form = Object.create(null) as Form
-  for (const pair of text.split('&')) {
-    if (pair === '') continue
-    const equals = pair.indexOf('=')
-    const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
-    const present = form[name]
-    if (present === undefined) form[name] = value
-    else if (Array.isArray(present)) present.push(value)
-    else form[name] = [present, value]
+  for (let start = 0; start < text.length; ) {
+    const ampersand = text.indexOf('&', start)
+    const end = ampersand < 0 ? text.length : ampersand
+    if (end > start) addPair(form, text.slice(start, end), decode)
+    start = end + 1
   }
   return form
 }
 
+function addPair(form: Form, pair: string, decode: (raw: string) => string): void {
+  const equals = pair.indexOf('=')
+  const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
+  const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+  const present = form[name]
+  if (present === undefined) form[name] = value
+  else if (Array.isArray(present)) present.push(value)
+  else form[name] = [present, value]
+}
+
+/** ASCII without an escape. */
+const verbatim = /^[\0-$&-*,-\x7f]*$/
+
 /** One value as UTF-8; bytes that are not UTF-8 become U+FFFD. */
 export function decodeFormText(raw: string): string {
-  const bytes = decodeFormBytes(raw)
-  for (let index = 0; index < bytes.length; index++) {
-    if (bytes.charCodeAt(index) > 0x7f) return Buffer.from(bytes, 'latin1').toString('utf8')
-  }
-  return bytes
+  if (verbatim.test(raw)) return raw
+  return Buffer.from(decodeFormBytes(raw), 'latin1').toString('utf8')
 }
 
 const escapes = /%([0-9A-Fa-f]{2})|\+/g

@@ -10,8 +10,10 @@ export interface Usage {
 }
 
 export interface RateLimit {
-  /** Counts one; throws when the limit is passed. Undefined when there is no limit. */
-  count(key: string): Usage | undefined
+  /** False when there is no limit. */
+  readonly isOn: boolean
+  /** Counts one; throws when the limit is passed. */
+  count(key: string): Usage
   /** Throws when the limit is reached, without counting. */
   check(key: string): void
 }
@@ -45,8 +47,8 @@ export function openRateLimit(clock: Clock, allowed: number, description: string
   }
 
   return {
+    isOn: allowed > 0,
     count(key) {
-      if (allowed === 0) return undefined
       const nowMs = clock.now().getTime()
       const table = current(nowMs)
       const used = (table.get(key) ?? 0) + 1

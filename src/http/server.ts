@@ -11,6 +11,7 @@ import fastify, {
   type HTTPMethods,
   LogController,
 } from 'fastify'
+import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
@@ -104,7 +105,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     }
     done()
   })
-  app.addHook('onResponse', logRequest)
+  if ((options.log as Logger).isLevelEnabled('info')) app.addHook('onResponse', logRequest)
   addHealth(app, options.checkReady)
   return app
 }

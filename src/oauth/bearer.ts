@@ -3,7 +3,8 @@
  * looked up once and remembered until something they depend on changes.
  */
 import type { Clock } from '../clock.ts'
-import { parseToken, type Token } from '../crypto/token.ts'
+import { fingerprint } from '../crypto/hash.ts'
+import { parseToken, type Token, tokenLength } from '../crypto/token.ts'
 import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import { openMemory, type Remembered } from '../database/memory.ts'
@@ -15,6 +16,7 @@ import { BearerError } from './oauth-error.ts'
 
 export interface Bearer {
   readonly kind: 'access' | 'personal'
+  readonly environment: Environment
   readonly tokenId: number
   readonly userId: string
   readonly username: string
@@ -29,8 +31,10 @@ export interface Bearer {
 }
 
 export interface Bearers {
+  /** By its text alone: what is remembered had the right shape when it was learned. */
+  recall(text: string): Bearer | undefined
   /** Undefined for anything that is not, or no longer, in force. */
-  find(token: Token): Bearer | undefined | Promise<Bearer | undefined>
+  find(token: Token): Promise<Bearer | undefined>
 }
 
 export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
@@ -38,11 +42,8 @@ export function openBearers(db: Database, changes: Changes, clock: Clock): Beare
   const living = (bearer: Bearer | undefined) =>
     bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
   return {
-    find(token) {
-      const key = token.hash.toString('latin1')
-      const known = memory.recall(key)
-      return known ? living(known) : memory.learn(key, () => readBearer(db, token)).then(living)
-    },
+    recall: (text) => (text.length === tokenLength ? living(memory.recall(fingerprint(text))) : undefined),
+    find: async (token) => living(await memory.learn(fingerprint(token.text), () => readBearer(db, token))),
   }
 }
 
@@ -74,6 +75,7 @@ async function readAccessToken(db: Database, token: Token): Promise<Remembered<B
   return {
     value: {
       kind: 'access',
+      environment: token.environment,
       tokenId: id,
       userId: user_id,
       username: row.username,
@@ -109,6 +111,7 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
   return {
     value: {
       kind: 'personal',
+      environment: token.environment,
       tokenId: row.id,
       userId: row.user_id,
       username: row.username,
@@ -123,12 +126,17 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
   }
 }
 
-/** Turns an Authorization header into a token of this environment, or says why not (RFC 6750, 3). */
-export function parseBearer(authorization: string | undefined, environment: Environment, otherUrl: string): Token {
+/** The text behind the word Bearer in an Authorization header (RFC 6750, 2.1). */
+export function readBearerText(authorization: string | undefined): string {
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
     throw new BearerError(401, 'unauthorized', 'Send an access token in the header "Authorization: Bearer …".')
   }
-  const token = parseToken(authorization.slice('bearer'.length).trim())
+  return authorization.slice('bearer'.length).trim()
+}
+
+/** A token of this environment, or the reason why it is none (RFC 6750, 3). */
+export function parseBearer(text: string, environment: Environment, otherUrl: string): Token {
+  const token = parseToken(text)
   if (!token || (token.kind !== 'access' && token.kind !== 'personal')) throw invalidToken()
   if (token.environment !== environment) {
     throw new BearerError(

@@ -3,7 +3,7 @@
  * never given from memory: an unknown client and a wrong secret both cost one read of the database, and a secret
  * that was made a moment ago on another node is known here.
  */
-import { equalBytes, sha256 } from '../crypto/hash.ts'
+import { equalBytes, fingerprint, sha256 } from '../crypto/hash.ts'
 import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import { openMemory } from '../database/memory.ts'
@@ -22,17 +22,42 @@ export interface AuthenticatedClient {
 
 const decoy = sha256('no secret has this hash')
 
-export async function authenticateClient(
+/** Clients by the fingerprint of the header that let them in, until something about them changes. */
+export interface KnownClients {
+  recall(authorization: string, environment: Environment, now: Date): AuthenticatedClient | undefined
+  authenticate(
+    authorization: string | undefined,
+    readings: readonly Credentials[],
+    environment: Environment,
+    now: Date,
+  ): Promise<AuthenticatedClient | undefined>
+}
+
+export function openKnownClients(directory: ClientDirectory, changes: Changes): KnownClients {
+  const memory = openMemory<AuthenticatedClient>(changes)
+  return {
+    recall(authorization, environment, now) {
+      const known = memory.recall(fingerprint(authorization))
+      if (known?.client.environment !== environment) return undefined
+      return known.secretEndsAt !== undefined && known.secretEndsAt <= now ? undefined : known
+    },
+    authenticate(authorization, readings, environment, now) {
+      const look = () => authenticateClient(directory, readings, environment, now)
+      if (authorization === undefined) return look()
+      return memory.learn(fingerprint(authorization), async () => {
+        const value = await look()
+        return value && { value, tags: [`client:${value.client.id}`, `branch:${value.client.branch_id}`] }
+      })
+    },
+  }
+}
+
+async function authenticateClient(
   directory: ClientDirectory,
   readings: readonly Credentials[],
   environment: Environment,
   now: Date,
 ): Promise<AuthenticatedClient | undefined> {
-  for (const reading of readings) {
-    const known = directory.recall(reading.id)
-    const match = known && matchSecret(known, reading.secret, environment, now)
-    if (match) return match
-  }
   for (const reading of readings) {
     const match = matchSecret(await directory.findAnew(reading.id), reading.secret, environment, now)
     if (match) return match

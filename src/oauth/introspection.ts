@@ -1,11 +1,11 @@
 /** RFC 7662: what a token means, for the client it was issued to and for the brokerage's own services. */
 import Type from 'typebox'
-import { parseToken } from '../crypto/token.ts'
+import { parseToken, type Token } from '../crypto/token.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { printScopes } from '../scope.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
-import type { Bearers } from './bearer.ts'
+import type { Bearer, Bearers } from './bearer.ts'
 
 export const Introspection = Type.Object({
   active: Type.Boolean(),
@@ -34,39 +34,52 @@ interface RefreshTokenRow {
   readonly in_force: boolean
 }
 
-export async function introspect(
-  { db, bearers, environment, issuer }: { db: Database; bearers: Bearers; environment: Environment; issuer: string },
+export interface IntrospectionDesk {
+  readonly db: Database
+  readonly bearers: Bearers
+  readonly environment: Environment
+  readonly baseUrl: string
+}
+
+/** Without a promise for a token that is remembered. */
+export function introspect(
+  desk: IntrospectionDesk,
   asker: Asker,
   presented: string,
-): Promise<Introspection> {
+): Introspection | Promise<Introspection> {
+  const known = desk.bearers.recall(presented)
+  if (known?.environment === desk.environment) return printFor(asker, known, desk)
   const token = parseToken(presented)
-  if (!token || token.environment !== environment) return inactive
-  const mayKnow = (clientId: string | undefined) => asker.kind === 'service' || asker.clientId === clientId
+  if (!token || token.environment !== desk.environment) return inactive
+  if (token.kind === 'refresh') return introspectRefreshToken(desk, asker, token)
+  return desk.bearers.find(token).then((bearer) => printFor(asker, bearer, desk))
+}
 
-  if (token.kind === 'refresh') {
-    const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
-    if (!row?.in_force || !mayKnow(row.client_id)) return inactive
-    const { client_id, username, user_id: sub } = row
-    return {
-      active: true,
-      scope: printScopes(row.scopes),
-      client_id,
-      username,
-      sub,
-      iat: seconds(row.issued_at.getTime()),
-      iss: issuer,
-    }
-  }
-  const found = bearers.find(token)
-  const bearer = found instanceof Promise ? await found : found
-  if (!bearer || !mayKnow(bearer.clientId)) return inactive
+async function introspectRefreshToken(
+  { db, baseUrl }: IntrospectionDesk,
+  asker: Asker,
+  token: Token,
+): Promise<Introspection> {
+  const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
+  if (!row?.in_force || !mayKnow(asker, row.client_id)) return inactive
+  const { client_id, username, user_id: sub } = row
+  const iat = seconds(row.issued_at.getTime())
+  return { active: true, scope: printScopes(row.scopes), client_id, username, sub, iat, iss: baseUrl }
+}
+
+function mayKnow(asker: Asker, clientId: string | undefined): boolean {
+  return asker.kind === 'service' || asker.clientId === clientId
+}
+
+function printFor(asker: Asker, bearer: Bearer | undefined, { baseUrl }: IntrospectionDesk): Introspection {
+  if (!bearer || !mayKnow(asker, bearer.clientId)) return inactive
   return {
     active: true,
     scope: printScopes(bearer.scopes),
     username: bearer.username,
     token_type: 'Bearer',
     sub: bearer.userId,
-    iss: issuer,
+    iss: baseUrl,
     ...(bearer.clientId !== undefined && { client_id: bearer.clientId }),
     ...(bearer.issuedAtMs !== undefined && { iat: seconds(bearer.issuedAtMs) }),
     ...(Number.isFinite(bearer.expiresAtMs) && { exp: seconds(bearer.expiresAtMs) }),

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { clientCommands } from '../../src/cli/client.ts'
 import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
 import { settings as knownSettings } from '../../src/config.ts'
-import { makeFolder, runCommand, startProgram } from '../support/process.ts'
+import { makeFolder, runCommand } from '../support/process.ts'
 import { commands, openCommandLine } from './desk.ts'
 
 /** None of these may open a database: there is no folder for one. */
@@ -114,12 +114,10 @@ test('a command says the same in a process of its own as it does here, and fails
 })
 
 test('"serve" refuses words that it does not know instead of starting without them', async () => {
-  const program = startProgram(['serve', '--port', '9000'], { DATA_DIR: join(makeFolder(), 'data') })
-  const tooLong = setTimeout(() => program.kill('SIGKILL'), 4_000)
-  const { code } = await program.ended
-  clearTimeout(tooLong)
+  const settings = { DATA_DIR: join(makeFolder(), 'data') }
+  const { code, stderr } = await runCommand(['serve', '--port', '9000'], settings, 15_000)
   assert.equal(code, 2)
-  assert.match(program.stderr, /--port/)
+  assert.match(stderr, /--port/)
 })
 
 test('every mistake in the configuration is reported at once, with code 2', async () => {

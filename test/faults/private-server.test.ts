@@ -95,7 +95,7 @@ async function ask(server: PrivateServer, question: string): Promise<unknown> {
 
 /** As `check`, in a process that can be ended when it waits for what never comes. */
 async function tryCommand(dataDir: string): Promise<{ code: number | null; stderr: string }> {
-  const { code, stderr } = await runCommand(['partner', 'list'], { DATA_DIR: dataDir }, 10_000)
+  const { code, stderr } = await runCommand(['partner', 'list'], { DATA_DIR: dataDir }, 20_000)
   return { code, stderr }
 }
 
