@@ -10,6 +10,8 @@ import { eventually, makeFolder } from '../support/process.ts'
 /** Stands between a pool and PostgreSQL, and can hold back what PostgreSQL says, to pass it on in one piece. */
 interface Relay {
   readonly url: string
+  /** How many of the pool's connections the pool has not closed. */
+  readonly open: number
   hold(): void
   pass(): void
   close(): Promise<void>
@@ -24,17 +26,26 @@ async function openRelay(url: string): Promise<Relay> {
     const upstream = connect(target)
     const pair = { client, held: [] as Buffer[], isOver: false }
     pairs.add(pair)
-    client.on('error', () => {}).on('close', () => upstream.destroy())
+    client
+      .on('error', () => {})
+      .on('close', () => {
+        upstream.destroy()
+        pairs.delete(pair)
+      })
     client.pipe(upstream)
     upstream.on('error', () => {}).on('data', (chunk) => (holding ? pair.held.push(chunk) : client.write(chunk)))
     upstream.on('close', () => {
       pair.isOver = true
+      client.resume()
       if (!holding) client.end()
     })
   })
   await new Promise<void>((listening) => server.listen(join(folder, '.s.PGSQL.5432'), listening))
   return {
     url: url.replace(/host=[^&]*/, `host=${encodeURIComponent(folder)}`),
+    get open() {
+      return pairs.size
+    },
     hold() {
       holding = true
     },
@@ -73,16 +84,16 @@ beforeEach(async () => {
 
 const others =
   "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-const ask = (text: string) => direct.query<{ state: string | null }>(statement('', text))
+const ask = (text: string) => direct.query<{ state: string | null; query: string }>(statement('', text))
 
-/** Ends the relayed connections when they have nothing more to do, and waits until they are gone. */
-async function terminateWhenIdle(): Promise<void> {
-  await eventually('they are idle', async () => {
-    const rows = await ask(`SELECT state ${others}`)
-    return rows.length > 0 && rows.every((row) => row.state?.startsWith('idle'))
+/** Ends the relayed connection when it has answered this statement, and waits until it is gone. */
+async function terminateAfter(query: string): Promise<void> {
+  await eventually(`"${query}" is answered`, async () => {
+    const rows = await ask(`SELECT state, query ${others}`)
+    return rows.some((row) => row.query === query && row.state?.startsWith('idle'))
   })
   await ask(`SELECT pg_terminate_backend(pid)::text AS state ${others}`)
-  await eventually('they are gone', async () => (await ask(`SELECT state ${others}`)).length === 0)
+  await eventually('it is gone', async () => (await ask(`SELECT state ${others}`)).length === 0)
 }
 
 const away = (error: unknown) => error instanceof DatabaseUnavailable
@@ -97,7 +108,7 @@ test('a connection that ends as one statement hands it to the next transaction c
     db.transaction((sql) => sql.query(statement('', 'SELECT 3'))),
     away,
   )
-  await terminateWhenIdle()
+  await terminateAfter('SELECT 2 AS two')
   relay.pass()
   assert.deepEqual(await first, [{ two: 2 }], 'its answer had come')
   await refused
@@ -110,7 +121,7 @@ test('a connection that ends in the moment it is opened costs whoever asked for 
     db.transaction((sql) => sql.query(statement('', 'SELECT 3'))),
     away,
   )
-  await terminateWhenIdle()
+  await terminateAfter('')
   relay.pass()
   await refused
   await works()
@@ -120,7 +131,7 @@ test('a connection that ends between two statements of a transaction costs the t
   await direct.script('CREATE TABLE kept (n integer)')
   const asked = db.transaction(async (sql) => {
     await sql.script('INSERT INTO kept VALUES (1)')
-    await terminateWhenIdle()
+    await terminateAfter('INSERT INTO kept VALUES (1)')
     await sql.script('INSERT INTO kept VALUES (2)')
   })
   await assert.rejects(asked, away)
@@ -131,7 +142,8 @@ test('a connection that ends with the last answer of a transaction is not used a
   await db.transaction(async (sql) => {
     await sql.query(statement('', 'SELECT 1'))
   })
-  await terminateWhenIdle()
+  await terminateAfter('COMMIT')
+  await eventually('the pool knows', () => relay.open === 0)
   await works()
 })
 
@@ -142,7 +154,7 @@ test('a listener that loses its connection says so once', async () => {
     () => {},
     () => lost++,
   )
-  await terminateWhenIdle()
+  await terminateAfter('LISTEN "somewhere"')
   await eventually('it is noticed', () => lost > 0)
   await assert.rejects(listener.ping())
   await works()
