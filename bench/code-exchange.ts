@@ -2,7 +2,7 @@
 import type { Benchmark } from './benchmark.ts'
 import { callbackUrl } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import type { Load, SentRequest } from './load.ts'
+import type { Load, PrintedRequest } from './load.ts'
 import { peerClient, startInMemory, startOnPostgres } from './oidc-provider.ts'
 import { type Credentials, formPost, useOnce } from './requests.ts'
 import type { PeerProcess } from './server-process.ts'
@@ -37,6 +37,6 @@ function peerLoad(peer: PeerProcess): Load {
   return { origin: peer.origin, prepareRound: useOnce(make, mostPerSecond.theirs), expected: '"refresh_token":' }
 }
 
-function exchange(path: string, client: Credentials, code: string): SentRequest {
+function exchange(path: string, client: Credentials, code: string): PrintedRequest {
   return formPost(path, client, { grant_type: 'authorization_code', code, redirect_uri: callbackUrl })
 }

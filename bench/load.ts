@@ -1,22 +1,20 @@
 /**
- * The load generator: so many keep-alive connections, each with one request under way at any time. The same for
- * every server. A response that is not 200 fails the benchmark.
+ * The load generator: so many kept-alive connections, each with one request under way at any time. The same for
+ * every server. It writes requests that were printed beforehand and reads no more of an answer than its status and
+ * its length, so that the machine's time goes to the server. An answer that is not 200 fails the benchmark.
  */
-import { Client, type Dispatcher } from 'undici'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 
-export const connections = 32
+export const connections = 64
 
-export interface SentRequest {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  readonly headers: Record<string, string>
-  readonly body?: string
-}
+/** A whole HTTP/1.1 request, head and body, as it goes over the wire. */
+export type PrintedRequest = Buffer
 
 export interface Load {
   readonly origin: string
   /** The requests of a round of that length, prepared before its time runs. */
-  prepareRound(durationMs: number): Promise<Iterator<SentRequest>>
+  prepareRound(durationMs: number): Promise<Iterator<PrintedRequest>>
   /** What a right answer contains, checked once before anything is measured. */
   readonly expected: string
 }
@@ -30,46 +28,62 @@ export interface RoundTimes {
 /** Completed requests a second. */
 export async function measureRate(load: Load, { leadInMs, countedMs }: RoundTimes): Promise<number> {
   const requests = await load.prepareRound(leadInMs + countedMs)
-  const clients = Array.from({ length: connections }, () => new Client(load.origin))
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(load.origin)))
   const countedFrom = performance.now() + leadInMs
   try {
-    const counts = await Promise.all(clients.map((client) => sendAndCount(client, requests, countedFrom, countedMs)))
+    const counts = await Promise.all(sockets.map((socket) => sendAndCount(socket, requests, countedFrom, countedMs)))
     return (counts.reduce((sum, count) => sum + count) * 1000) / countedMs
   } finally {
-    await Promise.all(clients.map((client) => client.destroy()))
+    for (const socket of sockets) socket.destroy()
   }
 }
 
-async function sendAndCount(client: Client, requests: Iterator<SentRequest>, countedFrom: number, countedMs: number) {
-  for (let completed = 0; ; ) {
-    const next = requests.next()
-    if (next.done) throw new Error('The requests ran out before the round was over.')
-    await send(client, next.value)
-    const sinceMs = performance.now() - countedFrom
-    if (sinceMs > countedMs) return completed
-    if (sinceMs > 0) completed++
-  }
+async function open(origin: string): Promise<Socket> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  await once(socket, 'connect')
+  return socket
 }
 
-/** Resolves when the whole response has arrived. Straight on the dispatcher: the body is counted, not kept. */
-function send(client: Client, request: SentRequest): Promise<void> {
+function sendAndCount(
+  socket: Socket,
+  requests: Iterator<PrintedRequest>,
+  countedFrom: number,
+  countedMs: number,
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    let status = 0
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart() {},
-      onResponseStart(_controller, statusCode) {
-        status = statusCode
-      },
-      onResponseData() {},
-      onResponseEnd() {
-        if (status === 200) resolve()
-        else reject(new Error(`${request.method} ${request.path} answered ${status}.`))
-      },
-      onResponseError(_controller, error) {
-        reject(error)
-      },
+    let completed = 0
+    const send = () => {
+      const next = requests.next()
+      if (next.done) reject(new Error('The requests ran out before the round was over.'))
+      else socket.write(next.value)
     }
-    client.dispatch({ ...request, body: request.body ?? null }, handler)
+    hearAnswers(socket, reject, (answer) => {
+      if (!answer.startsWith('HTTP/1.1 200 ')) return reject(new Error(`The server answered ${answer}`))
+      const sinceMs = performance.now() - countedFrom
+      if (sinceMs > countedMs) return resolve(completed)
+      if (sinceMs > 0) completed++
+      send()
+    })
+    send()
+  })
+}
+
+/** Answers are told apart by their Content-Length, which every server here sends. */
+function hearAnswers(socket: Socket, failed: (error: Error) => void, heard: (answer: string) => void): void {
+  let text = ''
+  socket.on('error', failed)
+  socket.on('close', () => failed(new Error('The server closed a connection.')))
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+    const headEnd = text.indexOf('\r\n\r\n')
+    if (headEnd < 0) return
+    const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1]
+    if (length === undefined) return failed(new Error(`An answer without Content-Length: ${text}`))
+    if (text.length < headEnd + 4 + Number(length)) return
+    const answer = text
+    text = ''
+    heard(answer)
   })
 }
 
@@ -80,16 +94,20 @@ export interface ReadAnswer {
 
 /** One request whose answer is read: a server that answers 200 with the wrong thing is not measured. */
 export async function probe(load: Load): Promise<ReadAnswer> {
-  const client = new Client(load.origin)
+  const requests = await load.prepareRound(0)
+  const socket = await open(load.origin)
   try {
-    const { value: request } = (await load.prepareRound(0)).next()
-    const answer = await client.request({ ...request, body: request.body ?? null })
-    const text = await answer.body.text()
-    if (answer.statusCode !== 200 || !text.includes(load.expected)) {
-      throw new Error(`${load.origin}${request.path} answered ${answer.statusCode} ${text}`)
+    const answer = await new Promise<string>((resolve, reject) => {
+      hearAnswers(socket, reject, resolve)
+      socket.write(requests.next().value)
+    })
+    if (!answer.startsWith('HTTP/1.1 200 ') || !answer.includes(load.expected)) {
+      throw new Error(`${load.origin} answered ${answer}`)
     }
-    return { headers: answer.headers as Record<string, string>, text }
+    const [head, text] = answer.split('\r\n\r\n') as [string, string]
+    const lines = head.split('\r\n').slice(1)
+    return { headers: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])), text }
   } finally {
-    await client.destroy()
+    socket.destroy()
   }
 }

@@ -2,8 +2,8 @@
 import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import { type Load, probe, type SentRequest } from './load.ts'
-import { cycle } from './requests.ts'
+import { type Load, probe } from './load.ts'
+import { bearerGet, cycle } from './requests.ts'
 import { startPeer } from './server-process.ts'
 
 const path = '/v1/user/profile'
@@ -13,7 +13,7 @@ export const profile: Benchmark = {
   unit: 'requests/s',
   async open(stage) {
     const gateway = await startGateway(stage)
-    const requests = (await gateway.makeAccessTokens(holders)).map(bearerGet)
+    const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet(path, token))
     const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
     const ours = load(gateway.origin)
     const bare = await startPeer(stage, new URL('peers/bare-fastify.ts', import.meta.url), [
@@ -22,8 +22,4 @@ export const profile: Benchmark = {
     ])
     return { ours, peers: [{ against: 'a bare Fastify route', goal: 0.7, load: load(bare.origin) }] }
   },
-}
-
-function bearerGet(token: string): SentRequest {
-  return { method: 'GET', path, headers: { authorization: `Bearer ${token}` } }
 }

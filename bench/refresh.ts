@@ -2,7 +2,7 @@
 import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import type { Load, SentRequest } from './load.ts'
+import type { Load, PrintedRequest } from './load.ts'
 import { peerClient, startInMemory, startOnPostgres } from './oidc-provider.ts'
 import { type Credentials, cycle, formPost } from './requests.ts'
 import type { PeerProcess } from './server-process.ts'
@@ -32,6 +32,6 @@ async function peerLoad(peer: PeerProcess): Promise<Load> {
   return { origin: peer.origin, prepareRound: cycle(requests), expected }
 }
 
-function refreshWith(path: string, client: Credentials, token: string): SentRequest {
+function refreshWith(path: string, client: Credentials, token: string): PrintedRequest {
   return formPost(path, client, { grant_type: 'refresh_token', refresh_token: token })
 }

@@ -1,17 +1,17 @@
 /** Where a load's requests come from: the same ones again and again, or a stock of which each is used once. */
-import type { SentRequest } from './load.ts'
+import type { PrintedRequest } from './load.ts'
 
-export type PrepareRound = (durationMs: number) => Promise<Iterator<SentRequest>>
+export type PrepareRound = (durationMs: number) => Promise<Iterator<PrintedRequest>>
 
-export function cycle(requests: readonly SentRequest[]): PrepareRound {
+export function cycle(requests: readonly PrintedRequest[]): PrepareRound {
   let position = 0
   const next = () => ({ done: false, value: requests[position++ % requests.length]! }) as const
   return async () => ({ next })
 }
 
 /** What a round leaves over is used in the next. */
-export function useOnce(make: (count: number) => Promise<SentRequest[]>, mostPerSecond: number): PrepareRound {
-  let stock: SentRequest[] = []
+export function useOnce(make: (count: number) => Promise<PrintedRequest[]>, mostPerSecond: number): PrepareRound {
+  let stock: PrintedRequest[] = []
   let used = 0
   return async (durationMs) => {
     stock = stock.slice(used)
@@ -24,16 +24,23 @@ export function useOnce(make: (count: number) => Promise<SentRequest[]>, mostPer
   }
 }
 
-export function formPost(path: string, client: Credentials, fields: Record<string, string>): SentRequest {
-  return {
-    method: 'POST',
-    path,
-    headers: {
-      authorization: `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-    },
-    body: new URLSearchParams(fields).toString(),
-  }
+export function bearerGet(path: string, token: string): PrintedRequest {
+  return print([`GET ${path} HTTP/1.1`, `authorization: Bearer ${token}`], '')
+}
+
+export function formPost(path: string, client: Credentials, fields: Record<string, string>): PrintedRequest {
+  const body = new URLSearchParams(fields).toString()
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `authorization: Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`,
+    'content-type: application/x-www-form-urlencoded',
+    `content-length: ${body.length}`,
+  ]
+  return print(head, body)
+}
+
+function print([start, ...headers]: readonly string[], body: string): PrintedRequest {
+  return Buffer.from([start, 'host: 127.0.0.1', 'connection: keep-alive', ...headers, '', body].join('\r\n'))
 }
 
 export interface Credentials {

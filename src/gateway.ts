@@ -138,7 +138,7 @@ function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMin
     sisterUrl: '',
     codes: openCodeExchange(db, changes, clock, environment),
     refreshes: openTokenRefresh({ db, changes, clock, vault, environment }),
-    profiles: openProfiles(db, changes, environment),
+    profiles: openProfiles(db, environment),
     tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests),
   }
 }

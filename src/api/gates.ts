@@ -157,7 +157,7 @@ function recallClient(context: Context, request: FastifyRequest, reply: FastifyR
   if (authorization === undefined || form.client_id !== undefined || form.client_secret !== undefined) return undefined
   refuseCredentialsInQuery(request.query as Form)
   const now = context.clock.now()
-  const known = context.knownClients.recall(authorization, context.environment, now)
+  const known = context.knownClients.recall(request.raw.socket, authorization, context.environment, now)
   if (!known) return undefined
   context.clientFailures.check(failureKey(request, known.client.id))
   return admitClient(context, request, reply, known, now)

@@ -68,6 +68,8 @@ const mediaTypes = { form: 'application/x-www-form-urlencoded', json: 'applicati
 /** The parser takes both; an endpoint takes one. */
 function refuseOtherMediaTypes(request: FastifyRequest, takes: 'form' | 'json'): void {
   if (request.body === undefined || request.body === null) return
-  const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+  const sent = request.headers['content-type']
+  if (sent === mediaTypes[takes]) return
+  const type = (sent ?? '').split(';')[0]!.trim().toLowerCase()
   if (type !== mediaTypes[takes]) throw new Problem(415, 'invalid_request', `The body must be ${mediaTypes[takes]}.`)
 }

@@ -1,6 +1,6 @@
 /**
  * Lets requests that arrive together share one statement and one commit. An idle batch sends a lone item at once; while
- * statements are under way, newcomers gather and leave with the next one. Two items with the same key never share a
+ * a statement is under way, newcomers gather and leave with the next one: the fuller the statement, the less an item costs. Two items with the same key never share a
  * statement, so "one statement, one winner" holds inside a batch as it does between nodes.
  */
 export interface Batch<Item, Result> {
@@ -22,7 +22,7 @@ interface Waiting<Item, Result> {
 export function openBatch<Item, Result>(
   /** Answers in the order of the items. */
   execute: (items: Item[]) => Promise<Result[]>,
-  { keyOf, maxItems = 64, maxInFlight = 2 }: BatchOptions<Item>,
+  { keyOf, maxItems = 64, maxInFlight = 1 }: BatchOptions<Item>,
 ): Batch<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let inFlight = 0

@@ -61,7 +61,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     application_name: 'countersign',
     types,
   }
-  const pool = new pg.Pool({ ...settings, max: options.connections ?? 10, idleTimeoutMillis: 60_000 })
+  const pool = new pg.Pool({
+    ...settings,
+    max: options.connections ?? 10,
+    idleTimeoutMillis: 60_000,
+    onConnect: steadyPlans,
+  })
   // A connection that breaks while idle leaves the pool by itself; the next query opens another.
   pool.on('error', () => {})
   // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next query.
@@ -73,6 +78,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     listen: (channel, heard, lost) => listen(new pg.Client({ ...settings, keepAlive: true }), channel, heard, lost),
     close: () => pool.end(),
   }
+}
+
+/**
+ * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
+ * small reads the whole table until somebody analyses it, by when it may have grown a thousandfold.
+ */
+async function steadyPlans(connection: pg.ClientBase): Promise<void> {
+  await connection.query('SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan')
 }
 
 function sqlOver(connection: pg.Pool | pg.PoolClient): Sql {

@@ -3,7 +3,6 @@
  * from. An announced change forgets every entry with its tag. An answer that was being read while anything changed
  * is used once and not kept, because nobody can tell on which side of the change it was read.
  */
-import { LRUCache } from 'lru-cache'
 import { type Changes, everything } from './changes.ts'
 
 export interface Remembered<Value> {
@@ -18,26 +17,31 @@ export interface Memory<Value> {
 }
 
 export function openMemory<Value extends object>(changes: Changes, maxEntries = 10_000): Memory<Value> {
+  /** In the order they were learned: the oldest makes room. Reading moves nothing, so it costs one look-up. */
+  const entries = new Map<string, Remembered<Value>>()
   const keysByTag = new Map<string, Set<string>>()
   let epoch = 0
-  const entries = new LRUCache<string, Remembered<Value>>({
-    max: maxEntries,
-    dispose(entry, key) {
-      for (const tag of entry.tags) {
-        const keys = keysByTag.get(tag)
-        keys?.delete(key)
-        if (keys?.size === 0) keysByTag.delete(tag)
-      }
-    },
-  })
 
   changes.subscribe((tag) => {
     epoch++
-    if (tag === everything) return entries.clear()
-    for (const key of [...(keysByTag.get(tag) ?? [])]) entries.delete(key)
+    if (tag === everything) {
+      entries.clear()
+      keysByTag.clear()
+    } else for (const key of [...(keysByTag.get(tag) ?? [])]) forget(key)
   })
 
+  function forget(key: string): void {
+    for (const tag of entries.get(key)?.tags ?? []) {
+      const keys = keysByTag.get(tag)
+      keys?.delete(key)
+      if (keys?.size === 0) keysByTag.delete(tag)
+    }
+    entries.delete(key)
+  }
+
   function keep(key: string, entry: Remembered<Value>): void {
+    forget(key)
+    if (entries.size >= maxEntries) forget(entries.keys().next().value!)
     entries.set(key, entry)
     for (const tag of entry.tags) {
       const keys = keysByTag.get(tag) ?? new Set()

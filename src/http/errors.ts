@@ -1,5 +1,6 @@
 /** Every failure becomes a response here, in the shape its route speaks. Nothing of the inside leaves in one. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
 import { DatabaseUnavailable } from '../database/database.ts'
 import { type FieldProblem, Invalid, Problem } from '../problem.ts'
 
@@ -14,10 +15,10 @@ declare module 'fastify' {
 
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
 
-export function errorHandler(printPage: PrintPage) {
+export function errorHandler(log: Logger, printPage: PrintPage) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) request.log.error({ err: error, request_id: request.id }, 'request failed')
+    if (problem.status >= 500) log.error({ err: error, request_id: request.id }, 'request failed')
     sendProblem(problem, request, reply, printPage)
   }
 }

@@ -32,17 +32,19 @@ export function openLog(level: string, destination: DestinationStream = process.
   )
 }
 
-export function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  request.log.info(
-    {
-      request_id: request.id,
-      method: request.method,
-      route: request.routeOptions.url ?? 'none',
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      address: request.ip,
-    },
-    'request',
-  )
-  done()
+export function requestLogger(log: Logger) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        address: request.ip,
+      },
+      'request',
+    )
+    done()
+  }
 }

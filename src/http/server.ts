@@ -3,26 +3,24 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, {
-  type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   type HTTPMethods,
-  LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
 import { type Form, parseForm } from './form.ts'
-import { logRequest } from './log.ts'
+import { requestLogger } from './log.ts'
 
 export interface ServerOptions {
   readonly limits: Limits
   readonly trustProxy: readonly string[]
   readonly tls: { readonly cert: string; readonly key: string } | undefined
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
   readonly printErrorPage: PrintPage
   /** Rejects while the service cannot work. */
   readonly checkReady: () => Promise<void>
@@ -50,11 +48,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   }
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const app = fastify({
-    loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
-    // One logger for all: a child for every request costs more than it tells.
-    childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     connectionTimeout: 0,
@@ -76,7 +70,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
-      errorHandler(options.printErrorPage)(error, request, reply)
+      errorHandler(options.log, options.printErrorPage)(error, request, reply)
     },
     return503OnClosing: true,
     forceCloseConnections: 'idle',
@@ -92,7 +86,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
     parseFormBody((body as Buffer).toString('latin1'), done),
   )
-  app.setErrorHandler(errorHandler(options.printErrorPage))
+  app.setErrorHandler(errorHandler(options.log, options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -105,7 +99,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     }
     done()
   })
-  if ((options.log as Logger).isLevelEnabled('info')) app.addHook('onResponse', logRequest)
+  if (options.log.isLevelEnabled('info')) app.addHook('onResponse', requestLogger(options.log))
   addHealth(app, options.checkReady)
   return app
 }

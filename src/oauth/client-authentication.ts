@@ -24,7 +24,13 @@ const decoy = sha256('no secret has this hash')
 
 /** Clients by the fingerprint of the header that let them in, until something about them changes. */
 export interface KnownClients {
-  recall(authorization: string, environment: Environment, now: Date): AuthenticatedClient | undefined
+  /** A connection that sends the header it sent before costs no hash. */
+  recall(
+    connection: object,
+    authorization: string,
+    environment: Environment,
+    now: Date,
+  ): AuthenticatedClient | undefined
   authenticate(
     authorization: string | undefined,
     readings: readonly Credentials[],
@@ -35,9 +41,17 @@ export interface KnownClients {
 
 export function openKnownClients(directory: ClientDirectory, changes: Changes): KnownClients {
   const memory = openMemory<AuthenticatedClient>(changes)
+  const said = new WeakMap<object, { readonly authorization: string; readonly fingerprint: string }>()
+  function fingerprintOnce(connection: object, authorization: string): string {
+    const before = said.get(connection)
+    if (before?.authorization === authorization) return before.fingerprint
+    const now = { authorization, fingerprint: fingerprint(authorization) }
+    said.set(connection, now)
+    return now.fingerprint
+  }
   return {
-    recall(authorization, environment, now) {
-      const known = memory.recall(fingerprint(authorization))
+    recall(connection, authorization, environment, now) {
+      const known = memory.recall(fingerprintOnce(connection, authorization))
       if (known?.client.environment !== environment) return undefined
       return known.secretEndsAt !== undefined && known.secretEndsAt <= now ? undefined : known
     },

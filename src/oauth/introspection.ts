@@ -23,7 +23,7 @@ export type Introspection = Type.Static<typeof Introspection>
 /** Who asks: a service of the brokerage may ask about every token, a client only about its own. */
 export type Asker = { readonly kind: 'service' } | { readonly kind: 'client'; readonly clientId: string }
 
-const inactive: Introspection = { active: false }
+const inactive = print({ active: false })
 
 interface RefreshTokenRow {
   readonly issued_at: Date
@@ -41,12 +41,8 @@ export interface IntrospectionDesk {
   readonly baseUrl: string
 }
 
-/** Without a promise for a token that is remembered. */
-export function introspect(
-  desk: IntrospectionDesk,
-  asker: Asker,
-  presented: string,
-): Introspection | Promise<Introspection> {
+/** As JSON text; without a promise for a token that is remembered. */
+export function introspect(desk: IntrospectionDesk, asker: Asker, presented: string): string | Promise<string> {
   const known = desk.bearers.recall(presented)
   if (known?.environment === desk.environment) return printFor(asker, known, desk)
   const token = parseToken(presented)
@@ -55,35 +51,46 @@ export function introspect(
   return desk.bearers.find(token).then((bearer) => printFor(asker, bearer, desk))
 }
 
-async function introspectRefreshToken(
-  { db, baseUrl }: IntrospectionDesk,
-  asker: Asker,
-  token: Token,
-): Promise<Introspection> {
+async function introspectRefreshToken({ db, baseUrl }: IntrospectionDesk, asker: Asker, token: Token): Promise<string> {
   const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
   if (!row?.in_force || !mayKnow(asker, row.client_id)) return inactive
   const { client_id, username, user_id: sub } = row
   const iat = seconds(row.issued_at.getTime())
-  return { active: true, scope: printScopes(row.scopes), client_id, username, sub, iat, iss: baseUrl }
+  return print({ active: true, scope: printScopes(row.scopes), client_id, username, sub, iat, iss: baseUrl })
 }
 
 function mayKnow(asker: Asker, clientId: string | undefined): boolean {
   return asker.kind === 'service' || asker.clientId === clientId
 }
 
-function printFor(asker: Asker, bearer: Bearer | undefined, { baseUrl }: IntrospectionDesk): Introspection {
+/** What was said of a bearer stays true for as long as it is remembered. */
+const printed = new WeakMap<Bearer, string>()
+
+function printFor(asker: Asker, bearer: Bearer | undefined, { baseUrl }: IntrospectionDesk): string {
   if (!bearer || !mayKnow(asker, bearer.clientId)) return inactive
+  const known = printed.get(bearer)
+  if (known !== undefined) return known
+  const text = print(describe(bearer, baseUrl))
+  printed.set(bearer, text)
+  return text
+}
+
+function describe(bearer: Bearer, issuer: string): Introspection {
   return {
     active: true,
     scope: printScopes(bearer.scopes),
     username: bearer.username,
     token_type: 'Bearer',
     sub: bearer.userId,
-    iss: baseUrl,
+    iss: issuer,
     ...(bearer.clientId !== undefined && { client_id: bearer.clientId }),
     ...(bearer.issuedAtMs !== undefined && { iat: seconds(bearer.issuedAtMs) }),
     ...(Number.isFinite(bearer.expiresAtMs) && { exp: seconds(bearer.expiresAtMs) }),
   }
+}
+
+function print(answer: Introspection): string {
+  return JSON.stringify(answer)
 }
 
 function seconds(ms: number): number {

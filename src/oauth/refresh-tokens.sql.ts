@@ -16,8 +16,8 @@ export const refreshTokens = statement(
          WHEN NOT string_to_array(asked.scope, ' ') <@ g.scopes THEN 'wider-scope'
          ELSE 'refreshed'
        END AS outcome
-     FROM asked JOIN refresh_tokens r USING (hash) JOIN grants g ON g.id = r.grant_id
-     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id),
+     FROM asked CROSS JOIN LATERAL (SELECT * FROM refresh_tokens WHERE hash = asked.hash OFFSET 0) r
+     JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id),
    issued AS (
      INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
      SELECT access_hash, grant_id, scopes, $8, $9 FROM judged WHERE outcome = 'refreshed'),

@@ -1,8 +1,6 @@
 /** Spec 4.5: the profile of the user behind a token, with the accounts that the token may see. */
 import Type from 'typebox'
-import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
-import { openMemory } from '../database/memory.ts'
 import type { Environment } from '../environment.ts'
 import { type Account, getUser, listAccounts } from './user.ts'
 
@@ -30,29 +28,34 @@ export const Profile = Type.Object({
 })
 export type Profile = Type.Static<typeof Profile>
 
-export interface Profiles {
-  /** The profile as JSON text: printed once, remembered until something about the user changes. */
-  find(userId: string, visible: readonly string[] | undefined): string | Promise<string>
+/** Whoever looks, as remembered elsewhere: forgotten there as soon as anything about the user changes. */
+export interface Viewer {
+  readonly userId: string
+  /** The accounts it may see; absent means all of them. */
+  readonly accountNumbers: readonly string[] | undefined
 }
 
-export function openProfiles(db: Database, changes: Changes, environment: Environment): Profiles {
-  const memory = openMemory<{ readonly text: string }>(changes)
-  async function read(userId: string, visible: readonly string[] | undefined) {
-    const { id, name } = await getUser(db, userId)
-    const all = await listAccounts(db, userId, environment)
-    const accounts = all.filter((each) => visible?.includes(each.account_number) ?? true).map(printAccount)
+export interface Profiles {
+  /** The profile as JSON text, printed once a viewer. */
+  find(viewer: Viewer): string | Promise<string>
+}
+
+export function openProfiles(db: Database, environment: Environment): Profiles {
+  const printed = new WeakMap<Viewer, string>()
+  async function print(viewer: Viewer): Promise<string> {
+    const { id, name } = await getUser(db, viewer.userId)
+    const all = await listAccounts(db, viewer.userId, environment)
+    const accounts = all
+      .filter((each) => viewer.accountNumbers?.includes(each.account_number) ?? true)
+      .map(printAccount)
     const profile: Profile = {
       profile: { id, name, account: accounts.length === 1 ? accounts[0] : accounts, accounts },
     }
-    return { value: { text: JSON.stringify(profile) }, tags: [`user:${userId}`] }
+    const text = JSON.stringify(profile)
+    printed.set(viewer, text)
+    return text
   }
-  return {
-    find(userId, visible) {
-      const key = visible ? `${userId} ${visible.join()}` : userId
-      const known = memory.recall(key)
-      return known ? known.text : memory.learn(key, () => read(userId, visible)).then((learned) => learned!.text)
-    },
-  }
+  return { find: (viewer) => printed.get(viewer) ?? print(viewer) }
 }
 
 function printAccount(account: Account): Type.Static<typeof PrintedAccount> {

@@ -72,7 +72,7 @@ function printEvent({ sequence, uid, kind, action, entity, simulated, created_at
 
 /** Ends when the client leaves, the gateway closes or a write fails. Waits for slow readers instead of buffering for them. */
 async function stream(
-  { db, eventSignal, closing }: Context,
+  { db, log, eventSignal, closing }: Context,
   caller: BranchCaller,
   start: number,
   request: FastifyRequest,
@@ -109,7 +109,7 @@ async function stream(
       }
     }
   } catch (error) {
-    request.log.warn({ err: error }, 'event stream ended')
+    log.warn({ err: error, request_id: request.id }, 'event stream ended')
   }
   // Whoever does not read would hold the end back for ever; it resumes by Last-Event-ID.
   if (out.writableNeedDrain) out.destroy()
