@@ -1,16 +1,17 @@
 /** Spec 4.3: an authorization code for an access token and a refresh token, each code once, on disk when answered. */
-import type { Benchmark } from './benchmark.ts'
+import { race } from './benchmark.ts'
 import { callbackUrl } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import type { Load, PrintedRequest } from './load.ts'
+import { type PrintedRequest, underLoad } from './load.ts'
 import { peerClient, startInMemory, startOnPostgres } from './oidc-provider.ts'
 import { type Credentials, formPost, useOnce } from './requests.ts'
+import type { Side } from './rounds.ts'
 import type { PeerProcess } from './server-process.ts'
 
 /** More than either can do; what is left over costs only its making. */
 const mostPerSecond = { ours: 12_000, theirs: 6_000 }
 
-export const codeExchange: Benchmark = {
+export const codeExchange = race({
   name: 'code-exchange',
   unit: 'requests/s',
   async open(stage) {
@@ -18,23 +19,27 @@ export const codeExchange: Benchmark = {
     const makeOurs = async (count: number) =>
       (await gateway.makeCodes(count)).map((code) => exchange('/v1/oauth/accesstoken', gateway.client, code))
     return {
-      ours: {
+      ours: underLoad({
         origin: gateway.origin,
         prepareRound: useOnce(makeOurs, mostPerSecond.ours),
         expected: '"refresh_token":',
-      },
+      }),
       peers: [
-        { against: 'oidc-provider, memory', goal: 2, load: peerLoad(await startInMemory(stage)) },
-        { against: 'oidc-provider, PostgreSQL', goal: 4, load: peerLoad(await startOnPostgres(stage)) },
+        { against: 'oidc-provider, memory', goal: 2, side: peerSide(await startInMemory(stage)) },
+        { against: 'oidc-provider, PostgreSQL', goal: 4, side: peerSide(await startOnPostgres(stage)) },
       ],
     }
   },
-}
+})
 
-function peerLoad(peer: PeerProcess): Load {
+function peerSide(peer: PeerProcess): Side {
   const make = async (count: number) =>
-    (await peer.make('codes', count)).map((code) => exchange('/token', peerClient, code))
-  return { origin: peer.origin, prepareRound: useOnce(make, mostPerSecond.theirs), expected: '"refresh_token":' }
+    (await peer.ask<string[]>('codes', count)).map((code) => exchange('/token', peerClient, code))
+  return underLoad({
+    origin: peer.origin,
+    prepareRound: useOnce(make, mostPerSecond.theirs),
+    expected: '"refresh_token":',
+  })
 }
 
 function exchange(path: string, client: Credentials, code: string): PrintedRequest {

@@ -1,17 +1,24 @@
 /** The gateway under test: the real one, as `countersign serve` starts it, with its private PostgreSQL. */
 import { join } from 'node:path'
-import { openVault } from '../src/crypto/vault.ts'
-import { openDatabase } from '../src/database/database.ts'
+import { openVault, type Vault } from '../src/crypto/vault.ts'
+import { type Database, openDatabase } from '../src/database/database.ts'
 import { type Brokerage, fillBrokerage } from './brokerage.ts'
 import { findFreePort, startServer } from './server-process.ts'
 import type { Stage } from './stage.ts'
 
-export interface GatewayUnderTest extends Brokerage {
+export interface GatewayUnderTest {
   readonly origin: string
+  readonly db: Database
+  readonly vault: Vault
 }
 
-export async function startGateway(stage: Stage): Promise<GatewayUnderTest> {
-  const dataDir = stage.makeFolder()
+/** With a thousand account holders. */
+export async function startGateway(stage: Stage): Promise<GatewayUnderTest & Brokerage> {
+  const gateway = await startEmptyGateway(stage)
+  return { ...gateway, ...(await fillBrokerage(gateway.db, gateway.vault)) }
+}
+
+export async function startEmptyGateway(stage: Stage, dataDir = stage.makeFolder()): Promise<GatewayUnderTest> {
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   await startServer(stage, {
@@ -24,6 +31,7 @@ export async function startGateway(stage: Stage): Promise<GatewayUnderTest> {
       DATA_DIR: dataDir,
       LOG_LEVEL: 'warn',
       RATE_LIMIT_PER_MINUTE: '0',
+      WEBHOOK_ALLOW_LOOPBACK: 'true',
     },
     origin,
     readyPath: '/readyz',
@@ -31,6 +39,5 @@ export async function startGateway(stage: Stage): Promise<GatewayUnderTest> {
   const socketFolder = encodeURIComponent(join(dataDir, 'postgres', 'socket'))
   const db = openDatabase({ connectionString: `postgresql://countersign@/countersign?host=${socketFolder}` })
   stage.owns(() => db.close())
-  const vault = openVault({ kind: 'file', path: join(dataDir, 'secret.keys') })
-  return { origin, ...(await fillBrokerage(db, vault)) }
+  return { origin, db, vault: openVault({ kind: 'file', path: join(dataDir, 'secret.keys') }) }
 }

@@ -1,13 +1,14 @@
 /** RFC 7662: a client asks about a thousand living access tokens of its own. */
-import type { Benchmark } from './benchmark.ts'
+import { race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
+import { underLoad } from './load.ts'
 import { peerClient, startInMemory } from './oidc-provider.ts'
 import { cycle, formPost } from './requests.ts'
 
 const expected = '"active":true'
 
-export const introspection: Benchmark = {
+export const introspection = race({
   name: 'introspection',
   unit: 'requests/s',
   async open(stage) {
@@ -16,18 +17,18 @@ export const introspection: Benchmark = {
     const ours = (await gateway.makeAccessTokens(holders)).map((token) =>
       formPost('/v1/oauth/introspect', gateway.client, { token }),
     )
-    const theirs = (await peer.make('accessTokens', holders)).map((token) =>
+    const theirs = (await peer.ask<string[]>('accessTokens', holders)).map((token) =>
       formPost('/token/introspection', peerClient, { token }),
     )
     return {
-      ours: { origin: gateway.origin, prepareRound: cycle(ours), expected },
+      ours: underLoad({ origin: gateway.origin, prepareRound: cycle(ours), expected }),
       peers: [
         {
           against: 'oidc-provider, memory',
           goal: 3,
-          load: { origin: peer.origin, prepareRound: cycle(theirs), expected },
+          side: underLoad({ origin: peer.origin, prepareRound: cycle(theirs), expected }),
         },
       ],
     }
   },
-}
+})

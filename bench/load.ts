@@ -1,37 +1,50 @@
 /**
  * The load generator: so many kept-alive connections, each with one request under way at any time. The same for
  * every server. It writes requests that were printed beforehand and reads no more of an answer than its status and
- * its length, so that the machine's time goes to the server. An answer that is not 200 fails the benchmark.
+ * its length, so that the machine's time goes to the server. An answer that is no success fails the benchmark.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Side } from './rounds.ts'
 
-export const connections = 64
+const usualConnections = 64
 
 /** A whole HTTP/1.1 request, head and body, as it goes over the wire. */
 export type PrintedRequest = Buffer
 
 export interface Load {
   readonly origin: string
+  readonly connections?: number
   /** The requests of a round of that length, prepared before its time runs. */
   prepareRound(durationMs: number): Promise<Iterator<PrintedRequest>>
   /** What a right answer contains, checked once before anything is measured. */
   readonly expected: string
 }
 
-export interface RoundTimes {
-  /** The load runs this long before anything counts: what a server puts off shows in the count. */
-  readonly leadInMs: number
-  readonly countedMs: number
-}
+/** The load runs this long before anything counts: what a server puts off shows in the count. */
+const leadInMs = 1_000
+const countedMs = 1_250
 
 /** Completed requests a second. */
-export async function measureRate(load: Load, { leadInMs, countedMs }: RoundTimes): Promise<number> {
+export function underLoad(load: Load): Side {
+  let isProbed = false
+  return {
+    async measure() {
+      if (!isProbed) await probe(load)
+      isProbed = true
+      return measureRate(load)
+    },
+  }
+}
+
+async function measureRate(load: Load): Promise<number> {
   const requests = await load.prepareRound(leadInMs + countedMs)
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(load.origin)))
+  const sockets = await Promise.all(
+    Array.from({ length: load.connections ?? usualConnections }, () => open(load.origin)),
+  )
   const countedFrom = performance.now() + leadInMs
   try {
-    const counts = await Promise.all(sockets.map((socket) => sendAndCount(socket, requests, countedFrom, countedMs)))
+    const counts = await Promise.all(sockets.map((socket) => sendAndCount(socket, requests, countedFrom)))
     return (counts.reduce((sum, count) => sum + count) * 1000) / countedMs
   } finally {
     for (const socket of sockets) socket.destroy()
@@ -45,12 +58,9 @@ async function open(origin: string): Promise<Socket> {
   return socket
 }
 
-function sendAndCount(
-  socket: Socket,
-  requests: Iterator<PrintedRequest>,
-  countedFrom: number,
-  countedMs: number,
-): Promise<number> {
+const isSuccess = /^HTTP\/1\.1 20\d /
+
+function sendAndCount(socket: Socket, requests: Iterator<PrintedRequest>, countedFrom: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let completed = 0
     const send = () => {
@@ -59,7 +69,7 @@ function sendAndCount(
       else socket.write(next.value)
     }
     hearAnswers(socket, reject, (answer) => {
-      if (!answer.startsWith('HTTP/1.1 200 ')) return reject(new Error(`The server answered ${answer}`))
+      if (!isSuccess.test(answer)) return reject(new Error(`The server answered ${answer}`))
       const sinceMs = performance.now() - countedFrom
       if (sinceMs > countedMs) return resolve(completed)
       if (sinceMs > 0) completed++
@@ -87,26 +97,74 @@ function hearAnswers(socket: Socket, failed: (error: Error) => void, heard: (ans
   })
 }
 
+export interface Wire {
+  /** Resolves when the request is answered; waits its turn while every connection is busy. */
+  send(request: PrintedRequest): Promise<void>
+  close(): void
+}
+
+/** Connections that any number of senders share. */
+export async function openWire(origin: string, connections: number): Promise<Wire> {
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(origin)))
+  const idle = [...sockets]
+  const waiting: { request: PrintedRequest; resolve: () => void; reject: (error: Error) => void }[] = []
+  const underWay = new Map<Socket, (typeof waiting)[number]>()
+  const sendNext = () => {
+    while (idle.length > 0 && waiting.length > 0) {
+      const socket = idle.pop()!
+      const next = waiting.shift()!
+      underWay.set(socket, next)
+      socket.write(next.request)
+    }
+  }
+  for (const socket of sockets) {
+    const fail = (error: Error) => underWay.get(socket)?.reject(error)
+    hearAnswers(socket, fail, (answer) => {
+      const { resolve, reject } = underWay.get(socket)!
+      underWay.delete(socket)
+      idle.push(socket)
+      if (isSuccess.test(answer)) resolve()
+      else reject(new Error(`${origin} answered ${answer}`))
+      sendNext()
+    })
+  }
+  return {
+    send: (request) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ request, resolve, reject })
+        sendNext()
+      }),
+    close() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
 export interface ReadAnswer {
   readonly headers: Record<string, string>
   readonly text: string
 }
 
-/** One request whose answer is read: a server that answers 200 with the wrong thing is not measured. */
+/** One request whose answer is read: a server that answers well with the wrong thing is not measured. */
 export async function probe(load: Load): Promise<ReadAnswer> {
-  const requests = await load.prepareRound(0)
-  const socket = await open(load.origin)
+  const { value: request } = (await load.prepareRound(0)).next()
+  const answer = await send(load.origin, request)
+  if (!answer.includes(load.expected)) throw new Error(`${load.origin} answered ${answer}`)
+  const [head, text] = answer.split('\r\n\r\n') as [string, string]
+  const lines = head.split('\r\n').slice(1)
+  return { headers: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])), text }
+}
+
+/** One request on a connection of its own. */
+export async function send(origin: string, request: PrintedRequest): Promise<string> {
+  const socket = await open(origin)
   try {
     const answer = await new Promise<string>((resolve, reject) => {
       hearAnswers(socket, reject, resolve)
-      socket.write(requests.next().value)
+      socket.write(request)
     })
-    if (!answer.startsWith('HTTP/1.1 200 ') || !answer.includes(load.expected)) {
-      throw new Error(`${load.origin} answered ${answer}`)
-    }
-    const [head, text] = answer.split('\r\n\r\n') as [string, string]
-    const lines = head.split('\r\n').slice(1)
-    return { headers: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])), text }
+    if (!isSuccess.test(answer)) throw new Error(`${origin} answered ${answer}`)
+    return answer
   } finally {
     socket.destroy()
   }

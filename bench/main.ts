@@ -1,14 +1,22 @@
 /** `npm run bench [-- NAME…]`: runs the named benchmarks, or all, and prints one table. */
 import type { Benchmark } from './benchmark.ts'
+import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
+import { delivery } from './delivery.ts'
 import { introspection } from './introspection.ts'
+import { isolation } from './isolation.ts'
+import { latency } from './latency.ts'
 import { profile } from './profile.ts'
+import { publish, publishBatch } from './publish.ts'
 import { refresh } from './refresh.ts'
 import { printTable, type Result, writeResults } from './report.ts'
-import { compare } from './rounds.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+import { statements } from './statements.ts'
 
-const benchmarks: readonly Benchmark[] = [profile, codeExchange, refresh, introspection]
+const benchmarks: readonly Benchmark[] = [
+  ...[profile, codeExchange, refresh, introspection],
+  ...[publish, publishBatch, delivery, latency, isolation, statements, claim],
+]
 
 async function main(names: readonly string[]): Promise<void> {
   const stage = openStage()
@@ -16,7 +24,14 @@ async function main(names: readonly string[]): Promise<void> {
     process.once(signal, () => void stage.close().finally(() => process.exit(1)))
   }
   const results: Result[] = []
-  for (const benchmark of choose(names)) results.push(...(await run(benchmark, stage)))
+  for (const benchmark of choose(names)) {
+    process.stderr.write(`${benchmark.name} …\n`)
+    try {
+      results.push(...(await benchmark.run(stage)))
+    } finally {
+      await stage.close()
+    }
+  }
   process.stdout.write(printTable(results))
   writeResults(new URL('results.json', import.meta.url), results)
 }
@@ -29,18 +44,6 @@ function choose(names: readonly string[]): readonly Benchmark[] {
     )
   }
   return names.length === 0 ? benchmarks : benchmarks.filter(({ name }) => names.includes(name))
-}
-
-async function run({ name, unit, open }: Benchmark, stage: Stage): Promise<Result[]> {
-  process.stderr.write(`${name} …\n`)
-  try {
-    const comparisons = await compare(await open(stage))
-    return comparisons.map(({ peer: { against, goal }, ratio, ours, theirs }) => ({
-      ...{ name, against, ratio, goal, ours, theirs, unit },
-    }))
-  } finally {
-    await stage.close()
-  }
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

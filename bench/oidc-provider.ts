@@ -1,5 +1,5 @@
 /** oidc-provider beside the gateway, in memory or on a PostgreSQL of the same kind as ours. */
-import { openPrivateServer } from '../src/database/private-server.ts'
+import { startPostgres } from './postgres.ts'
 import type { Credentials } from './requests.ts'
 import { type PeerProcess, startPeer } from './server-process.ts'
 import type { Stage } from './stage.ts'
@@ -13,11 +13,5 @@ export function startInMemory(stage: Stage): Promise<PeerProcess> {
 }
 
 export async function startOnPostgres(stage: Stage): Promise<PeerProcess> {
-  const server = await openPrivateServer({
-    dataDir: stage.makeFolder(),
-    purpose: 'serve',
-    searchPath: process.env.PATH ?? '',
-  })
-  stage.owns(() => server.close())
-  return startPeer(stage, program, [server.connectionString])
+  return startPeer(stage, program, [await startPostgres(stage)])
 }

@@ -1,14 +1,14 @@
 /** Spec 4.5: GET /v1/user/profile with a thousand living access tokens, beside a bare Fastify route. */
-import type { Benchmark } from './benchmark.ts'
+import { race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import { type Load, probe } from './load.ts'
+import { type Load, probe, underLoad } from './load.ts'
 import { bearerGet, cycle } from './requests.ts'
 import { startPeer } from './server-process.ts'
 
 const path = '/v1/user/profile'
 
-export const profile: Benchmark = {
+export const profile = race({
   name: 'profile',
   unit: 'requests/s',
   async open(stage) {
@@ -20,6 +20,9 @@ export const profile: Benchmark = {
       path,
       JSON.stringify(await probe(ours)),
     ])
-    return { ours, peers: [{ against: 'a bare Fastify route', goal: 0.7, load: load(bare.origin) }] }
+    return {
+      ours: underLoad(ours),
+      peers: [{ against: 'a bare Fastify route', goal: 0.7, side: underLoad(load(bare.origin)) }],
+    }
   },
-}
+})

@@ -1,15 +1,16 @@
 /** Spec 4.4: a new access token for a refresh token that stays the same, on disk when answered. */
-import type { Benchmark } from './benchmark.ts'
+import { race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import type { Load, PrintedRequest } from './load.ts'
+import { type PrintedRequest, underLoad } from './load.ts'
 import { peerClient, startInMemory, startOnPostgres } from './oidc-provider.ts'
 import { type Credentials, cycle, formPost } from './requests.ts'
+import type { Side } from './rounds.ts'
 import type { PeerProcess } from './server-process.ts'
 
 const expected = '"access_token":'
 
-export const refresh: Benchmark = {
+export const refresh = race({
   name: 'refresh',
   unit: 'requests/s',
   async open(stage) {
@@ -17,19 +18,19 @@ export const refresh: Benchmark = {
     const tokens = await gateway.makeRefreshTokens(holders)
     const requests = tokens.map((token) => refreshWith('/v1/oauth/refreshtoken', gateway.client, token))
     return {
-      ours: { origin: gateway.origin, prepareRound: cycle(requests), expected },
+      ours: underLoad({ origin: gateway.origin, prepareRound: cycle(requests), expected }),
       peers: [
-        { against: 'oidc-provider, memory', goal: 1.5, load: await peerLoad(await startInMemory(stage)) },
-        { against: 'oidc-provider, PostgreSQL', goal: 3, load: await peerLoad(await startOnPostgres(stage)) },
+        { against: 'oidc-provider, memory', goal: 1.5, side: await peerSide(await startInMemory(stage)) },
+        { against: 'oidc-provider, PostgreSQL', goal: 3, side: await peerSide(await startOnPostgres(stage)) },
       ],
     }
   },
-}
+})
 
-async function peerLoad(peer: PeerProcess): Promise<Load> {
-  const tokens = await peer.make('refreshTokens', holders)
+async function peerSide(peer: PeerProcess): Promise<Side> {
+  const tokens = await peer.ask<string[]>('refreshTokens', holders)
   const requests = tokens.map((token) => refreshWith('/token', peerClient, token))
-  return { origin: peer.origin, prepareRound: cycle(requests), expected }
+  return underLoad({ origin: peer.origin, prepareRound: cycle(requests), expected })
 }
 
 function refreshWith(path: string, client: Credentials, token: string): PrintedRequest {

@@ -29,12 +29,19 @@ export function bearerGet(path: string, token: string): PrintedRequest {
 }
 
 export function formPost(path: string, client: Credentials, fields: Record<string, string>): PrintedRequest {
-  const body = new URLSearchParams(fields).toString()
+  return post(path, client, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString())
+}
+
+export function jsonPost(path: string, client: Credentials, body: unknown): PrintedRequest {
+  return post(path, client, 'application/json', JSON.stringify(body))
+}
+
+function post(path: string, client: Credentials, contentType: string, body: string): PrintedRequest {
   const head = [
     `POST ${path} HTTP/1.1`,
     `authorization: Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`,
-    'content-type: application/x-www-form-urlencoded',
-    `content-length: ${body.length}`,
+    `content-type: ${contentType}`,
+    `content-length: ${Buffer.byteLength(body)}`,
   ]
   return print(head, body)
 }

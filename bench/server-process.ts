@@ -34,13 +34,13 @@ export interface ServerProgram {
   readonly env: Record<string, string>
 }
 
-/** A peer tells its origin when it listens, and makes what the requests need when it is asked. */
+/** A peer tells its origin when it is ready, and does what it is asked, one thing at a time. */
 export interface PeerProcess {
   readonly origin: string
-  make(kind: string, count: number): Promise<string[]>
+  ask<Answer>(kind: string, count: number): Promise<Answer>
 }
 
-export interface MakeRequest {
+export interface Request {
   readonly kind: string
   readonly count: number
 }
@@ -60,9 +60,9 @@ export async function startPeer(stage: Stage, program: URL, args: readonly strin
   const origin = await hear<string>()
   return {
     origin,
-    make(kind, count) {
-      child.send({ kind, count } satisfies MakeRequest)
-      return hear<string[]>()
+    ask(kind, count) {
+      child.send({ kind, count } satisfies Request)
+      return hear()
     },
   }
 }

@@ -1,8 +1,8 @@
-/** A peer's side of the talk with the benchmark: it tells where it listens, makes things, and ends with it. */
-import type { MakeRequest } from '../server-process.ts'
+/** A peer's side of the talk with the benchmark: it tells where it listens, does what it is asked, and ends with it. */
+import type { Request } from '../server-process.ts'
 
-export function announce(origin: string, make?: (request: MakeRequest) => Promise<string[]>): void {
+export function announce(origin: string, perform?: (request: Request) => Promise<unknown>): void {
   process.on('disconnect', () => process.exit())
-  process.on('message', async (request: MakeRequest) => process.send?.(await make?.(request)))
+  process.on('message', async (request: Request) => process.send?.((await perform?.(request)) ?? null))
   process.send?.(origin)
 }

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { type AdapterFactory, Provider } from 'oidc-provider'
 import { callbackUrl, holders } from '../brokerage.ts'
 import { peerClient } from '../oidc-provider.ts'
-import type { MakeRequest } from '../server-process.ts'
+import type { Request } from '../server-process.ts'
 import { announce } from './announce.ts'
 import { openMemoryAdapter } from './memory-adapter.ts'
 import { openPostgresAdapter } from './postgres-adapter.ts'
@@ -53,7 +53,7 @@ function openProvider(adapter: AdapterFactory): Provider {
   })
 }
 
-async function makeMany({ kind, count }: MakeRequest): Promise<string[]> {
+async function makeMany({ kind, count }: Request): Promise<string[]> {
   const client = await provider.Client.find(peerClient.id)
   if (!client) throw new Error('The client is configured.')
   const Model = {

@@ -9,8 +9,9 @@ export interface FormFields {
 
 export function readFields(body: unknown): FormFields {
   const form = (body ?? {}) as Form
-  const repeated = Object.keys(form).find((name) => Array.isArray(form[name]))
-  if (repeated !== undefined) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
+  for (const name in form) {
+    if (Array.isArray(form[name])) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
+  }
   const find = (name: string) => (form[name] === '' ? undefined : (form[name] as string | undefined))
   return {
     find,

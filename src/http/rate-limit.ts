@@ -57,7 +57,7 @@ export function openRateLimit(clock: Clock, allowed: number, description: string
       return { allowed, used, available: allowed - used, expiryMs: (window + 1) * minute }
     },
     check(key) {
-      if (allowed === 0) return
+      if (allowed === 0 || counts.size === 0) return
       const nowMs = clock.now().getTime()
       if ((current(nowMs).get(key) ?? 0) >= allowed) refuse(nowMs)
     },

@@ -83,9 +83,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     request.bodyText = body as string
     parseJson(request, body as string, done)
   })
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
-    parseFormBody((body as Buffer).toString('latin1'), done),
-  )
+  app.addContentTypeParser('application/x-www-form-urlencoded', readFormBody)
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   app.addHook('onRequest', (request, reply, done) => {
@@ -169,8 +167,31 @@ function countFrom(beginning: string): () => string {
   return () => `${beginning}-${(++count).toString(36)}`
 }
 
+/** A character a byte, so that its length is the body's. What is too long by its own account is refused unread. */
+function readFormBody(request: FastifyRequest, body: IncomingMessage, done: FormRead): void {
+  const limit = request.routeOptions.bodyLimit
+  const refuse = () =>
+    done(new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.'))
+  if (Number(request.headers['content-length']) > limit) {
+    refuse()
+    return
+  }
+  let text = ''
+  const hear = (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+    if (text.length <= limit) return
+    body.off('data', hear).off('end', end)
+    refuse()
+  }
+  const end = () => parseFormBody(text, done)
+  body.on('data', hear).on('end', end)
+  body.on('error', () => done(new Problem(400, 'invalid_request', 'The request ended before its body did.')))
+}
+
+type FormRead = (error: Error | null, form?: Form) => void
+
 /** No field needs a NUL, and the database's text cannot hold one. */
-function parseFormBody(text: string, done: (error: Error | null, form?: Form) => void): void {
+function parseFormBody(text: string, done: FormRead): void {
   const hasNul = text.includes('\0') || text.includes('%00')
   if (hasNul) done(new Problem(400, 'invalid_request', 'The form contains a NUL character.'))
   else done(null, parseForm(text))

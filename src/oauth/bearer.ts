@@ -128,6 +128,7 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
 
 /** The text behind the word Bearer in an Authorization header (RFC 6750, 2.1). */
 export function readBearerText(authorization: string | undefined): string {
+  if (authorization?.startsWith('Bearer ')) return authorization.slice('Bearer '.length).trim()
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
     throw new BearerError(401, 'unauthorized', 'Send an access token in the header "Authorization: Bearer …".')
   }

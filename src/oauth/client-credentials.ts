@@ -50,8 +50,10 @@ export function parseBasic(authorization: string): Credentials[] {
   return decoded.id === raw.id && decoded.secret === raw.secret ? [raw] : [decoded, raw]
 }
 
+const kept = ['client_id', 'client_secret', 'code', 'refresh_token', 'token']
+
 export function refuseCredentialsInQuery(query: Form): void {
-  for (const name of ['client_id', 'client_secret', 'code', 'refresh_token', 'token']) {
+  for (const name of kept) {
     if (query[name] !== undefined) {
       throw new OAuthError(
         'invalid_request',

@@ -2,7 +2,7 @@
  * One POST. Ten seconds in all for connecting, headers and body; at most 64 KiB of the answer are read and 8 KiB kept;
  * redirects are not followed. Whatever the receiver does, the outcome is a value and the cost is bounded.
  */
-import { Agent } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { type GuardPolicy, isAllowedAddress, literalOf } from './address-guard.ts'
 import { openResolver } from './resolver.ts'
 
@@ -39,6 +39,16 @@ export interface SenderOptions {
   readonly certificateAuthority: string | undefined
 }
 
+/** Where a URL leads, worked out once. */
+interface Target {
+  readonly origin: string
+  readonly path: string
+  /** False for a literal address that nobody may dial: it never passes through the look-up hook. */
+  readonly isAllowed: boolean
+}
+
+const targetsAtMost = 10_000
+
 export function openSender({ policy, dnsServers, certificateAuthority }: SenderOptions): Sender {
   const { lookup } = openResolver(policy, dnsServers)
   const agent = new Agent({
@@ -52,58 +62,88 @@ export function openSender({ policy, dnsServers, certificateAuthority }: SenderO
     maxHeaderSize: 16 * 1024,
     connect: { lookup, timeout: deadlineMs, ...(certificateAuthority !== undefined && { ca: certificateAuthority }) },
   })
+  const targets = new Map<string, Target>()
+  function targetOf(url: string): Target {
+    const known = targets.get(url)
+    if (known) return known
+    const { origin, pathname, search, hostname } = new URL(url)
+    const literal = literalOf(hostname)
+    const target = {
+      origin,
+      path: pathname + search,
+      isAllowed: literal === undefined || isAllowedAddress(literal, policy),
+    }
+    if (targets.size >= targetsAtMost) targets.clear()
+    targets.set(url, target)
+    return target
+  }
   return {
     post: (message) => {
-      const literal = literalOf(new URL(message.url).hostname)
-      // A literal address never passes through the look-up hook.
-      if (literal !== undefined && !isAllowedAddress(literal, policy)) {
-        return Promise.resolve({ kind: 'unreachable', why: 'forbidden-address' })
-      }
-      return send(agent, message)
+      const target = targetOf(message.url)
+      if (!target.isAllowed) return Promise.resolve({ kind: 'unreachable', why: 'forbidden-address' })
+      return send(agent, target, message)
     },
     close: () => agent.destroy(),
   }
 }
 
-async function send(agent: Agent, { url, headers, body }: Post): Promise<Outcome> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), deadlineMs)
-  try {
-    const target = new URL(url)
-    const answer = await agent.request({
-      origin: target.origin,
-      path: target.pathname + target.search,
-      method: 'POST',
-      headers,
-      body,
-      signal: deadline.signal,
-    })
-    const response = await readSome(answer.body)
-    const status = answer.statusCode
-    if (status >= 200 && status < 300) return { kind: 'accepted', status, response }
-    const retryAfter = answer.headers['retry-after']
-    return { kind: 'refused', status, response, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter }
-  } catch (error) {
-    return { kind: 'unreachable', why: deadline.signal.aborted ? 'timeout' : explain(error) }
-  } finally {
-    clearTimeout(timer)
-  }
+/** Straight on undici's dispatcher: an answer is a few calls of this handler, without a stream or a signal a request. */
+function send(agent: Agent, { origin, path }: Target, { headers, body }: Post): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const answer: Answer = { status: 0, retryAfter: undefined, kept: [], length: 0 }
+    let controller: Dispatcher.DispatchController | undefined
+    let isOver = false
+    const end = (outcome: Outcome) => {
+      isOver = true
+      clearTimeout(timer)
+      resolve(outcome)
+    }
+    /** Ends it here and on the wire. */
+    const cut = (outcome: Outcome) => {
+      end(outcome)
+      controller?.abort(new Error('The attempt is over.'))
+    }
+    const timer = setTimeout(() => cut({ kind: 'unreachable', why: 'timeout' }), deadlineMs)
+    agent.dispatch(
+      { origin, path, method: 'POST', headers, body },
+      {
+        onRequestStart(started) {
+          controller = started
+          if (isOver) started.abort(new Error('The attempt is over.'))
+        },
+        onResponseStart(_controller, statusCode, { 'retry-after': retryAfter }) {
+          answer.status = statusCode
+          answer.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
+        },
+        onResponseData(_controller, chunk) {
+          if (answer.length < keptBytes) answer.kept.push(Buffer.from(chunk.subarray(0, keptBytes - answer.length)))
+          answer.length += chunk.length
+          // Enough to see what the receiver says; a longer answer is cut off together with its connection.
+          if (answer.length > readLimitBytes && !isOver) cut(judgeAnswer(answer))
+        },
+        onResponseEnd() {
+          if (!isOver) end(judgeAnswer(answer))
+        },
+        onResponseError(_controller, error) {
+          if (!isOver) end({ kind: 'unreachable', why: explain(error) })
+        },
+      },
+    )
+  })
 }
 
-/** Enough to see what the receiver says; a longer answer is cut off together with its connection. */
-async function readSome(stream: AsyncIterable<Buffer> & { destroy(): void }): Promise<string> {
-  const kept: Buffer[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    if (length < keptBytes) kept.push(chunk.subarray(0, keptBytes - length))
-    length += chunk.length
-    if (length > readLimitBytes) {
-      stream.destroy()
-      break
-    }
-  }
+interface Answer {
+  status: number
+  retryAfter: string | undefined
+  readonly kept: Buffer[]
+  length: number
+}
+
+function judgeAnswer({ status, retryAfter, kept }: Answer): Outcome {
   // PostgreSQL's text holds every character but this one.
-  return Buffer.concat(kept).toString('utf8').replaceAll('\0', '\uFFFD')
+  const response = Buffer.concat(kept).toString('utf8').replaceAll('\0', '\uFFFD')
+  if (status >= 200 && status < 300) return { kind: 'accepted', status, response }
+  return { kind: 'refused', status, response, retryAfter }
 }
 
 function explain(error: unknown): Why {

@@ -6,7 +6,8 @@
 import { type Database, statement } from '../database/database.ts'
 import * as table from './dispatch.sql.ts'
 
-const eventsAtOnce = 500
+/** Few enough that the first of many is sent while the last is still waiting here. */
+const eventsAtOnce = 100
 const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', 'delivery')")
 
 /** Answers how many events it took; 0 when there are none or another node is at it. */

@@ -17,7 +17,8 @@ export const selectDue = statement(
    JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
    CROSS JOIN LATERAL (
      SELECT d.id, d.webhook_id, d.event_id, d.attempts, d.tries, d.due_at FROM deliveries d
-     WHERE d.webhook_id = lane.webhook_id AND d.state = 'waiting' AND d.due_at <= $3 AND d.id <> ALL ($4::bigint[])
+     WHERE d.webhook_id = lane.webhook_id AND d.state = 'waiting' AND d.due_at <= $3
+       AND d.id NOT IN (SELECT unnest($4::bigint[]))
      ORDER BY d.due_at, d.id LIMIT lane.most) due
    JOIN events e ON e.id = due.event_id
    ORDER BY due.due_at, due.id`,
@@ -67,12 +68,11 @@ export const settleDeliveries = statement(
    settled AS (
      UPDATE deliveries d SET state = told.state, due_at = coalesce(told.due_at, d.due_at), attempts = d.attempts + 1, tries = d.tries + 1,
        settled_at = CASE WHEN told.state = 'waiting' THEN NULL ELSE $13::timestamptz END
-     FROM told WHERE d.id = told.delivery_id AND d.id = ANY ($3::bigint[]) AND d.state = 'waiting'
-     RETURNING d.id, d.attempts, d.state),
+     FROM told WHERE d.id = told.delivery_id AND d.state = 'waiting'
+     RETURNING d.id, d.attempts, d.state, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
    written AS (
      INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, status, why, response)
-     SELECT s.id, s.attempts, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response
-     FROM settled s JOIN told ON told.delivery_id = s.id)
+     SELECT id, attempts, at, duration_ms, outcome, status, why, response FROM settled)
    SELECT id, state FROM settled`,
 )
 

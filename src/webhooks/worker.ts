@@ -69,6 +69,8 @@ class DeliveryWorker implements Worker {
   #listener: Listener | undefined
   #listening = false
   #inFlight = 0
+  #dispatching: Promise<void> | undefined
+  #dispatchAgain = false
   #looking: Promise<void> | undefined
   #lookAgain = false
   #lookEverywhere = true
@@ -78,15 +80,14 @@ class DeliveryWorker implements Worker {
   constructor(desk: WorkerDesk) {
     this.#desk = desk
     this.#settlements = openSettlements(desk.db)
-    this.#timers = [
-      setInterval(() => this.#look(true), lookEveryMs),
-      setInterval(() => void this.#renew(), renewEveryMs),
-    ]
+    this.#timers = [setInterval(() => this.wake(), lookEveryMs), setInterval(() => void this.#renew(), renewEveryMs)]
     desk.changes.subscribe((tag) => this.#reconsider(tag))
-    this.#look(true)
+    this.wake()
   }
 
   wake(): void {
+    void this.#listen()
+    this.#dispatch()
     this.#look(true)
   }
 
@@ -95,6 +96,7 @@ class DeliveryWorker implements Worker {
     for (const timer of this.#timers) clearInterval(timer)
     await this.#listener?.close().catch(() => {})
     for (const lane of this.#lanes.values()) handBack(lane)
+    await this.#dispatching
     await this.#looking
     if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
     await this.#release([...this.#lanes.values()]).catch((error: unknown) => this.#complain(error))
@@ -118,16 +120,40 @@ class DeliveryWorker implements Worker {
     const lost = () => {
       this.#listener = undefined
     }
-    const heard = () => {
+    const heard = (news: string) => {
       this.#desk.dispatched()
-      this.#look(true)
+      if (news === 'event') this.#dispatch()
+      else this.#look(true)
     }
     this.#listener = await db.listen('countersign_work', heard, lost).catch(() => undefined)
     this.#listening = false
     if (this.#closing) await this.#listener?.close()
   }
 
-  /** One look at a time; a call while it runs makes it run once more. `everywhere`: also events and lanes of others. */
+  /** Beside the looking, so that what can be sent already does not wait for what is still being created. */
+  #dispatch(): void {
+    if (this.#closing) return
+    this.#dispatchAgain = true
+    this.#dispatching ??= this.#dispatchAll().finally(() => {
+      this.#dispatching = undefined
+    })
+  }
+
+  async #dispatchAll(): Promise<void> {
+    const { db, clock } = this.#desk
+    while (this.#dispatchAgain && !this.#closing) {
+      this.#dispatchAgain = false
+      try {
+        if ((await dispatchOnce(db, clock.now())) === 0) continue
+        this.#dispatchAgain = true
+        this.#look(true)
+      } catch (error) {
+        this.#complain(error)
+      }
+    }
+  }
+
+  /** One look at a time; a call while it runs makes it run once more. `everywhere`: also lanes that others held or nobody. */
   #look(everywhere: boolean): void {
     if (this.#closing) return
     this.#lookAgain = true
@@ -156,9 +182,6 @@ class DeliveryWorker implements Worker {
 
   async #takeOn(): Promise<void> {
     const { db, clock } = this.#desk
-    void this.#listen()
-    const dispatched = await dispatchOnce(db, clock.now())
-    if (dispatched > 0) this.#look(true)
     // Others dispatch and redeliver too, and retries fall due: a lane that is held is looked at like the rest.
     for (const lane of this.#lanes.values()) lane.drained = false
     const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
@@ -305,6 +328,7 @@ class DeliveryWorker implements Worker {
   }
 
   #logAttempt(lane: Lane, delivery: DueDelivery, outcome: Outcome, durationMs: number): void {
+    if (!this.#desk.log.isLevelEnabled('info')) return
     const result = outcome.kind === 'unreachable' ? { why: outcome.why } : { status: outcome.status }
     this.#desk.log.info(
       {

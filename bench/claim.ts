@@ -1,0 +1,85 @@
+/** How long a worker takes to claim lanes and read what is due in them, as the tables grow. */
+import { randomUUID } from 'node:crypto'
+import { after, second } from '../src/clock.ts'
+import { type Database, openDatabase, type Sql } from '../src/database/database.ts'
+import { migrate } from '../src/database/migrations.ts'
+import { applyAsPartner } from '../src/partners/partner.ts'
+import { claimLanes, selectDue } from '../src/webhooks/lanes.sql.ts'
+import type { Benchmark } from './benchmark.ts'
+import { startPostgres } from './postgres.ts'
+import type { Result } from './report.ts'
+import { median } from './rounds.ts'
+import type { Stage } from './stage.ts'
+
+const lanesAtOnce = 10
+const readAhead = 50
+const repetitions = 300
+const goal = 1.5
+
+export const claim: Benchmark = {
+  name: 'claim',
+  async run(stage) {
+    const small = await fill(stage, 10, 100)
+    const deep = await fill(stage, 10, 100_000)
+    const wide = await fill(stage, 10_000, 100)
+    const [smallMs, deepMs, wideMs] = await measureEach([small, deep, wide])
+    const against = (name: string, theirs: string, ours: number, beside: number): Result => ({
+      ...{ name, against: theirs, ratio: ours / beside, goal, atMost: true, ours, theirs: beside, unit: 'ms' },
+    })
+    return [
+      against('claim, 1,000,000 waiting', '1,000 waiting', deepMs!, smallMs!),
+      against('claim, 10,000 webhooks', '10 webhooks', wideMs!, smallMs!),
+    ]
+  },
+}
+
+/** So many webhooks, so many deliveries waiting in each. */
+async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Database> {
+  const db = openDatabase({ connectionString: await startPostgres(stage) })
+  stage.owns(() => db.close())
+  await migrate(db)
+  const { branch_id } = await applyAsPartner(db, 'Bench Partner', { name: 'operator:bench' }, new Date())
+  await db.script(`
+    INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+    SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
+    FROM generate_series(1, ${webhooks}) AS n;
+    INSERT INTO lanes (webhook_id, attention_at) SELECT id, now() FROM webhooks
+    ON CONFLICT (webhook_id) DO UPDATE SET attention_at = excluded.attention_at;
+    INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
+    SELECT 'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
+    FROM generate_series(1, ${waiting}) AS n;
+    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at)
+    SELECT w.id, e.id, e.entity, 'waiting', now(), now() FROM events e, webhooks w ORDER BY e.id, w.id`)
+  await db.script('VACUUM ANALYZE')
+  return db
+}
+
+async function measureEach(databases: readonly Database[]): Promise<number[]> {
+  const times: number[][] = databases.map(() => [])
+  for (let n = 0; n < repetitions; n++) {
+    for (const [index, db] of databases.entries()) times[index]!.push(await timeClaim(db))
+  }
+  return times.map(median)
+}
+
+/** Claimed and read, then rolled back: the next claim finds the same. */
+async function timeClaim(db: Database): Promise<number> {
+  let ms = 0
+  const undo = new Error('undo')
+  const work = async (sql: Sql) => {
+    const now = new Date()
+    const started = performance.now()
+    const lanes = await sql.query<{ webhook_id: number }>(claimLanes, [
+      ...[randomUUID(), now, after(now, 10 * second), lanesAtOnce],
+    ])
+    const ids = lanes.map((lane) => lane.webhook_id)
+    const due = await sql.query(selectDue, [ids, ids.map(() => readAhead), now, []])
+    ms = performance.now() - started
+    if (due.length !== lanesAtOnce * readAhead) throw new Error(`${due.length} deliveries were due.`)
+    throw undo
+  }
+  await db.transaction(work).catch((error: unknown) => {
+    if (error !== undo) throw error
+  })
+  return ms
+}

@@ -1,0 +1,51 @@
+/** Events accepted and on disk, one by one and in hundreds, beside inserting one row at the same concurrency. */
+import { race } from './benchmark.ts'
+import { startEmptyGateway } from './gateway.ts'
+import { underLoad } from './load.ts'
+import { startPostgres } from './postgres.ts'
+import { makeBranch, makeEvent, makePublisher, publishRequest } from './publisher.ts'
+import { cycle } from './requests.ts'
+import type { Side } from './rounds.ts'
+import { startPeer } from './server-process.ts'
+import type { Stage } from './stage.ts'
+
+const concurrency = 32
+const inBatch = 100
+/** Entities repeat after so many requests; a real brokerage repeats them too. */
+const differentRequests = 1_000
+
+export const publish = race({ name: 'publish', unit: 'events/s', open: (stage) => openContest(stage, 1, 0.5) })
+export const publishBatch = race({
+  name: 'publish-batch',
+  unit: 'events/s',
+  open: (stage) => openContest(stage, inBatch, 15),
+})
+
+async function openContest(stage: Stage, eventsAtOnce: number, goal: number) {
+  const gateway = await startEmptyGateway(stage)
+  const branchId = await makeBranch(gateway, [])
+  const publisher = await makePublisher(gateway)
+  const requests = Array.from({ length: differentRequests / eventsAtOnce }, () =>
+    publishRequest(
+      publisher,
+      Array.from({ length: eventsAtOnce }, () => makeEvent(branchId)),
+    ),
+  )
+  const side = underLoad({
+    origin: gateway.origin,
+    connections: concurrency,
+    prepareRound: cycle(requests),
+    expected: '"eventIds":[',
+  })
+  const rows = await startPeer(stage, new URL('peers/single-inserts.ts', import.meta.url), [
+    await startPostgres(stage),
+    String(concurrency),
+  ])
+  const theirs: Side = { measure: () => rows.ask('insert', insertMs) }
+  return {
+    ours: { measure: async () => eventsAtOnce * (await side.measure()) },
+    peers: [{ against: 'INSERT of one row', goal, side: theirs }],
+  }
+}
+
+const insertMs = 2_000

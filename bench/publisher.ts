@@ -1,0 +1,53 @@
+/** A system of the brokerage that publishes, and the branches that hear of it. */
+import { randomUUID } from 'node:crypto'
+import { createClient } from '../src/partners/client.ts'
+import { applyAsPartner, getPartner, setPartnerStatus } from '../src/partners/partner.ts'
+import { createService } from '../src/services/service.ts'
+import { createWebhook } from '../src/webhooks/webhook.ts'
+import { callbackUrl } from './brokerage.ts'
+import type { GatewayUnderTest } from './gateway.ts'
+import type { PrintedRequest } from './load.ts'
+import { type Credentials, jsonPost } from './requests.ts'
+
+const by = { name: 'operator:bench' }
+const policy = { allowLoopback: true, ports: [] }
+
+/** An approved partner with webhooks at these addresses. */
+export async function makeBranch({ db, vault }: GatewayUnderTest, urls: readonly string[]): Promise<number> {
+  const now = new Date()
+  const { branch_id: branchId } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, by, now)
+  const partner = await getPartner(db, String(branchId))
+  await setPartnerStatus(db, partner, 'approved', undefined, by, now)
+  const draft = { name: 'Bench Client', callbackUrl, scope: 'read', rotateRefreshTokens: false }
+  const { client } = await createClient(db, vault, partner, 'live', draft, { development: true, by, now })
+  for (const url of urls) {
+    const webhook = { url, secret: undefined, kinds: undefined }
+    await createWebhook({ db, vault, policy }, { branchId, environment: 'live' }, client.id, webhook, by, now)
+  }
+  return branchId
+}
+
+export async function makePublisher({ db }: GatewayUnderTest): Promise<Credentials> {
+  const { service, secret } = await createService(db, 'bench', 'live', by, new Date())
+  return { id: service.id, secret: secret.text }
+}
+
+let lastId = 0
+
+/** An event of a transaction of its own, about 250 bytes when delivered. The e-mail address carries what a receiver shall read. */
+export function makeEvent(branchId: number, note = 'holder'): object {
+  return {
+    transactionId: ++lastId,
+    clearingAccount: 'CLEARING-ACCOUNT-'.padEnd(60, '0'),
+    type: 'TRANSACTION',
+    action: 'SUBMITTED',
+    branchId,
+    email: `${note}@example.com`.padStart(60, 'a'),
+    amount: 1250.5,
+    direction: 'DEPOSIT',
+  }
+}
+
+export function publishRequest(publisher: Credentials, events: readonly object[]): PrintedRequest {
+  return jsonPost('/internal/v1/events', publisher, { events })
+}

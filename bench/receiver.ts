@@ -1,0 +1,22 @@
+/** The receiver of deliveries, in a process of its own, as benchmarks talk to it. */
+import { startPeer } from './server-process.ts'
+import type { Stage } from './stage.ts'
+
+export interface Receiver {
+  readonly origin: string
+  /** Resolves when so many deliveries have come since the last time. */
+  awaitMore(count: number): Promise<void>
+  /** Milliseconds from publishing to arrival, of everything since the last time. */
+  takeLatencies(): Promise<number[]>
+}
+
+export async function startReceiver(stage: Stage): Promise<Receiver> {
+  const peer = await startPeer(stage, new URL('peers/receiver.ts', import.meta.url))
+  return {
+    origin: peer.origin,
+    async awaitMore(count) {
+      await peer.ask('await', count)
+    },
+    takeLatencies: () => peer.ask('latencies', 0),
+  }
+}
