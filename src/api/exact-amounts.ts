@@ -1,7 +1,31 @@
-/** The same JSON with every `amount` as the text it was written in: `500.10` is not `500.1` to an accountant. */
-export function exactAmounts(text: string): unknown {
-  const reviver = (key: string, value: unknown, context: { source: string }) =>
-    key === 'amount' && typeof value === 'number' ? context.source : value
+/** Every `amount` as the text it was written in: `500.10` is not `500.1` to an accountant. */
+import type { Payload } from '../webhooks/kind.ts'
+
+/** A member of this name: within a string, its quotes would be escaped. */
+const writtenAmount = /"amount"[ \t\n\r]*:[ \t\n\r]*(-?[\d.eE+-]+)/g
+
+/** In the order of the payloads, which are what the text holds, and valid; undefined for those without an amount. */
+export function exactAmounts(text: string, payloads: readonly Payload[]): (string | undefined)[] {
+  const having = payloads.filter((payload) => payload.amount !== undefined).length
+  const amounts = findWritten(text, having) ?? parseWritten(text)
+  let place = 0
+  return payloads.map((payload) => (payload.amount === undefined ? undefined : amounts[place++]))
+}
+
+/** Undefined when a look at the text is not enough: a name may be written with escapes, or come twice. */
+function findWritten(text: string, expected: number): string[] | undefined {
+  if (text.includes('\\u')) return undefined
+  const found = Array.from(text.matchAll(writtenAmount), (match) => match[1]!)
+  return found.length === expected ? found : undefined
+}
+
+function parseWritten(text: string): string[] {
+  const found: string[] = []
+  const reviver = (key: string, value: unknown, context: { source: string }) => {
+    if (key === 'amount' && typeof value === 'number') found.push(context.source)
+    return value
+  }
   // The server's parser lets a byte order mark pass; JSON.parse does not.
-  return JSON.parse(text.replace(/^\uFEFF/, ''), reviver as Parameters<typeof JSON.parse>[1])
+  JSON.parse(text.replace(/^\uFEFF/, ''), reviver as Parameters<typeof JSON.parse>[1])
+  return found
 }

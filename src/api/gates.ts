@@ -123,10 +123,10 @@ async function clientBranch(
 /** One of the brokerage's own systems. */
 export const service: Gate<Actor> = async (context, request) => {
   const { authorization } = request.headers
+  const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =
-    authorization === undefined
-      ? undefined
-      : await context.services.authenticate(parseBranchBasic(authorization), context.environment)
+    context.services.recall(readings, context.environment) ??
+    (await context.services.authenticate(readings, context.environment))
   if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
   return { name: `service:${found.id}`, environment: context.environment, address: request.ip, requestId: request.id }
 }

@@ -249,16 +249,16 @@ async function followReplay({ db, print }: Desk, webhook: Awaited<ReturnType<typ
 
 function parseEvents(text: string, environment: NewEvent['environment']): NewEvent[] {
   const parsed = JSON.parse(text) as Payload | Payload[]
-  const exact = [exactAmounts(text) as Payload | Payload[]].flat()
   const events = [parsed].flat()
   const problems = events.flatMap((payload, index) => findPayloadProblems(payload, `events.${index}`))
   if (problems.length > 0) throw new Invalid(problems)
+  const amounts = exactAmounts(text, events)
   return events.map((payload, index) => {
     const kind = payload.type as Parameters<typeof entityOf>[0]
     return {
       ...{ environment, kind, simulated: false, branchId: payload.branchId as number, action: String(payload.action) },
       entity: entityOf(kind, payload),
-      body: printPayload(kind, payload, exact[index]!.amount as string | undefined),
+      body: printPayload(kind, payload, amounts[index]),
     }
   })
 }

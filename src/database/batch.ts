@@ -9,6 +9,8 @@ export interface Batch<Item, Result> {
 
 export interface BatchOptions<Item> {
   readonly keyOf: (item: Item) => string
+  /** How much of `maxItems` an item takes up; 1 unless given. A lone item may be larger. */
+  readonly sizeOf?: (item: Item) => number
   readonly maxItems?: number
   readonly maxInFlight?: number
 }
@@ -22,7 +24,7 @@ interface Waiting<Item, Result> {
 export function openBatch<Item, Result>(
   /** Answers in the order of the items. */
   execute: (items: Item[]) => Promise<Result[]>,
-  { keyOf, maxItems = 64, maxInFlight = 1 }: BatchOptions<Item>,
+  { keyOf, sizeOf = () => 1, maxItems = 64, maxInFlight = 1 }: BatchOptions<Item>,
 ): Batch<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let inFlight = 0
@@ -56,10 +58,14 @@ export function openBatch<Item, Result>(
     const keys = new Set<string>()
     const taken: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
+    let room = maxItems
     for (const waiting of queue) {
       const key = keyOf(waiting.item)
-      if (taken.length < maxItems && !keys.has(key)) taken.push(waiting)
-      else left.push(waiting)
+      const size = sizeOf(waiting.item)
+      if ((size <= room || taken.length === 0) && !keys.has(key)) {
+        taken.push(waiting)
+        room -= size
+      } else left.push(waiting)
       keys.add(key)
     }
     queue = left

@@ -9,6 +9,9 @@ import * as table from './events.sql.ts'
 import type { Kind } from './kind.ts'
 import type { Branch } from './webhook.ts'
 
+/** In one statement. */
+const eventsAtOnce = 1_000
+
 export interface NewEvent {
   readonly environment: Environment
   readonly branchId: number
@@ -25,7 +28,8 @@ export interface PublishedEvent {
 }
 
 export interface Publisher {
-  publish(event: NewEvent, now: Date): Promise<PublishedEvent>
+  /** All of them or none. */
+  publish(events: readonly NewEvent[], now: Date): Promise<PublishedEvent[]>
 }
 
 /** The name a receiver sees: the same on every attempt. */
@@ -33,23 +37,45 @@ export function printEventId(uid: string): string {
   return `evt_${uid.replaceAll('-', '')}`
 }
 
+/** Publishes of one moment share a statement. Their branches are looked at first: one stranger would fail them all. */
 export function openPublisher(db: Database): Publisher {
   let place = 0
-  const batch: Batch<{ event: NewEvent; now: Date }, PublishedEvent> = openBatch(
-    (items) =>
-      insertEvents(
-        db,
-        items.map((item) => item.event),
-        items[0]!.now,
-      ),
-    { keyOf: () => String(place++), maxItems: 200 },
+  const branches = new Set<number>()
+  const batch: Batch<Publishing, PublishedEvent[]> = openBatch((items) => insertTogether(db, items), {
+    keyOf: () => String(place++),
+    sizeOf: (item) => item.events.length,
+    maxItems: eventsAtOnce,
+  })
+  return {
+    async publish(events, now) {
+      // A branch that exists goes on existing.
+      if (!events.every((event) => branches.has(event.branchId))) {
+        await refuseUnknownBranches(db, events)
+        for (const event of events) branches.add(event.branchId)
+      }
+      return batch.run({ events, now })
+    },
+  }
+}
+
+interface Publishing {
+  readonly events: readonly NewEvent[]
+  readonly now: Date
+}
+
+async function insertTogether(db: Database, items: readonly Publishing[]): Promise<PublishedEvent[][]> {
+  const all = await insertEvents(
+    db,
+    items.flatMap((item) => item.events),
+    items[0]!.now,
   )
-  return { publish: (event, now) => batch.run({ event, now }) }
+  let place = 0
+  return items.map(({ events }) => all.slice(place, (place += events.length)))
 }
 
 export async function insertEvents(sql: Sql, events: readonly NewEvent[], now: Date): Promise<PublishedEvent[]> {
   const uids = events.map(() => randomUUID() as string)
-  const rows = await sql.query<PublishedEvent>(table.insertEvents, [
+  const rows = await sql.query<{ id: number }>(table.insertEvents, [
     uids,
     events.map((event) => event.environment),
     events.map((event) => event.branchId),
@@ -60,8 +86,7 @@ export async function insertEvents(sql: Sql, events: readonly NewEvent[], now: D
     events.map((event) => event.simulated),
     now,
   ])
-  const byUid = new Map(rows.map((row) => [row.uid, row]))
-  return uids.map((uid) => byUid.get(uid)!)
+  return rows.map(({ id }, index) => ({ id, uid: uids[index]! }))
 }
 
 /** All of them or none. With a key, the same request again is answered as before and publishes nothing. */
@@ -109,7 +134,7 @@ function repeatAnswer(stored: StoredKey, hash: Buffer): readonly string[] {
   return stored.event_uids
 }
 
-export async function refuseUnknownBranches(sql: Sql, events: readonly NewEvent[]): Promise<void> {
+async function refuseUnknownBranches(sql: Sql, events: readonly NewEvent[]): Promise<void> {
   const asked = [...new Set(events.map((event) => event.branchId))]
   const known = new Set(
     (await sql.query<{ branch_id: number }>(table.selectBranches, [asked])).map((row) => row.branch_id),

@@ -1,13 +1,6 @@
 /** Spec 2 and 6: the kinds of webhook, the actions of each, and the shape of each payload. Policy as a table. */
 import Type, { type TObject } from 'typebox'
 
-declare global {
-  interface JSON {
-    /** A value that is printed exactly as this text. */
-    rawJSON(text: string): unknown
-  }
-}
-
 export const kinds = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION'] as const
 export type Kind = (typeof kinds)[number]
 
@@ -88,11 +81,20 @@ export function entityOf(kind: PublishedKind, payload: Payload): string {
   return `${kind.toLowerCase()}:${payload[entityFields[kind]]}`
 }
 
+/** The names of each kind's fields, ready to be written. */
+const printedNames = Object.fromEntries(
+  Object.entries(payloads).map(([kind, { properties }]) => [
+    kind,
+    Object.keys(properties).map((name) => ({ name, text: `${JSON.stringify(name)}:` })),
+  ]),
+) as Record<PublishedKind, { name: string; text: string }[]>
+
 /** `exactAmount` is the amount as it was written: `500.10` stays `500.10`, twenty digits stay twenty digits. */
 export function printPayload(kind: PublishedKind, payload: Payload, exactAmount: string | undefined): string {
-  const fields = Object.keys(payloads[kind].properties).map((name) => {
-    const value = name === 'amount' && exactAmount !== undefined ? JSON.rawJSON(exactAmount) : payload[name]
-    return [name, value]
-  })
-  return JSON.stringify(Object.fromEntries(fields))
+  let text = ''
+  for (const field of printedNames[kind]) {
+    const isExact = field.name === 'amount' && exactAmount !== undefined
+    text += `${text === '' ? '{' : ','}${field.text}${isExact ? exactAmount : JSON.stringify(payload[field.name])}`
+  }
+  return `${text}}`
 }

@@ -12,13 +12,14 @@ export interface RetentionPolicy {
 
 const deleteAttempts = statement(
   'delete_old_attempts',
-  `DELETE FROM attempts WHERE id = ANY (ARRAY(SELECT id FROM attempts WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING id`,
+  `DELETE FROM attempts WHERE id = ANY (ARRAY(
+     SELECT id FROM (SELECT id, at FROM attempts ORDER BY id LIMIT $2) oldest WHERE at < $1)) RETURNING id`,
 )
 
 /** An event leaves together with its deliveries, their attempts and its place in the log. */
 const deleteEvents = statement(
   'delete_old_events',
-  `WITH old AS MATERIALIZED (SELECT id FROM events WHERE created_at < $1 ORDER BY created_at LIMIT $2),
+  `WITH old AS MATERIALIZED (SELECT id FROM (SELECT id, created_at FROM events ORDER BY id LIMIT $2) oldest WHERE created_at < $1),
    gone AS (DELETE FROM deliveries WHERE event_id = ANY (ARRAY(SELECT id FROM old)) RETURNING id),
    tried AS (DELETE FROM attempts WHERE delivery_id = ANY (ARRAY(SELECT id FROM gone))),
    logged AS (DELETE FROM branch_log WHERE event_id = ANY (ARRAY(SELECT id FROM old)))

@@ -1,9 +1,8 @@
 /** POST /internal/v1/events: the brokerage's own systems say what happened. All events of a request are published, or none. */
 import Type from 'typebox'
 import type { Actor } from '../../audit/audit.ts'
-import type { Context } from '../../context.ts'
 import { Invalid } from '../../problem.ts'
-import { type NewEvent, printEventId, publishAll, refuseUnknownBranches } from '../../webhooks/event.ts'
+import { type NewEvent, printEventId, publishAll } from '../../webhooks/event.ts'
 import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import { ProblemBody } from '../problem-body.ts'
@@ -43,7 +42,7 @@ export const publishEvents: Endpoint<Actor> = {
   },
   async handle(context, by, request, reply) {
     const { events } = request.body as { events: (Payload & { type: PublishedKind })[] }
-    const exact = (exactAmounts(request.bodyText) as { events: Payload[] }).events
+    const amounts = exactAmounts(request.bodyText, events)
     const published = events.map(
       (payload, index): NewEvent => ({
         environment: context.environment,
@@ -51,23 +50,17 @@ export const publishEvents: Endpoint<Actor> = {
         kind: payload.type,
         action: String(payload.action),
         entity: entityOf(payload.type, payload),
-        body: printPayload(payload.type, payload, exact[index]!.amount as string | undefined),
+        body: printPayload(payload.type, payload, amounts[index]),
         simulated: false,
       }),
     )
     const key = request.headers['idempotency-key']
     if (Array.isArray(key)) throw new Invalid([{ field: 'idempotency-key', problem: 'was sent more than once' }])
     const idempotency = key === undefined ? undefined : { owner: by.name, key }
-    const uids =
-      events.length === 1 && !idempotency
-        ? [(await publishOne(context, published[0]!)).uid]
-        : await publishAll(context.db, published, idempotency, context.clock.now())
+    const now = context.clock.now()
+    const uids = idempotency
+      ? await publishAll(context.db, published, idempotency, now)
+      : (await context.publisher.publish(published, now)).map((event) => event.uid)
     return reply.status(202).send({ eventIds: uids.map(printEventId) })
   },
-}
-
-/** A lone event shares its commit with those of the same moment. Its branch is checked first: one stranger would fail them all. */
-async function publishOne(context: Context, event: NewEvent) {
-  await refuseUnknownBranches(context.db, [event])
-  return context.publisher.publish(event, context.clock.now())
 }

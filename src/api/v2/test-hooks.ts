@@ -47,13 +47,14 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
     },
     async handle(context, { branchId, environment }, request, reply) {
       const payload = request.body as Payload
-      const exact = exactAmounts(request.bodyText) as Payload
+      const [amount] = exactAmounts(request.bodyText, [payload])
       const event = {
         ...{ environment, branchId, kind, simulated: true, action: String(payload.action) },
         entity: entityOf(kind, payload),
-        body: printPayload(kind, payload, exact.amount as string | undefined),
+        body: printPayload(kind, payload, amount),
       }
-      const { id, uid } = await context.publisher.publish(event, context.clock.now())
+      const [published] = await context.publisher.publish([event], context.clock.now())
+      const { id, uid } = published!
       const patience = parsePatience(request.headers.prefer)
       const deliveries = await findDeliveries(context, id, patience)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
