@@ -41,8 +41,9 @@ export const lockTails = statement(
 
 /**
  * One delivery an event and webhook. A delivery whose entity has an unfinished one is blocked behind it, be it an older one
- * or one of this very batch; the others wait for a worker. Lanes are told: an idle one needs attention, a held one has news;
- * that of a paused webhook too, which may be resumed just now: whoever looks at it in vain puts it to rest.
+ * or one of this very batch; the others wait for a worker. Lanes are told: an idle one needs attention (but waits for its next
+ * probe while its breaker is open), a held one has news; that of a paused webhook too, which may be resumed just now: whoever
+ * looks at it in vain puts it to rest.
  */
 export const createDeliveries = statement(
   'create_deliveries',
@@ -67,8 +68,11 @@ export const createDeliveries = statement(
      ORDER BY webhook_id FOR UPDATE),
    told AS (
      UPDATE lanes SET
-       attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END,
+       attention_at = CASE
+         WHEN claim_id IS NOT NULL THEN attention_at
+         WHEN failures >= $3 THEN coalesce(attention_at, $2)
+         ELSE least(attention_at, $2) END,
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)))
-   SELECT count(*) AS created FROM wanted`,
+   SELECT DISTINCT webhook_id FROM wanted`,
 )

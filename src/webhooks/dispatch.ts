@@ -5,10 +5,13 @@
  */
 import { type Database, statement } from '../database/database.ts'
 import * as table from './dispatch.sql.ts'
+import { breakerThreshold } from './lane.ts'
 
 /** Few enough that the first of many is sent while the last is still waiting here. */
 const eventsAtOnce = 100
-const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', 'delivery')")
+const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
+/** PostgreSQL takes 8,000 bytes. */
+const newsBytesAtMost = 7_000
 
 /** Answers how many events it took; 0 when there are none or another node is at it. */
 export function dispatchOnce(db: Database, now: Date): Promise<number> {
@@ -19,8 +22,20 @@ export function dispatchOnce(db: Database, now: Date): Promise<number> {
     if (events.length === 0) return 0
     const ids = events.map((event) => event.id)
     await sql.query(table.lockTails, [ids])
-    await sql.query(table.createDeliveries, [ids, now])
-    await sql.query(wakeWorkers)
+    const webhooks = await sql.query<{ webhook_id: number }>(table.createDeliveries, [ids, now, breakerThreshold])
+    await sql.query(wakeWorkers, [printNews(webhooks.map((row) => row.webhook_id))])
     return events.length
   })
+}
+
+/** For the workers: whose deliveries were created. */
+function printNews(webhookIds: readonly number[]): string {
+  const news = `delivery ${webhookIds.join(' ')}`
+  return news.length <= newsBytesAtMost ? news : 'delivery'
+}
+
+/** The webhooks that news is about; undefined when it may be any. */
+export function readNews(news: string): number[] | undefined {
+  const [, ...ids] = news.split(' ')
+  return ids.length === 0 ? undefined : ids.filter((id) => id !== '').map(Number)
 }

@@ -69,8 +69,7 @@ async function insertTogether(db: Database, items: readonly Publishing[]): Promi
     items.flatMap((item) => item.events),
     items[0]!.now,
   )
-  let place = 0
-  return items.map(({ events }) => all.slice(place, (place += events.length)))
+  return items.map(({ events }) => all.splice(0, events.length))
 }
 
 export async function insertEvents(sql: Sql, events: readonly NewEvent[], now: Date): Promise<PublishedEvent[]> {

@@ -52,6 +52,12 @@ test('an open breaker probes with one attempt, 5 to 60 seconds apart', () => {
   assert.equal(freeSlots(fresh(5)), 1)
 })
 
+test('ten that fail together open the breaker once: the first probe comes after five seconds', () => {
+  const lane = failTimes(fresh(), 10)
+  assert.equal(lane.failures, 5)
+  assert.equal((lane.probeAt!.getTime() - now.getTime()) / second, 5)
+})
+
 test('one success closes the breaker', () => {
   const lane = failTimes(fresh(), 9)
   noteSuccess(lane)
@@ -60,10 +66,10 @@ test('one success closes the breaker', () => {
 })
 
 test('five days and a hundred attempts without a success disable; neither alone does', () => {
-  const lane = failTimes(fresh(), 100)
+  const lane = failTimes(fresh(99), 1)
   assert.equal(shouldDisable(lane, after(now, 5 * day - minute)), false)
   assert.equal(shouldDisable(lane, after(now, 5 * day)), true)
-  assert.equal(shouldDisable(failTimes(fresh(), 99), after(now, 6 * day)), false)
+  assert.equal(shouldDisable(failTimes(fresh(98), 1), after(now, 6 * day)), false)
   noteSuccess(lane)
   assert.equal(shouldDisable(lane, after(now, 5 * day + hour)), false)
 })

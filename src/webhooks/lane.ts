@@ -5,7 +5,7 @@
 import { after, day, minute, second } from '../clock.ts'
 
 const attemptsAtOnce = 10
-const breakerThreshold = 5
+export const breakerThreshold = 5
 const firstProbeMs = 5 * second
 const longestProbeMs = minute
 const disableAfterMs = 5 * day
@@ -38,6 +38,8 @@ export interface Lane {
   /** Not before this, whatever is due: the breaker's next probe. */
   probeAt: Date | undefined
   lost: boolean
+  /** Since when there is nothing to do, by `performance.now()`. */
+  quietSince: number | undefined
 }
 
 export function openLane(webhookId: number, claimId: string, failures: number, failingSince: Date | undefined): Lane {
@@ -53,6 +55,7 @@ export function openLane(webhookId: number, claimId: string, failures: number, f
     changed: false,
     probeAt: undefined,
     lost: false,
+    quietSince: undefined,
   }
 }
 
@@ -71,8 +74,12 @@ export function noteSuccess(lane: Lane): void {
   lane.probeAt = undefined
 }
 
-/** An open breaker hands back what is not sent yet and waits for its next probe. */
+/**
+ * An open breaker hands back what is not sent yet and waits for its next probe. What was under way when it opened tells nothing
+ * new: ten that fail together are one reason to wait, not five.
+ */
 export function noteFailure(lane: Lane, now: Date): void {
+  if (lane.probeAt) return
   lane.failures++
   lane.failingSince ??= now
   if (!isBreakerOpen(lane)) return

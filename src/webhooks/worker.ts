@@ -10,7 +10,7 @@ import type { Batch } from '../database/batch.ts'
 import { type Changes, everything } from '../database/changes.ts'
 import type { Database, Listener } from '../database/database.ts'
 import type { Outcome, Sender } from './attempt.ts'
-import { dispatchOnce } from './dispatch.ts'
+import { dispatchOnce, readNews } from './dispatch.ts'
 import { printEventId } from './event.ts'
 import {
   type DueDelivery,
@@ -31,6 +31,8 @@ import type { SecretKeeper } from './signing-secrets.ts'
 const leaseMs = 12 * second
 const renewEveryMs = 3 * second
 const lookEveryMs = second
+/** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
+const lingerMs = 200
 const lanesHeldAtMost = 500
 const lanesClaimedAtOnce = 100
 const attemptsInFlightAtMost = 1_000
@@ -76,6 +78,7 @@ class DeliveryWorker implements Worker {
   #lookEverywhere = true
   #closing = false
   #idle: (() => void) | undefined
+  #lingering: NodeJS.Timeout | undefined
 
   constructor(desk: WorkerDesk) {
     this.#desk = desk
@@ -87,6 +90,8 @@ class DeliveryWorker implements Worker {
 
   wake(): void {
     void this.#listen()
+    // Notifications get lost with their connection, and retries fall due without one.
+    for (const lane of this.#lanes.values()) lane.drained = false
     this.#dispatch()
     this.#look(true)
   }
@@ -94,6 +99,7 @@ class DeliveryWorker implements Worker {
   async close(): Promise<void> {
     this.#closing = true
     for (const timer of this.#timers) clearInterval(timer)
+    clearTimeout(this.#lingering)
     await this.#listener?.close().catch(() => {})
     for (const lane of this.#lanes.values()) handBack(lane)
     await this.#dispatching
@@ -123,11 +129,18 @@ class DeliveryWorker implements Worker {
     const heard = (news: string) => {
       this.#desk.dispatched()
       if (news === 'event') this.#dispatch()
-      else this.#look(true)
+      else this.#hearOfDeliveries(readNews(news))
     }
     this.#listener = await db.listen('countersign_work', heard, lost).catch(() => undefined)
     this.#listening = false
     if (this.#closing) await this.#listener?.close()
+  }
+
+  #hearOfDeliveries(webhookIds: readonly number[] | undefined): void {
+    const told = webhookIds?.map((id) => this.#lanes.get(id)) ?? [...this.#lanes.values()]
+    for (const lane of told) if (lane) lane.drained = false
+    // What no held lane can take needs one that is claimed.
+    this.#look(told.includes(undefined) || webhookIds === undefined)
   }
 
   /** Beside the looking, so that what can be sent already does not wait for what is still being created. */
@@ -146,7 +159,6 @@ class DeliveryWorker implements Worker {
       try {
         if ((await dispatchOnce(db, clock.now())) === 0) continue
         this.#dispatchAgain = true
-        this.#look(true)
       } catch (error) {
         this.#complain(error)
       }
@@ -182,8 +194,6 @@ class DeliveryWorker implements Worker {
 
   async #takeOn(): Promise<void> {
     const { db, clock } = this.#desk
-    // Others dispatch and redeliver too, and retries fall due: a lane that is held is looked at like the rest.
-    for (const lane of this.#lanes.values()) lane.drained = false
     const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
     if (most <= 0) return
     const now = clock.now()
@@ -284,17 +294,28 @@ class DeliveryWorker implements Worker {
     return this.#desk.sender.post({ url, headers, body })
   }
 
-  /** Lanes in which nothing is under way and nothing more is due (or may be sent) go back. */
+  /** Lanes in which nothing has been under way for a moment and nothing more is due, or may be sent, go back. */
   async #letGo(): Promise<void> {
     for (const lane of this.#lanes.values()) {
       if (!lane.lost) continue
       handBack(lane)
       if (lane.inHand.size === 0) this.#lanes.delete(lane.webhookId)
     }
-    const done = [...this.#lanes.values()].filter(
-      (lane) => lane.inHand.size === 0 && (lane.drained || lane.probeAt !== undefined),
-    )
+    const now = performance.now()
+    const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : lingerMs
+    const done = [...this.#lanes.values()].filter((lane) => {
+      if (lane.inHand.size > 0) lane.quietSince = undefined
+      else if (lane.probeAt) return true
+      else if (lane.drained) lane.quietSince ??= now
+      return lane.quietSince !== undefined && now - lane.quietSince >= patienceMs
+    })
     if (done.length > 0) await this.#release(done)
+    if (this.#lanes.size > 0) this.#lingering ??= setTimeout(() => this.#stopLingering(), lingerMs)
+  }
+
+  #stopLingering(): void {
+    this.#lingering = undefined
+    this.#look(false)
   }
 
   async #release(lanes: readonly Lane[]): Promise<void> {
