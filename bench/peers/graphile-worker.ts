@@ -1,10 +1,16 @@
-/** graphile-worker: a job a delivery, added in one statement, each retried by itself. */
+/** graphile-worker as its manual sets it up: a job a delivery, added in one statement, each run and retried by itself. */
 import { makeWorkerUtils, run } from 'graphile-worker'
 import { announce } from './announce.ts'
 import { body, post, urlOf } from './post.ts'
 
 const [connectionString, receiver] = process.argv.slice(2) as [string, string]
-const concurrency = Number(process.env.CONC ?? 24)
+/** More of them were slower. */
+const concurrency = 10
+
+interface Job {
+  readonly url: string
+  readonly body: string
+}
 
 const utils = await makeWorkerUtils({ connectionString })
 await utils.migrate()
@@ -13,13 +19,9 @@ await run({
   concurrency,
   maxPoolSize: concurrency + 2,
   noHandleSignals: true,
-  taskList: { deliver: (payload) => post((payload as { url: string }).url, (payload as { body: string }).body) },
-  ...(process.env.TUNED && { preset: { worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0 } } as any }),
+  taskList: { deliver: (job) => post((job as Job).url, (job as Job).body) },
 })
 announce('', async ({ count }) => {
-  const jobs = Array.from({ length: count }, (_, index) => ({
-    identifier: 'deliver',
-    payload: { url: urlOf(receiver, index), body },
-  }))
-  await utils.addJobs(jobs)
+  const payloads = Array.from({ length: count }, (_, index): Job => ({ url: urlOf(receiver, index), body }))
+  await utils.addJobs(payloads.map((payload) => ({ identifier: 'deliver', payload })))
 })

@@ -1,29 +1,39 @@
-/** pg-boss: a job a delivery, inserted in one statement, each retried by itself. */
-import { PgBoss } from 'pg-boss'
+/**
+ * pg-boss with fetches of twenty, because one at a time it waits for its clock between jobs: a job a delivery, inserted in one
+ * statement, each settled and retried by itself.
+ */
+import { type Job, PgBoss } from 'pg-boss'
 import { announce } from './announce.ts'
 import { body, post, urlOf } from './post.ts'
 
 const [connectionString, receiver] = process.argv.slice(2) as [string, string]
-const concurrency = Number(process.env.CONC ?? 24)
+const localConcurrency = 4
+const batchSize = 20
 const queue = 'deliveries'
 
-const boss = new PgBoss({ connectionString, max: concurrency + 2 })
+interface Delivery {
+  readonly url: string
+  readonly body: string
+}
+
+const boss = new PgBoss({ connectionString, max: localConcurrency + 2 })
 boss.on('error', () => {})
 await boss.start()
 await boss.createQueue(queue)
-const opts: any = {
-  localConcurrency: concurrency,
+const options = {
+  localConcurrency,
+  batchSize,
+  perJobResults: true,
+  burstWhenBatchFull: true,
   pollingIntervalSeconds: 0.5,
-  burstWhenReadyExceeds: 1,
-  ...(process.env.BATCH && { batchSize: Number(process.env.BATCH), burstWhenBatchFull: true, perJobResults: true }),
-}
-await boss.work<{ url: string; body: string }>(queue, opts, async (jobs: any) => {
-  const out = await Promise.all(
-    jobs.map((job: any) => post(job.data.url, job.data.body).then(() => ({ id: job.id, status: 'completed' }))),
-  )
-  return out as any
-})
+} as const
+await boss.work<Delivery>(queue, options, (jobs) => Promise.all(jobs.map(deliver)))
 announce('', async ({ count }) => {
   const jobs = Array.from({ length: count }, (_, index) => ({ data: { url: urlOf(receiver, index), body } }))
   await boss.insert(queue, jobs)
 })
+
+async function deliver({ id, data }: Job<Delivery>) {
+  await post(data.url, data.body)
+  return { id, status: 'completed' as const }
+}

@@ -7,18 +7,16 @@ import { type Database, statement } from '../database/database.ts'
 import * as table from './dispatch.sql.ts'
 import { breakerThreshold } from './lane.ts'
 
-/** Few enough that the first of many is sent while the last is still waiting here. */
-const eventsAtOnce = 100
 const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
 /** PostgreSQL takes 8,000 bytes. */
 const newsBytesAtMost = 7_000
 
-/** Answers how many events it took; 0 when there are none or another node is at it. */
-export function dispatchOnce(db: Database, now: Date): Promise<number> {
+/** Takes at most so many events and answers how many they were; 0 when there are none or another node is at it. */
+export function dispatchOnce(db: Database, now: Date, most: number): Promise<number> {
   return db.transaction(async (sql) => {
     const [lock] = await sql.query<{ locked: boolean }>(table.tryLockDispatch)
     if (!lock?.locked) return 0
-    const events = await sql.query<{ id: number }>(table.numberEvents, [eventsAtOnce])
+    const events = await sql.query<{ id: number }>(table.numberEvents, [most])
     if (events.length === 0) return 0
     const ids = events.map((event) => event.id)
     await sql.query(table.lockTails, [ids])

@@ -10,7 +10,7 @@ import type { Kind } from './kind.ts'
 import type { Branch } from './webhook.ts'
 
 /** In one statement. */
-const eventsAtOnce = 1_000
+const eventsAtOnce = 500
 
 export interface NewEvent {
   readonly environment: Environment
@@ -45,6 +45,7 @@ export function openPublisher(db: Database): Publisher {
     keyOf: () => String(place++),
     sizeOf: (item) => item.events.length,
     maxItems: eventsAtOnce,
+    maxInFlight: 2,
   })
   return {
     async publish(events, now) {

@@ -16,8 +16,8 @@ interface TimedSecret {
 }
 
 export interface SecretKeeper {
-  /** Undefined when the webhook has no secret left that could sign. */
-  find(webhookId: number, now: Date): Promise<SigningSecrets | undefined>
+  /** Undefined when the webhook has no secret left that could sign. Without a promise when they are remembered. */
+  find(webhookId: number, now: Date): SigningSecrets | undefined | Promise<SigningSecrets | undefined>
 }
 
 export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): SecretKeeper {
@@ -44,17 +44,22 @@ export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): 
     return { value, tags: [`webhook:${webhookId}`, ...borrowed.slice(0, 1).map((row) => `client:${row.client_id}`)] }
   }
   return {
-    async find(webhookId, now) {
+    find(webhookId, now) {
       const key = String(webhookId)
-      const all = memory.recall(key) ?? (await memory.learn(key, () => read(webhookId)))
-      const living = all!.filter((secret) => secret.endsAtMs > now.getTime())
-      const current = living.find((secret) => secret.signsFromMs <= now.getTime()) ?? living[0]
-      if (!current) return undefined
-      return {
-        current: current.text,
-        all: [current.text, ...living.filter((each) => each !== current).map((each) => each.text)],
-      }
+      const known = memory.recall(key)
+      if (known) return choose(known, now.getTime())
+      return memory.learn(key, () => read(webhookId)).then((learned) => choose(learned!, now.getTime()))
     },
+  }
+}
+
+function choose(all: readonly TimedSecret[], nowMs: number): SigningSecrets | undefined {
+  const living = all.filter((secret) => secret.endsAtMs > nowMs)
+  const current = living.find((secret) => secret.signsFromMs <= nowMs) ?? living[0]
+  if (!current) return undefined
+  return {
+    current: current.text,
+    all: [current.text, ...living.filter((each) => each !== current).map((each) => each.text)],
   }
 }
 

@@ -36,6 +36,9 @@ const lingerMs = 200
 const lanesHeldAtMost = 500
 const lanesClaimedAtOnce = 100
 const attemptsInFlightAtMost = 1_000
+/** The first of many events are sent while the last wait to be dispatched; a backlog is taken in larger and larger pieces. */
+const eventsAtFirst = 25
+const eventsAtMost = 400
 /** How far a worker reads ahead in a lane. */
 const readAhead = 50
 
@@ -154,11 +157,13 @@ class DeliveryWorker implements Worker {
 
   async #dispatchAll(): Promise<void> {
     const { db, clock } = this.#desk
+    let most = eventsAtFirst
     while (this.#dispatchAgain && !this.#closing) {
       this.#dispatchAgain = false
       try {
-        if ((await dispatchOnce(db, clock.now())) === 0) continue
-        this.#dispatchAgain = true
+        const taken = await dispatchOnce(db, clock.now(), most)
+        if (taken > 0) this.#dispatchAgain = true
+        most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
       } catch (error) {
         this.#complain(error)
       }
@@ -282,7 +287,8 @@ class DeliveryWorker implements Worker {
   }
 
   async #attempt(delivery: DueDelivery, at: Date): Promise<Outcome> {
-    const secrets = await this.#desk.secrets.find(delivery.webhook_id, at)
+    const found = this.#desk.secrets.find(delivery.webhook_id, at)
+    const secrets = found instanceof Promise ? await found : found
     if (!secrets) return { kind: 'unreachable', why: 'no-secret' }
     const { body, url, uid } = delivery
     const headers = {

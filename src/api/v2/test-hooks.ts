@@ -16,6 +16,7 @@ import { problems, webhookSchema } from './webhook-resource.ts'
 
 const longestWaitSeconds = 30
 const pollMs = 25
+const eventsAtOnce = 100
 
 const TestHookAnswer = Type.Object({
   eventId: Type.String(),
@@ -75,7 +76,7 @@ async function findDeliveries(
   patienceSeconds: number,
 ): Promise<EventDelivery[]> {
   const giveUpAt = performance.now() + patienceSeconds * 1000
-  while (await isInboxed(db, eventId)) if ((await dispatchOnce(db, clock.now())) === 0) await wait(pollMs)
+  while (await isInboxed(db, eventId)) if ((await dispatchOnce(db, clock.now(), eventsAtOnce)) === 0) await wait(pollMs)
   for (;;) {
     const deliveries = await listDeliveriesOfEvent(db, eventId)
     if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt) return deliveries
