@@ -171,6 +171,11 @@ function explain(error: unknown): unknown {
   return away ? new DatabaseUnavailable(`The database is away: ${error.message}`, { cause: error }) : error
 }
 
+/** Whether PostgreSQL chose this transaction to end a circle of waiting ones: the same again may succeed. */
+export function isDeadlock(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: string }).code === '40P01'
+}
+
 /** Whether a statement failed on the named unique or check constraint. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof Error && (error as { constraint?: string }).constraint === constraint

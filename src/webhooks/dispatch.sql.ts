@@ -2,6 +2,9 @@ import { statement } from '../database/database.ts'
 
 export const tryLockDispatch = statement('try_lock_dispatch', 'SELECT pg_try_advisory_xact_lock(7267103) AS locked')
 
+/** For whoever must not meet a dispatch under way. */
+export const lockDispatch = statement('lock_dispatch', 'SELECT pg_advisory_xact_lock(7267103)')
+
 /** Takes events out of the inbox and gives each the next number of its branch. */
 export const numberEvents = statement(
   'number_events',

@@ -1,7 +1,7 @@
 /** What became of an attempt, and what follows from it for the delivery. */
 import { gatewayActor } from '../audit/audit.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, isDeadlock } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
 import type { DueDelivery, Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
@@ -25,6 +25,8 @@ export interface Settled {
   readonly released: boolean
 }
 
+const triesAtMost = 5
+
 interface Verdict {
   readonly state: 'delivered' | 'waiting' | 'exhausted'
   readonly dueAt: Date | undefined
@@ -39,10 +41,21 @@ export function judge(outcome: Outcome, tries: number, now: Date): Verdict {
 
 /** Settlements that come in together share one transaction. */
 export function openSettlements(db: Database): Batch<Settlement, Settled> {
-  return openBatch((items: Settlement[]) => settleAll(db, items), {
+  return openBatch((items: Settlement[]) => settlePatiently(db, items), {
     keyOf: (item) => String(item.delivery.id),
     maxItems: 500,
   })
+}
+
+/** An attempt that was made must be written down: a circle of locks costs a repetition, not the record. */
+async function settlePatiently(db: Database, items: Settlement[]): Promise<Settled[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await settleAll(db, items)
+    } catch (error) {
+      if (tries === triesAtMost || !isDeadlock(error)) throw error
+    }
+  }
 }
 
 async function settleAll(db: Database, items: Settlement[]): Promise<Settled[]> {

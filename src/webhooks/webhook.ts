@@ -7,6 +7,7 @@ import type { SealedTable } from '../database/reseal.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findUrlProblem, type GuardPolicy } from './address-guard.ts'
+import { lockDispatch } from './dispatch.sql.ts'
 import { defaultKinds, type Kind } from './kind.ts'
 import * as table from './webhooks.sql.ts'
 
@@ -114,6 +115,8 @@ export async function updateWebhook(
 /** The URL is forgotten by the interface at once; what was delivered stays in the history. */
 export async function deleteWebhook(db: Database, webhook: Webhook, by: Actor, now: Date): Promise<void> {
   await db.transaction(async (sql) => {
+    // A dispatch under way would create deliveries that this does not see.
+    await sql.query(lockDispatch)
     // Deliveries before lanes: the order in which the dispatcher locks them.
     await sql.query(table.cancelUnfinished, [webhook.id, now])
     const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, now])
