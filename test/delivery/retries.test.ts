@@ -129,6 +129,7 @@ test('the breaker opens after five failures in a row, then probes with one attem
     if ((await engine.lane(webhook)).claim_id === null) engine.house.clock.advance(second)
     return states.every((state) => state === 'delivered')
   })
+  await engine.idle()
   assert.equal((await engine.lane(webhook)).failures, 0)
 })
 

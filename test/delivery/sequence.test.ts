@@ -89,7 +89,7 @@ test('publish_event refuses what is not JSON, an unknown kind and an unknown bra
     engine.sql(`SELECT publish_event('live', $1, $2, 'SUBMITTED', '1', $3)`, [branch, kind, body])
   await assert.rejects(publish(engine.branchId, 'TRANSACTION', '{"broken"'), /json/)
   await assert.rejects(publish(engine.branchId, 'GOSSIP', '{}'), /events_kind_check/)
-  await assert.rejects(publish(999_999, 'TRANSACTION', '{}'), /foreign key/)
+  await assert.rejects(publish(999_999, 'TRANSACTION', '{}'), /names no branch/)
   assert.deepEqual(await readAll(), [])
 })
 

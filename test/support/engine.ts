@@ -120,6 +120,8 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}): Promise<Engi
       const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes')
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
       house.clock.advance(waitMs)
+      // Workers do not see the clock move; they would look within a second by themselves.
+      await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
       return waitMs
     },
     async openNode(extra = {}) {

@@ -14,6 +14,7 @@ import { limitOf, PageQuery, problems, webhookSchema } from './webhook-resource.
 const streamPage = 100
 const lookEveryMs = 1_000
 const heartbeatMs = 15_000
+const endPatienceMs = 1_000
 
 const EventBody = Type.Object({
   sequence: Type.Integer(),
@@ -112,8 +113,9 @@ async function stream(
     log.warn({ err: error, request_id: request.id }, 'event stream ended')
   }
   // Whoever does not read would hold the end back for ever; it resumes by Last-Event-ID.
-  if (out.writableNeedDrain) out.destroy()
-  else out.end()
+  const timer = setTimeout(() => out.destroy(), endPatienceMs)
+  out.once('close', () => clearTimeout(timer))
+  out.end()
   return reply
 }
 
