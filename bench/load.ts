@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Side } from './rounds.ts'
 
-const usualConnections = 64
+const usualConnections = 128
 
 /** A whole HTTP/1.1 request, head and body, as it goes over the wire. */
 export type PrintedRequest = Buffer

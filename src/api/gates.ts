@@ -159,7 +159,7 @@ function recallClient(context: Context, request: FastifyRequest, reply: FastifyR
   const now = context.clock.now()
   const known = context.knownClients.recall(request.raw.socket, authorization, context.environment, now)
   if (!known) return undefined
-  context.clientFailures.check(failureKey(request, known.client.id))
+  if (!context.clientFailures.isQuiet) context.clientFailures.check(failureKey(request, known.client.id))
   return admitClient(context, request, reply, known, now)
 }
 

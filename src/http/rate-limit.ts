@@ -14,6 +14,8 @@ export interface RateLimit {
   readonly isOn: boolean
   /** Counts one; throws when the limit is passed. */
   count(key: string): Usage
+  /** True while nothing was counted: there is no need to check. */
+  readonly isQuiet: boolean
   /** Throws when the limit is reached, without counting. */
   check(key: string): void
 }
@@ -48,6 +50,9 @@ export function openRateLimit(clock: Clock, allowed: number, description: string
 
   return {
     isOn: allowed > 0,
+    get isQuiet() {
+      return counts.size === 0
+    },
     count(key) {
       const nowMs = clock.now().getTime()
       const table = current(nowMs)
@@ -57,7 +62,7 @@ export function openRateLimit(clock: Clock, allowed: number, description: string
       return { allowed, used, available: allowed - used, expiryMs: (window + 1) * minute }
     },
     check(key) {
-      if (allowed === 0 || counts.size === 0) return
+      if (allowed === 0) return
       const nowMs = clock.now().getTime()
       if ((current(nowMs).get(key) ?? 0) >= allowed) refuse(nowMs)
     },

@@ -46,7 +46,7 @@ export const lockTails = statement(
  * One delivery an event and webhook. A delivery whose entity has an unfinished one is blocked behind it, be it an older one
  * or one of this very batch; the others wait for a worker. Lanes are told: an idle one needs attention (but waits for its next
  * probe while its breaker is open), a held one has news; that of a paused webhook too, which may be resumed just now: whoever
- * looks at it in vain puts it to rest.
+ * looks at it in vain puts it to rest. Answers whose lanes somebody should look at now.
  */
 export const createDeliveries = statement(
   'create_deliveries',
@@ -76,6 +76,7 @@ export const createDeliveries = statement(
          WHEN failures >= $3 THEN coalesce(attention_at, $2)
          ELSE least(attention_at, $2) END,
        has_news = claim_id IS NOT NULL
-     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)))
-   SELECT DISTINCT webhook_id FROM wanted`,
+     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked))
+     RETURNING webhook_id, claim_id, attention_at)
+   SELECT webhook_id FROM told WHERE claim_id IS NOT NULL OR attention_at <= $2`,
 )
