@@ -27,6 +27,8 @@ export interface Config {
   readonly trustProxy: readonly string[]
   readonly roles: readonly Role[]
   readonly logLevel: string
+  /** Where Prometheus asks; undefined when nobody does. */
+  readonly metrics: { readonly host: string; readonly port: number } | undefined
   readonly searchPath: string
   readonly limits: Limits
   readonly webhooks: WebhookConfig
@@ -83,6 +85,8 @@ export const settings: readonly Setting[] = [
   },
   { name: 'ROLES', fallback: 'api,worker', meaning: 'what this node does' },
   { name: 'LOG_LEVEL', fallback: 'info', meaning: logLevels.join(', ') },
+  { name: 'METRICS_PORT', fallback: '', meaning: 'port on which Prometheus may ask for /metrics' },
+  { name: 'METRICS_HOST', fallback: '127.0.0.1', meaning: 'address of the same; keep it inside' },
   {
     name: 'RATE_LIMIT_PER_MINUTE',
     fallback: '120',
@@ -161,6 +165,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     trustProxy,
     roles: reader.roles(),
     logLevel: reader.oneOf('LOG_LEVEL', logLevels),
+    metrics: reader.has('METRICS_PORT')
+      ? { host: reader.text('METRICS_HOST'), port: reader.integer('METRICS_PORT', 0, 65535) }
+      : undefined,
     searchPath: environment.PATH ?? '',
     limits: {
       bodyBytes: reader.integer('BODY_LIMIT_BYTES', 1024),

@@ -7,6 +7,7 @@ import type { Changes } from './database/changes.ts'
 import type { Database } from './database/database.ts'
 import type { Environment } from './environment.ts'
 import type { RateLimit } from './http/rate-limit.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
 import type { Bearers } from './oauth/bearer.ts'
 import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts'
@@ -23,6 +24,8 @@ export interface SharedContext {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
+  /** Absent when nobody asks. */
+  readonly metrics: Metrics | undefined
   readonly db: Database
   readonly changes: Changes
   readonly vault: Vault

@@ -1,7 +1,7 @@
 /** Opens everything in order and closes it in reverse. */
 import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
 import { apiRoutes } from './api/routes.ts'
@@ -15,6 +15,8 @@ import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
+import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
+import { openMetricsServer } from './metrics/server.ts'
 import { openCodeExchange } from './oauth/authorization-code.ts'
 import { openBearers } from './oauth/bearer.ts'
 import { openKnownClients, openServiceDesk } from './oauth/client-authentication.ts'
@@ -36,6 +38,8 @@ import { openWorker } from './webhooks/worker.ts'
 export interface Gateway {
   readonly baseUrl: string
   readonly sandboxUrl: string
+  /** Where Prometheus asks. */
+  readonly metricsUrl: string | undefined
   readonly context: SharedContext
   close(): Promise<void>
 }
@@ -68,10 +72,12 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
     const clients = openClientDirectory(db, changes)
+    const metrics = config.metrics && openMetrics(db, clock)
     const shared: SharedContext = {
       config,
       clock,
       log,
+      metrics,
       db,
       changes,
       vault,
@@ -99,9 +105,13 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       closers.push(() => closeServer(app, config.limits.requestTimeoutMs))
       context.baseUrl = await listen(app, config, site)
     }
+    const metricsServer =
+      metrics && config.metrics && (await openMetricsServer(metrics, config.metrics.host, config.metrics.port))
+    if (metricsServer) closers.push(metricsServer.close)
     live.sisterUrl = sandbox.baseUrl
     sandbox.sisterUrl = live.baseUrl
-    return { baseUrl: live.baseUrl, sandboxUrl: sandbox.baseUrl, context: shared, close }
+    const { baseUrl } = live
+    return { baseUrl, sandboxUrl: sandbox.baseUrl, metricsUrl: metricsServer?.url, context: shared, close }
   } catch (error) {
     await close()
     throw error
@@ -109,7 +119,16 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
 }
 
 /** The worker of this node, with the sockets it sends through. */
-function openDelivery({ config, db, vault, changes, clock, log, eventSignal }: SharedContext): () => Promise<void> {
+function openDelivery({
+  config,
+  db,
+  vault,
+  changes,
+  clock,
+  log,
+  metrics,
+  eventSignal,
+}: SharedContext): () => Promise<void> {
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const secrets = openSecretKeeper(db, vault, changes)
@@ -121,6 +140,7 @@ function openDelivery({ config, db, vault, changes, clock, log, eventSignal }: S
     sender,
     secrets,
     userAgent: 'Countersign-Webhooks/1',
+    attempted: (attempt) => metrics?.attempt(attempt),
     dispatched: () => eventSignal.fire(),
   })
   return async () => {
@@ -144,7 +164,7 @@ function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMin
 }
 
 async function openApp(context: Context): Promise<FastifyInstance> {
-  const { config, log, db, environment } = context
+  const { config, log, metrics, db, environment } = context
   const app = await openServer({
     limits: config.limits,
     trustProxy: config.trustProxy,
@@ -153,6 +173,7 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     printErrorPage: (problem, request, reply) => printErrorPage(problem, request, reply, environment),
     checkReady: () => ping(db),
     requiresHttps: () => context.baseUrl.startsWith('https:'),
+    answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   await collectOpenApi(app)
   const routes = [...apiRoutes, ...pageRoutes]
@@ -166,6 +187,11 @@ async function openApp(context: Context): Promise<FastifyInstance> {
   serveOpenApi(app, () => context.baseUrl)
   serveAssets(app)
   return app
+}
+
+function countedOf(site: string, { method, routeOptions }: FastifyRequest, reply: FastifyReply): CountedRequest {
+  const { statusCode: status, elapsedTime } = reply
+  return { site, method, route: routeOptions.url ?? 'none', status, seconds: elapsedTime / 1000 }
 }
 
 async function listen(app: FastifyInstance, config: Config, site: SiteConfig): Promise<string> {

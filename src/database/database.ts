@@ -19,7 +19,16 @@ export interface Database extends Sql {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** A connection of its own that hears notifications. Resolves when it listens. */
   listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listener>
+  /** How busy its connections are. */
+  load(): ConnectionLoad
   close(): Promise<void>
+}
+
+export interface ConnectionLoad {
+  readonly busy: number
+  readonly idle: number
+  /** Statements that wait for a connection. */
+  readonly waiting: number
 }
 
 export interface Listener {
@@ -76,6 +85,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...sqlOver(pool),
     transaction: (work) => inTransaction(pool, work),
     listen: (channel, heard, lost) => listen(new pg.Client({ ...settings, keepAlive: true }), channel, heard, lost),
+    load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }
 }

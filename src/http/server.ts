@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly checkReady: () => Promise<void>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
   readonly requiresHttps: () => boolean
+  /** Told of every request that was answered. */
+  readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
 }
 
 declare module 'fastify' {
@@ -98,6 +100,13 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     done()
   })
   if (options.log.isLevelEnabled('info')) app.addHook('onResponse', requestLogger(options.log))
+  const { answered } = options
+  if (answered) {
+    app.addHook('onResponse', (request, reply, done) => {
+      answered(request, reply)
+      done()
+    })
+  }
   addHealth(app, options.checkReady)
   return app
 }

@@ -13,7 +13,7 @@ function failTimes(lane: Lane, times: number, at = now): Lane {
 
 function hold(lane: Lane, ...ids: number[]): void {
   for (const id of ids) {
-    lane.buffer.push({ id, webhook_id: 1, attempts: 0, tries: 0, uid: '', body: '', url: '' })
+    lane.buffer.push({ id, webhook_id: 1, attempts: 0, tries: 0, uid: '', published_at: now, body: '', url: '' })
     lane.inHand.add(id)
   }
 }

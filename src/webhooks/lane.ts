@@ -17,6 +17,7 @@ export interface DueDelivery {
   readonly attempts: number
   readonly tries: number
   readonly uid: string
+  readonly published_at: Date
   readonly body: string
   readonly url: string
 }

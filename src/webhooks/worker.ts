@@ -51,8 +51,16 @@ export interface WorkerDesk {
   readonly sender: Sender
   readonly secrets: SecretKeeper
   readonly userAgent: string
+  /** Told of every attempt that was settled. */
+  readonly attempted: (attempt: AttemptMade) => void
   /** Called when a notification says that events or deliveries came. */
   readonly dispatched: () => void
+}
+
+export interface AttemptMade {
+  readonly outcome: Outcome['kind']
+  readonly seconds: number
+  readonly arrivedAfterSeconds: number | undefined
 }
 
 export interface Worker {
@@ -272,6 +280,12 @@ class DeliveryWorker implements Worker {
       const disable = findReasonToDisable(lane, outcome, now)
       const settled = await this.#settlements.run({ lane, delivery, outcome, at, durationMs, now, disable })
       this.#logAttempt(lane, delivery, outcome, durationMs)
+      this.#desk.attempted({
+        outcome: outcome.kind,
+        seconds: durationMs / 1000,
+        arrivedAfterSeconds:
+          outcome.kind === 'accepted' ? (now.getTime() - delivery.published_at.getTime()) / 1000 : undefined,
+      })
       if (settled.released) lane.drained = false
       if (!settled.accepted) lane.lost = true
     } catch (error) {

@@ -1,0 +1,142 @@
+/**
+ * What Prometheus may ask of a node. Rates and times are counted where they happen; depths are read from the database when
+ * somebody asks, at most every few seconds, so that a scrape costs the same however many nodes there are. No label carries
+ * anything that a partner or an account holder could choose.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type Depths, readDepths } from './depths.ts'
+
+const depthsForMs = 5_000
+const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const arrivalBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3_600, 21_600, 86_400]
+
+export interface CountedRequest {
+  readonly site: string
+  readonly method: string
+  /** As it stands in the table of routes, never as it was asked for. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface CountedAttempt {
+  readonly outcome: string
+  readonly seconds: number
+  /** Since the event was published, for an attempt that was accepted. */
+  readonly arrivedAfterSeconds: number | undefined
+}
+
+export interface Metrics {
+  request(request: CountedRequest): void
+  attempt(attempt: CountedAttempt): void
+  /** In the text format that Prometheus reads. */
+  print(): Promise<string>
+  readonly contentType: string
+}
+
+export function openMetrics(db: Database, clock: Clock): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry, prefix: 'countersign_' })
+  const requests = new Counter({
+    name: 'countersign_http_requests_total',
+    help: 'Requests answered.',
+    labelNames: ['site', 'method', 'route', 'status'],
+    registers,
+  })
+  const requestSeconds = new Histogram({
+    name: 'countersign_http_request_seconds',
+    help: 'From the first byte of a request to the last of its answer.',
+    labelNames: ['site', 'route'],
+    buckets: requestBuckets,
+    registers,
+  })
+  const attempts = new Counter({
+    name: 'countersign_attempts_total',
+    help: 'Attempts to deliver, by what became of them.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const attemptSeconds = new Histogram({
+    name: 'countersign_attempt_seconds',
+    help: 'How long receivers take to answer.',
+    labelNames: ['outcome'],
+    buckets: requestBuckets,
+    registers,
+  })
+  const arrivalSeconds = new Histogram({
+    name: 'countersign_event_arrival_seconds',
+    help: 'From the publishing of an event to the answer of the receiver that accepted it.',
+    buckets: arrivalBuckets,
+    registers,
+  })
+  addDepths(registers, db, clock)
+  addPool(registers, db)
+  return {
+    request({ site, method, route, status, seconds }) {
+      requests.inc({ site, method, route, status })
+      requestSeconds.observe({ site, route }, seconds)
+    },
+    attempt({ outcome, seconds, arrivedAfterSeconds }) {
+      attempts.inc({ outcome })
+      attemptSeconds.observe({ outcome }, seconds)
+      if (arrivedAfterSeconds !== undefined) arrivalSeconds.observe(arrivedAfterSeconds)
+    },
+    print: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
+  inbox: ['countersign_inbox_events', 'Events that wait to be numbered and dispatched.'],
+  waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
+  blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
+  exhausted: ['countersign_exhausted_deliveries', 'Deliveries that were given up and can be replayed.'],
+  overdueSeconds: ['countersign_overdue_seconds', 'How long the oldest delivery that is due has been waiting.'],
+  lanesHeld: ['countersign_lanes_held', 'Lanes that workers hold.'],
+  breakersOpen: ['countersign_breakers_open', 'Webhooks that fail and are only probed.'],
+  webhooksDisabled: ['countersign_webhooks_disabled', 'Webhooks that were switched off because they fail.'],
+}
+
+function addDepths(registers: Registry[], db: Database, clock: Clock): void {
+  let known: Promise<Depths> | undefined
+  let readAtMs = Number.NEGATIVE_INFINITY
+  const read = () => {
+    if (known === undefined || performance.now() - readAtMs > depthsForMs) {
+      readAtMs = performance.now()
+      known = readDepths(db, clock.now())
+    }
+    return known
+  }
+  for (const [key, [name, help]] of Object.entries(depthHelp) as [keyof Depths, [string, string]][]) {
+    new Gauge({
+      ...{ name, help, registers },
+      async collect() {
+        try {
+          this.set((await read())[key])
+        } catch {
+          // The database is away: better no figure than an old one.
+          known = undefined
+          this.remove()
+        }
+      },
+    })
+  }
+}
+
+function addPool(registers: Registry[], db: Database): void {
+  new Gauge({
+    name: 'countersign_database_connections',
+    help: 'Connections of this node to PostgreSQL, and statements that wait for one.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { busy, idle, waiting } = db.load()
+      this.set({ state: 'busy' }, busy)
+      this.set({ state: 'idle' }, idle)
+      this.set({ state: 'waiting' }, waiting)
+    },
+  })
+}
