@@ -1,6 +1,6 @@
 /**
  * What Prometheus may ask of a node. Rates and times are counted where they happen; depths are read from the database when
- * somebody asks, at most every few seconds, so that a scrape costs the same however many nodes there are. No label carries
+ * somebody asks, at most once a second. No label carries
  * anything that a partner or an account holder could choose.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Depths, readDepths } from './depths.ts'
 
-const depthsForMs = 5_000
+const depthsForMs = 1_000
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const arrivalBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3_600, 21_600, 86_400]
 

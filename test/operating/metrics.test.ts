@@ -17,7 +17,7 @@ async function scrape(): Promise<string> {
 }
 
 /** The value of the one series that has this name and these labels. */
-function valueOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
+function readValue(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   const line = text
     .split('\n')
@@ -30,38 +30,38 @@ test('requests are counted by route, not by what was asked for', async () => {
   await send(`${engine.house.baseUrl}/no/such/address/secret-in-the-path`)
   const text = await scrape()
   const labels = { site: 'live', method: 'GET', route: '/v1/user/profile', status: '401' }
-  assert.equal(valueOf(text, 'countersign_http_requests_total', labels), 1)
-  assert.equal(valueOf(text, 'countersign_http_requests_total', { route: 'none', status: '404' }), 1)
-  assert.equal(valueOf(text, 'countersign_http_request_seconds_count', { route: '/v1/user/profile' }), 1)
+  assert.equal(readValue(text, 'countersign_http_requests_total', labels), 1)
+  assert.equal(readValue(text, 'countersign_http_requests_total', { route: 'none', status: '404' }), 1)
+  assert.equal(readValue(text, 'countersign_http_request_seconds_count', { route: '/v1/user/profile' }), 1)
   assert.doesNotMatch(text, /secret-in-the-path/)
 })
 
 test('attempts are counted by outcome, and arrivals are timed from the publishing', async () => {
-  engine.receiver.on('/well', () => ({ status: 200 }))
-  engine.receiver.on('/ill', () => ({ status: 500 }))
+  engine.receiver.on('/well', (_request, response) => void response.writeHead(200).end())
+  engine.receiver.on('/ill', (_request, response) => void response.writeHead(500).end())
   await engine.makeWebhook('/well')
   await engine.makeWebhook('/ill')
   await engine.publish({ entity: 'transaction:1' })
   await eventually('both attempts', async () => {
     const text = await scrape()
-    return ['accepted', 'refused'].every((outcome) => valueOf(text, 'countersign_attempts_total', { outcome }) === 1)
+    return ['accepted', 'refused'].every((outcome) => readValue(text, 'countersign_attempts_total', { outcome }) === 1)
   })
   const text = await scrape()
-  assert.equal(valueOf(text, 'countersign_attempt_seconds_count', { outcome: 'accepted' }), 1)
-  assert.equal(valueOf(text, 'countersign_event_arrival_seconds_count'), 1)
+  assert.equal(readValue(text, 'countersign_attempt_seconds_count', { outcome: 'accepted' }), 1)
+  assert.equal(readValue(text, 'countersign_event_arrival_seconds_count'), 1)
 })
 
 test('depths come from the database, connections from the pool', async () => {
   await eventually(
     'the retry shows as waiting',
-    async () => valueOf(await scrape(), 'countersign_waiting_deliveries') === 1,
+    async () => readValue(await scrape(), 'countersign_waiting_deliveries') === 1,
     20_000,
   )
   const text = await scrape()
-  assert.equal(valueOf(text, 'countersign_inbox_events'), 0)
-  assert.equal(valueOf(text, 'countersign_blocked_deliveries'), 0)
-  assert.equal(valueOf(text, 'countersign_breakers_open'), 0)
-  assert.ok(valueOf(text, 'countersign_database_connections', { state: 'idle' })! >= 0)
+  assert.equal(readValue(text, 'countersign_inbox_events'), 0)
+  assert.equal(readValue(text, 'countersign_blocked_deliveries'), 0)
+  assert.equal(readValue(text, 'countersign_breakers_open'), 0)
+  assert.ok(readValue(text, 'countersign_database_connections', { state: 'idle' })! >= 0)
 })
 
 test('the sites that partners reach have no /metrics, and the metrics server has nothing else', async () => {
@@ -75,7 +75,7 @@ test('the dashboard and the alert rules ask only for what there is', async () =>
   const text = await scrape()
   const known = new Set([...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].map((match) => match[1]!))
   for (const file of ['ops/grafana-dashboard.json', 'ops/alerts.yaml']) {
-    const asked = [...readFileSync(file, 'utf8').matchAll(/\bcountersign_[a-z_]+/g)].map((match) => match[0])
+    const asked = [...readFileSync(file, 'utf8').matchAll(/\bcountersign_[a-z0-9_]+/g)].map((match) => match[0])
     assert.ok(asked.length > 5, file)
     for (const name of asked)
       assert.ok(known.has(name.replace(/_(bucket|count|sum)$/, '')) || known.has(name), `${file}: ${name}`)
