@@ -32,19 +32,21 @@ export function openLog(level: string, destination: DestinationStream = process.
   )
 }
 
+/** Routes whose log level is silent leave no line: health is asked for every few seconds. */
 export function requestLogger(log: Logger) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    log.info(
-      {
-        request_id: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? 'none',
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        address: request.ip,
-      },
-      'request',
-    )
+    if (request.routeOptions.logLevel !== 'silent') log.info(describe(request, reply), 'request')
     done()
+  }
+}
+
+function describe(request: FastifyRequest, reply: FastifyReply): object {
+  return {
+    request_id: request.id,
+    method: request.method,
+    route: request.routeOptions.url ?? 'none',
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
+    address: request.ip,
   }
 }
