@@ -30,13 +30,19 @@ export interface ClientCaller {
 }
 
 /** Spec 5.4: a client, by HTTP Basic or by form fields. A known one passes without a promise. */
-export const client: Gate<ClientCaller> = (context, request, reply) =>
-  recallClient(context, request, reply) ?? getClient(context, request, reply)
+export const client: Gate<ClientCaller> = (context, request, reply) => {
+  const known = recallClient(context, request, reply)
+  return known ? callerOf(context, request, known) : getClient(context, request, reply)
+}
 
 async function getClient(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<ClientCaller> {
   const found = await findClient(context, request, reply, readCredentials(request))
   if (!found) throw refusal()
-  return found
+  return callerOf(context, request, found)
+}
+
+function callerOf({ environment }: Context, request: FastifyRequest, client: Registration): ClientCaller {
+  return { client, by: { name: `client:${client.id}`, environment, address: request.ip, requestId: request.id } }
 }
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
@@ -54,7 +60,7 @@ async function findAsker(context: Context, request: FastifyRequest, reply: Fasti
   throw refusal()
 }
 
-function askerOf({ client: { id } }: ClientCaller): Asker {
+function askerOf({ id }: Registration): Asker {
   return { kind: 'client', clientId: id }
 }
 
@@ -116,8 +122,9 @@ async function clientBranch(
 ): Promise<BranchCaller> {
   const found = await findClient(context, request, reply, readings)
   if (!found) throw branchRefusal()
-  if (!isInForce(found.client)) throw new Forbidden('This application is not approved at present.')
-  return { branchId: found.client.branch_id, environment: context.environment, clientId: found.client.id, by: found.by }
+  if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
+  const { by } = callerOf(context, request, found)
+  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by }
 }
 
 /** One of the brokerage's own systems. */
@@ -151,7 +158,7 @@ function readCredentials(request: FastifyRequest): Credentials[] {
 }
 
 /** Whoever was let in with this very header, while nothing about them has changed. */
-function recallClient(context: Context, request: FastifyRequest, reply: FastifyReply): ClientCaller | undefined {
+function recallClient(context: Context, request: FastifyRequest, reply: FastifyReply): Registration | undefined {
   const { authorization } = request.headers
   const form = (request.body ?? {}) as Form
   if (authorization === undefined || form.client_id !== undefined || form.client_secret !== undefined) return undefined
@@ -160,7 +167,7 @@ function recallClient(context: Context, request: FastifyRequest, reply: FastifyR
   const known = context.knownClients.recall(request.raw.socket, authorization, context.environment, now)
   if (!known) return undefined
   if (!context.clientFailures.isQuiet) context.clientFailures.check(failureKey(request, known.client.id))
-  return admitClient(context, request, reply, known, now)
+  return admitClient(context, reply, known, now)
 }
 
 async function findClient(
@@ -168,13 +175,13 @@ async function findClient(
   request: FastifyRequest,
   reply: FastifyReply,
   readings: Credentials[],
-): Promise<ClientCaller | undefined> {
+): Promise<Registration | undefined> {
   const key = failureKey(request, readings[0]!.id)
   context.clientFailures.check(key)
   const now = context.clock.now()
   const { authorization } = request.headers
   const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
-  if (found) return admitClient(context, request, reply, found, now)
+  if (found) return admitClient(context, reply, found, now)
   context.clientFailures.count(key)
   context.addressFailures.count(request.ip)
   return undefined
@@ -186,18 +193,16 @@ function failureKey(request: FastifyRequest, clientId: string): string {
 
 function admitClient(
   context: Context,
-  request: FastifyRequest,
   reply: FastifyReply,
   { client, secretId, secretEndsAt }: AuthenticatedClient,
   now: Date,
-): ClientCaller {
+): Registration {
   context.lastUse.ofSecret(secretId, now)
   if (secretEndsAt) {
     reply.header('deprecation', 'true')
     reply.header('sunset', secretEndsAt.toUTCString())
   }
-  const { environment } = context
-  return { client, by: { name: `client:${client.id}`, environment, address: request.ip, requestId: request.id } }
+  return client
 }
 
 function refusal(): OAuthError {
