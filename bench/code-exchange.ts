@@ -2,7 +2,7 @@
 import { race } from './benchmark.ts'
 import { callbackUrl } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import { type PrintedRequest, underLoad } from './load.ts'
+import { durableConnections as connections, type PrintedRequest, underLoad } from './load.ts'
 import { peerClient, startInMemory, startOnPostgres } from './oidc-provider.ts'
 import { type Credentials, formPost, useOnce } from './requests.ts'
 import type { Side } from './rounds.ts'
@@ -21,6 +21,7 @@ export const codeExchange = race({
     return {
       ours: underLoad({
         origin: gateway.origin,
+        connections,
         prepareRound: useOnce(makeOurs, mostPerSecond.ours),
         expected: '"refresh_token":',
       }),
@@ -37,6 +38,7 @@ function peerSide(peer: PeerProcess): Side {
     (await peer.ask<string[]>('codes', count)).map((code) => exchange('/token', peerClient, code))
   return underLoad({
     origin: peer.origin,
+    connections,
     prepareRound: useOnce(make, mostPerSecond.theirs),
     expected: '"refresh_token":',
   })

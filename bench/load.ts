@@ -7,7 +7,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Side } from './rounds.ts'
 
-const usualConnections = 128
+const usualConnections = 64
+/** What is made durable needs company to show what it can do: a commit is shared. */
+export const durableConnections = 128
 
 /** A whole HTTP/1.1 request, head and body, as it goes over the wire. */
 export type PrintedRequest = Buffer

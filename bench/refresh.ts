@@ -2,7 +2,7 @@
 import { race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import { type PrintedRequest, underLoad } from './load.ts'
+import { durableConnections as connections, type PrintedRequest, underLoad } from './load.ts'
 import { peerClient, startInMemory, startOnPostgres } from './oidc-provider.ts'
 import { type Credentials, cycle, formPost } from './requests.ts'
 import type { Side } from './rounds.ts'
@@ -18,7 +18,7 @@ export const refresh = race({
     const tokens = await gateway.makeRefreshTokens(holders)
     const requests = tokens.map((token) => refreshWith('/v1/oauth/refreshtoken', gateway.client, token))
     return {
-      ours: underLoad({ origin: gateway.origin, prepareRound: cycle(requests), expected }),
+      ours: underLoad({ origin: gateway.origin, connections, prepareRound: cycle(requests), expected }),
       peers: [
         { against: 'oidc-provider, memory', goal: 1.5, side: await peerSide(await startInMemory(stage)) },
         { against: 'oidc-provider, PostgreSQL', goal: 3, side: await peerSide(await startOnPostgres(stage)) },
@@ -30,7 +30,7 @@ export const refresh = race({
 async function peerSide(peer: PeerProcess): Promise<Side> {
   const tokens = await peer.ask<string[]>('refreshTokens', holders)
   const requests = tokens.map((token) => refreshWith('/token', peerClient, token))
-  return underLoad({ origin: peer.origin, prepareRound: cycle(requests), expected })
+  return underLoad({ origin: peer.origin, connections, prepareRound: cycle(requests), expected })
 }
 
 function refreshWith(path: string, client: Credentials, token: string): PrintedRequest {
