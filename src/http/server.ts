@@ -179,22 +179,23 @@ function countFrom(beginning: string): () => string {
 /** A character a byte, so that its length is the body's. What is too long by its own account is refused unread. */
 function readFormBody(request: FastifyRequest, body: IncomingMessage, done: FormRead): void {
   const limit = request.routeOptions.bodyLimit
-  const refuse = () =>
-    done(new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.'))
-  if (Number(request.headers['content-length']) > limit) {
-    refuse()
-    return
-  }
   let text = ''
+  /** Once: a body that was refused for its length may break off later. */
+  const finish = (problem: Problem | null) => {
+    body.off('data', hear).off('end', end).off('error', fail)
+    if (problem) done(problem)
+    else parseFormBody(text, done)
+  }
+  const refuse = () =>
+    finish(new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.'))
   const hear = (chunk: Buffer) => {
     text += chunk.toString('latin1')
-    if (text.length <= limit) return
-    body.off('data', hear).off('end', end)
-    refuse()
+    if (text.length > limit) refuse()
   }
-  const end = () => parseFormBody(text, done)
-  body.on('data', hear).on('end', end)
-  body.on('error', () => done(new Problem(400, 'invalid_request', 'The request ended before its body did.')))
+  const end = () => finish(null)
+  const fail = () => finish(new Problem(400, 'invalid_request', 'The request ended before its body did.'))
+  if (Number(request.headers['content-length']) > limit) refuse()
+  else body.on('data', hear).on('end', end).on('error', fail)
 }
 
 type FormRead = (error: Error | null, form?: Form) => void
