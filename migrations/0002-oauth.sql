@@ -35,9 +35,9 @@ CREATE TABLE grants (
   revoked_at       timestamptz,
   revoked_reason   text,
   CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
-) WITH (fillfactor = 80);
+);
 CREATE INDEX grants_of_authorization ON grants (authorization_id);
-CREATE INDEX grants_by_code_expiry ON grants (code_expires_at);
+CREATE INDEX grants_without_exchange ON grants (code_expires_at) WHERE exchanged_at IS NULL;
 
 -- An authorization request that was answered, with yes or no, cannot be answered again.
 CREATE TABLE answered_requests (
@@ -46,11 +46,10 @@ CREATE TABLE answered_requests (
 );
 CREATE INDEX answered_requests_by_age ON answered_requests (answered_at);
 
--- Without a foreign key: rows are made from the grant's own row, in one statement with it, and grants leave after their tokens.
 CREATE TABLE access_tokens (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
-  grant_id   bigint NOT NULL,
+  grant_id   bigint NOT NULL REFERENCES grants,
   scopes     text[] NOT NULL CHECK (cardinality(scopes) > 0),
   issued_at  timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,

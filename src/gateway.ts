@@ -140,7 +140,7 @@ function openDelivery({
     sender,
     secrets,
     userAgent: 'Countersign-Webhooks/1',
-    attempted: (attempt) => metrics?.attempt(attempt),
+    attempted: metrics?.attempt,
     dispatched: () => eventSignal.fire(),
   })
   return async () => {

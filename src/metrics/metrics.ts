@@ -6,7 +6,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Depths, readDepths } from './depths.ts'
+import { type Depths, readDepths } from '../webhooks/depths.ts'
+import type { AttemptMade } from '../webhooks/worker.ts'
 
 const depthsForMs = 1_000
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -21,16 +22,9 @@ export interface CountedRequest {
   readonly seconds: number
 }
 
-export interface CountedAttempt {
-  readonly outcome: string
-  readonly seconds: number
-  /** Since the event was published, for an attempt that was accepted. */
-  readonly arrivedAfterSeconds: number | undefined
-}
-
 export interface Metrics {
   request(request: CountedRequest): void
-  attempt(attempt: CountedAttempt): void
+  attempt(attempt: AttemptMade): void
   /** In the text format that Prometheus reads. */
   print(): Promise<string>
   readonly contentType: string

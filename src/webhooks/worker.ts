@@ -51,8 +51,8 @@ export interface WorkerDesk {
   readonly sender: Sender
   readonly secrets: SecretKeeper
   readonly userAgent: string
-  /** Told of every attempt that was settled. */
-  readonly attempted: (attempt: AttemptMade) => void
+  /** Told of every attempt that was settled, if anybody counts. */
+  readonly attempted: ((attempt: AttemptMade) => void) | undefined
   /** Called when a notification says that events or deliveries came. */
   readonly dispatched: () => void
 }
@@ -60,6 +60,7 @@ export interface WorkerDesk {
 export interface AttemptMade {
   readonly outcome: Outcome['kind']
   readonly seconds: number
+  /** Since the event was published, for an attempt that was accepted. */
   readonly arrivedAfterSeconds: number | undefined
 }
 
@@ -280,7 +281,7 @@ class DeliveryWorker implements Worker {
       const disable = findReasonToDisable(lane, outcome, now)
       const settled = await this.#settlements.run({ lane, delivery, outcome, at, durationMs, now, disable })
       this.#logAttempt(lane, delivery, outcome, durationMs)
-      this.#desk.attempted({
+      this.#desk.attempted?.({
         outcome: outcome.kind,
         seconds: durationMs / 1000,
         arrivedAfterSeconds:

@@ -133,6 +133,21 @@ test('the breaker opens after five failures in a row, then probes with one attem
   assert.equal((await engine.lane(webhook)).failures, 0)
 })
 
+test('while the breaker is open, what is published waits for the next probe like everything else', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish(...entities(10))
+  await eventually('an open breaker', async () => (await engine.lane(webhook)).failures >= 5)
+  await engine.idle()
+  const probeAt = (await engine.lane(webhook)).attention_at!
+  assert.ok(probeAt > engine.house.clock.now())
+  const before = requests()
+  await engine.publish(...entities(5, 'application'))
+  await eventually('their deliveries', async () => (await engine.deliveries(webhook)).length === 15)
+  await engine.idle()
+  assert.equal(requests(), before)
+  assert.deepEqual((await engine.lane(webhook)).attention_at, probeAt)
+})
+
 test('ten attempts of one webhook run at once, not more', async () => {
   const held = gate()
   engine.receiver.on('/hook', held.behaviour)

@@ -1,6 +1,6 @@
 /** How much there is of what waits. Every count runs over a partial index that holds nothing else. */
 import { type Database, statement } from '../database/database.ts'
-import { breakerThreshold } from '../webhooks/lane.ts'
+import { breakerThreshold } from './lane.ts'
 
 export interface Depths {
   readonly inbox: number
