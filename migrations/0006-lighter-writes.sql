@@ -1,9 +1,8 @@
 -- What a token costs when it is made. Rows of tokens are made from their grant's own row, in one statement with it, and grants leave
--- after their tokens: a foreign key would only check again. Of parents, only those that exist need to be told apart. IF EXISTS: some
--- databases were made when 0002 was already like this.
-ALTER TABLE access_tokens DROP CONSTRAINT IF EXISTS access_tokens_grant_id_fkey;
-DROP INDEX IF EXISTS grants_without_exchange;
-CREATE INDEX IF NOT EXISTS grants_by_code_expiry ON grants (code_expires_at);
+-- after their tokens: a foreign key would only check again. Of parents, only those that exist need to be told apart.
+ALTER TABLE access_tokens DROP CONSTRAINT access_tokens_grant_id_fkey;
+DROP INDEX grants_without_exchange;
+CREATE INDEX grants_by_code_expiry ON grants (code_expires_at);
 ALTER TABLE grants SET (fillfactor = 80);
 ALTER TABLE refresh_tokens
   DROP CONSTRAINT refresh_tokens_grant_id_fkey,
