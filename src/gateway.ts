@@ -1,16 +1,18 @@
 /** Opens everything in order and closes it in reverse. */
 import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
 import { apiRoutes } from './api/routes.ts'
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, second } from './clock.ts'
 import type { Config, SiteConfig } from './config.ts'
 import type { Context, SharedContext } from './context.ts'
 import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
-import { type Database, statement } from './database/database.ts'
+import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
+import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
 import { openRateLimit } from './http/rate-limit.ts'
@@ -56,7 +58,7 @@ const tooManyFailures = 'There were too many failed client authentications. Chec
 const tooManyRequests = 'This token has used up its requests for this minute.'
 
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
-  const { clock = systemClock, log = openLog(config.logLevel) } = options
+  const { log = openLog(config.logLevel) } = options
   const closers: (() => Promise<void>)[] = []
   const closing = new AbortController()
   const close = async () => {
@@ -68,6 +70,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const storage = await openStorage(config, 'serve', (message) => log.warn(message))
     closers.push(storage.close)
     const { db } = storage
+    const clock = options.clock ?? (await openClock(db, closers))
     const changes = await openChanges(db)
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
@@ -208,7 +211,19 @@ async function listen(app: FastifyInstance, config: Config, site: SiteConfig): P
 }
 
 const select = statement('ping', 'SELECT 1')
+const readyPatienceMs = 2 * second
 
+/** Whoever asks whether this node is ready wants to know soon. */
 async function ping(db: Database): Promise<void> {
-  await db.query(select)
+  const impatience = new AbortController()
+  const tooLong = wait(readyPatienceMs, undefined, impatience).then(() => {
+    throw new DatabaseUnavailable('The database does not answer.')
+  })
+  await Promise.race([db.query(select), tooLong]).finally(() => impatience.abort())
+}
+
+async function openClock(db: Database, closers: (() => Promise<void>)[]): Promise<SharedClock> {
+  const clock = await openSharedClock(db)
+  closers.push(async () => clock.close())
+  return clock
 }

@@ -43,7 +43,7 @@ export async function openChanges(db: Database): Promise<Changes> {
       await wait(heartbeatMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
       if (stopping.signal.aborted) return
       try {
-        if (listener) await listener.ping()
+        if (listener) await listener.ping(silenceLimitMs)
         else await connect()
         answeredAt = performance.now()
       } catch {

@@ -1,8 +1,9 @@
 /**
- * The only file that knows `pg`. Statements are named constants beside the feature that owns the table; the driver
+ * The contract over `pg`. Statements are named constants beside the feature that owns the table; the driver
  * prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
  */
 import pg from 'pg'
+import { isAway, leadsNowhere, openPool, type Pool, type PoolOptions } from './pool.ts'
 
 export interface Statement {
   readonly name: string
@@ -11,7 +12,7 @@ export interface Statement {
 
 export interface Sql {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
-  /** Any number of statements without values, for migrations. */
+  /** Any number of statements without values, for migrations: they may take their time. */
   script(text: string): Promise<void>
 }
 
@@ -32,15 +33,9 @@ export interface ConnectionLoad {
 }
 
 export interface Listener {
-  /** Fails when the connection no longer answers. */
-  ping(): Promise<void>
+  /** Ends the connection when it no longer answers. */
+  ping(patienceMs: number): Promise<void>
   close(): Promise<void>
-}
-
-export interface DatabaseOptions {
-  readonly connectionString: string
-  readonly connections?: number
-  readonly connectTimeoutMs?: number
 }
 
 /** The database is away or refuses connections; the same request may succeed in a moment. */
@@ -63,46 +58,48 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-export function openDatabase(options: DatabaseOptions): Database {
-  const settings = {
-    connectionString: options.connectionString,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    application_name: 'countersign',
-    types,
-  }
-  const pool = new pg.Pool({
-    ...settings,
-    max: options.connections ?? 10,
-    idleTimeoutMillis: 60_000,
-    onConnect: steadyPlans,
-  })
-  // A connection that breaks while idle leaves the pool by itself; the next query opens another.
-  pool.on('error', () => {})
-  // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next query.
-  pool.on('connect', (client) => client.on('error', () => {}))
-
+export function openDatabase(options: PoolOptions): Database {
+  const pool = openPool(options, types)
   return {
-    ...sqlOver(pool),
-    transaction: (work) => inTransaction(pool, work),
-    listen: (channel, heard, lost) => listen(new pg.Client({ ...settings, keepAlive: true }), channel, heard, lost),
-    load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => pool.end(),
+    query: (statement, values) =>
+      onConnection(pool, (connection) => sqlOver(pool, connection).query(statement, values)),
+    script: (text) => onConnection(pool, (connection) => sqlOver(pool, connection).script(text)),
+    transaction: (work) => onConnection(pool, (connection) => inTransaction(pool, connection, work)),
+    listen: (channel, heard, lost) => listen(pool, channel, heard, lost),
+    load: pool.load,
+    close: pool.close,
   }
 }
 
-/**
- * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
- * small reads the whole table until somebody analyses it, by when it may have grown a thousandfold.
- */
-async function steadyPlans(connection: pg.ClientBase): Promise<void> {
-  await connection.query('SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan')
+/** A connection that failed in any way but by refusing a statement is not used again. */
+async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  const connection = await pool.acquire().catch((error: unknown) => {
+    throw explain(error)
+  })
+  let broken: Error | undefined
+  // A connection that breaks between two statements says so by this event, which unheard would end the process.
+  const breaks = (error: Error) => {
+    broken = error
+  }
+  connection.on('error', breaks)
+  try {
+    return await work(connection)
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) broken = error
+    if (broken && leadsNowhere(broken.cause)) pool.leaveBehind()
+    throw error
+  } finally {
+    connection.off('error', breaks)
+    connection.release(broken)
+  }
 }
 
-function sqlOver(connection: pg.Pool | pg.PoolClient): Sql {
+function sqlOver({ answerTimeoutMs }: Pool, connection: pg.PoolClient): Sql {
   return {
     async query<Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) {
       try {
-        return (await connection.query<Row>({ name, text, values: values as unknown[] })).rows
+        const query = { name, text, values: values as unknown[], query_timeout: answerTimeoutMs }
+        return (await connection.query<Row>(query)).rows
       } catch (error) {
         throw explain(error)
       }
@@ -117,68 +114,62 @@ function sqlOver(connection: pg.Pool | pg.PoolClient): Sql {
   }
 }
 
-async function inTransaction<Result>(pool: pg.Pool, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const connection = await pool.connect().catch((error: unknown) => {
-    throw explain(error)
-  })
-  const sql = sqlOver(connection)
-  let broken: Error | undefined
-  // A connection that breaks between two statements says so by this event, which unheard would end the process.
-  const breaks = (error: Error) => {
-    broken = error
-  }
-  connection.on('error', breaks)
+const begin = statement('', 'BEGIN')
+const commit = statement('', 'COMMIT')
+const rollback = statement('', 'ROLLBACK')
+
+async function inTransaction<Result>(
+  pool: Pool,
+  connection: pg.PoolClient,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  const sql = sqlOver(pool, connection)
+  await sql.query(begin)
   try {
-    await sql.script('BEGIN')
     const result = await work(sql)
-    await sql.script('COMMIT')
+    await sql.query(commit)
     return result
   } catch (error) {
-    await sql.script('ROLLBACK').catch((rollbackError: Error) => {
-      broken = rollbackError
-    })
+    // Where the connection is the trouble, the server undoes the transaction when it ends.
+    if (!(error instanceof DatabaseUnavailable)) await sql.query(rollback)
     throw error
-  } finally {
-    connection.off('error', breaks)
-    connection.release(broken)
   }
 }
 
 async function listen(
-  client: pg.Client,
+  pool: Pool,
   channel: string,
   heard: (payload: string) => void,
   lost: () => void,
 ): Promise<Listener> {
+  const client = await pool.connectAlone().catch((error: unknown) => {
+    throw explain(error)
+  })
   client.on('notification', (message) => heard(message.payload ?? ''))
-  client.on('error', () => {})
   client.on('end', lost)
   try {
-    await client.connect()
     await client.query(`LISTEN ${client.escapeIdentifier(channel)}`)
   } catch (error) {
     await client.end().catch(() => {})
     throw explain(error)
   }
   return {
-    ping: async () => {
-      await client.query('SELECT')
+    async ping(patienceMs) {
+      try {
+        await client.query({ text: 'SELECT', query_timeout: patienceMs } as pg.QueryConfig)
+      } catch (error) {
+        await client.end()
+        throw explain(error)
+      }
     },
     close: () => client.end(),
   }
 }
 
-/** 08 connection, 53 resources, 57P0x shutdown and start-up, 25006 a standby that is not yet primary. */
-const unavailableState = /^(08...|53...|57P0[1-5]|25006)$/
-const unavailableSystemCode = /^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/
-const unavailableMessage =
-  /Connection terminated|timeout exceeded when trying to connect|not queryable|pool after calling end/
-
 function explain(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  const code = String((error as { code?: unknown }).code ?? '')
-  const away = unavailableState.test(code) || unavailableSystemCode.test(code) || unavailableMessage.test(error.message)
-  return away ? new DatabaseUnavailable(`The database is away: ${error.message}`, { cause: error }) : error
+  return isAway(error)
+    ? new DatabaseUnavailable(`The database is away: ${(error as Error).message}`, { cause: error })
+    : error
 }
 
 /** Whether PostgreSQL chose this transaction to end a circle of waiting ones: the same again may succeed. */

@@ -31,6 +31,8 @@ import type { SecretKeeper } from './signing-secrets.ts'
 const leaseMs = 12 * second
 const renewEveryMs = 3 * second
 const lookEveryMs = second
+/** A connection that hears of work and is silent for longer is opened anew. */
+const silenceLimitMs = 2_500
 /** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
 const lingerMs = 200
 const lanesHeldAtMost = 500
@@ -131,10 +133,16 @@ class DeliveryWorker implements Worker {
     }
   }
 
+  /** Opens the connection that hears of work, or asks whether it still answers; losing it sets it to undefined. */
   async #listen(): Promise<void> {
-    if (this.#listening || this.#listener) return
+    if (this.#listening) return
     this.#listening = true
-    const { db } = this.#desk
+    await (this.#listener?.ping(silenceLimitMs) ?? this.#openListener()).catch(() => {})
+    this.#listening = false
+    if (this.#closing) await this.#listener?.close()
+  }
+
+  async #openListener(): Promise<void> {
     const lost = () => {
       this.#listener = undefined
     }
@@ -143,9 +151,7 @@ class DeliveryWorker implements Worker {
       if (news === 'event') this.#dispatch()
       else this.#hearOfDeliveries(readNews(news))
     }
-    this.#listener = await db.listen('countersign_work', heard, lost).catch(() => undefined)
-    this.#listening = false
-    if (this.#closing) await this.#listener?.close()
+    this.#listener = await this.#desk.db.listen('countersign_work', heard, lost)
   }
 
   #hearOfDeliveries(webhookIds: readonly number[] | undefined): void {

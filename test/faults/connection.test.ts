@@ -14,6 +14,8 @@ interface Relay {
   readonly open: number
   hold(): void
   pass(): void
+  /** What was held back is lost, as in a network that was cut. */
+  forget(): void
   close(): Promise<void>
 }
 
@@ -55,6 +57,9 @@ async function openRelay(url: string): Promise<Relay> {
         client.write(Buffer.concat(held.splice(0)))
         if (isOver) client.end()
       }
+    },
+    forget() {
+      for (const { held } of pairs) held.length = 0
     },
     close: () => new Promise((closed) => void server.close(() => closed())),
   }
@@ -100,18 +105,17 @@ const away = (error: unknown) => error instanceof DatabaseUnavailable
 
 const works = async () => assert.deepEqual(await db.query(statement('', 'SELECT 1 AS one')), [{ one: 1 }])
 
-test('a connection that ends as one statement hands it to the next transaction costs that transaction, not the process', async () => {
+test('a connection that ends as one statement hands it to the next transaction costs that transaction at most', async () => {
   await works()
   relay.hold()
   const first = db.query(statement('', 'SELECT 2 AS two'))
-  const refused = assert.rejects(
-    db.transaction((sql) => sql.query(statement('', 'SELECT 3'))),
-    away,
-  )
+  const second = db
+    .transaction((sql) => sql.query(statement('', 'SELECT 3 AS three')))
+    .catch((error: unknown) => assert.ok(away(error)))
   await terminateAfter('SELECT 2 AS two')
   relay.pass()
   assert.deepEqual(await first, [{ two: 2 }], 'its answer had come')
-  await refused
+  assert.deepEqual((await second) ?? [{ three: 3 }], [{ three: 3 }], 'refused as away, or done on another connection')
   await works()
 })
 
@@ -156,7 +160,63 @@ test('a listener that loses its connection says so once', async () => {
   )
   await terminateAfter('LISTEN "somewhere"')
   await eventually('it is noticed', () => lost > 0)
-  await assert.rejects(listener.ping())
+  await assert.rejects(listener.ping(1_000))
   await works()
   assert.equal(lost, 1)
+})
+
+test('a statement that gets no answer fails in time, and no connection of that moment is used again', async () => {
+  await db.close()
+  db = openDatabase({ connectionString: relay.url, connections: 3, answerTimeoutMs: 200 })
+  await Promise.all([works(), works(), works()])
+  assert.equal(relay.open, 3)
+  relay.hold()
+  const silent = assert.rejects(db.query(statement('', 'SELECT 4')), away)
+  await silent
+  relay.forget()
+  relay.pass()
+  await works()
+  await eventually('the silent connections are closed', () => relay.open === 1)
+})
+
+test('a transaction that gets no answer fails in time and is undone', async () => {
+  await db.close()
+  db = openDatabase({ connectionString: relay.url, connections: 1, answerTimeoutMs: 200 })
+  await direct.script('CREATE TABLE silenced (n integer)')
+  await assert.rejects(
+    db.transaction(async (sql) => {
+      await sql.script('INSERT INTO silenced VALUES (1)')
+      relay.hold()
+      await sql.query(statement('', 'SELECT 5'))
+    }),
+    away,
+  )
+  relay.pass()
+  await works()
+  assert.deepEqual(await ask('SELECT FROM silenced'), [])
+})
+
+test('a listener that is silent is closed by the ping that gets no answer', async () => {
+  let lost = 0
+  const listener = await db.listen(
+    'elsewhere',
+    () => {},
+    () => lost++,
+  )
+  await listener.ping(1_000)
+  relay.hold()
+  await assert.rejects(listener.ping(100), away)
+  relay.pass()
+  assert.equal(lost, 1)
+})
+
+test('a statement that is refused leaves its connection in use', async () => {
+  const backend = async () => (await db.query(statement('', 'SELECT pg_backend_pid() AS pid')))[0]
+  const before = await backend()
+  await assert.rejects(db.query(statement('', 'SELECT 1 / 0')), /division/)
+  await assert.rejects(
+    db.transaction((sql) => sql.query(statement('', 'SELECT 1 / 0'))),
+    /division/,
+  )
+  assert.deepEqual(await backend(), before)
 })

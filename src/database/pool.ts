@@ -1,0 +1,185 @@
+/**
+ * Connections to the primary, wherever it is now. A server that is away, or is a standby, gives way to the next of those
+ * named; connections to one that stopped answering are left behind together, because none of them will answer.
+ */
+import pg from 'pg'
+import { parseHosts } from './hosts.ts'
+
+export interface PoolOptions {
+  readonly connectionString: string
+  readonly connections?: number | undefined
+  readonly connectTimeoutMs?: number | undefined
+  readonly answerTimeoutMs?: number | undefined
+}
+
+export interface Pool {
+  readonly answerTimeoutMs: number
+  acquire(): Promise<pg.PoolClient>
+  /** A connection that is nobody else's. */
+  connectAlone(): Promise<pg.Client>
+  /** Call it when a connection turned out to lead nowhere: the others lead there too. */
+  leaveBehind(): void
+  load(): { readonly busy: number; readonly idle: number; readonly waiting: number }
+  close(): Promise<void>
+}
+
+/** The primary answers any statement of ours in a fraction of this. */
+const usualAnswerTimeoutMs = 10_000
+
+/**
+ * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
+ * small reads the whole table until somebody analyses it, by when it may have grown a thousandfold.
+ * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours.
+ */
+const session = [
+  'SET enable_seqscan = off',
+  'SET plan_cache_mode = force_generic_plan',
+  "SET idle_in_transaction_session_timeout = '10s'",
+  "SET tcp_user_timeout = '10s'",
+  'SET tcp_keepalives_idle = 5',
+  'SET tcp_keepalives_interval = 2',
+  'SET tcp_keepalives_count = 3',
+  'SELECT pg_is_in_recovery() AS "isStandby"',
+].join('; ')
+
+/** The server is a standby, and so not the one that is wanted. */
+export class NotPrimary extends Error {
+  override readonly name = 'NotPrimary'
+}
+
+export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Pool {
+  const { connections = 10, connectTimeoutMs = 5_000, answerTimeoutMs = usualAnswerTimeoutMs } = options
+  const hosts = parseHosts(options.connectionString)
+  let place = 0
+  const settings = {
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+    application_name: 'countersign',
+    types,
+  }
+
+  /** A connection to the server that was the right one when it was opened. */
+  class PrimaryClient extends pg.Client {
+    readonly #place = place
+
+    constructor(config: pg.ClientConfig = {}) {
+      super({ ...config, connectionString: hosts[place]! })
+    }
+
+    override connect(): Promise<pg.Client>
+    override connect(callback: (error: Error) => void): void
+    override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+      if (callback) {
+        super.connect((error: Error) => {
+          if (error) this.turnAway()
+          callback(error)
+        })
+        return undefined
+      }
+      return super.connect().catch((error: unknown) => {
+        this.turnAway()
+        throw error
+      }) as Promise<pg.Client>
+    }
+
+    /** The next connection goes to the next server, unless another has turned there already. */
+    turnAway(): void {
+      if (this.#place === place) place = (place + 1) % hosts.length
+    }
+
+    async prepare(): Promise<void> {
+      const results = (await this.query({
+        text: session,
+        query_timeout: connectTimeoutMs,
+      } as pg.QueryConfig)) as unknown as pg.QueryResult<{ isStandby: boolean }>[]
+      if (!results.at(-1)!.rows[0]!.isStandby) return
+      this.turnAway()
+      throw new NotPrimary('The server is a standby.')
+    }
+  }
+
+  function makePool(): pg.Pool {
+    const made = new pg.Pool({
+      ...settings,
+      Client: PrimaryClient,
+      max: connections,
+      idleTimeoutMillis: 60_000,
+      onConnect: (client: pg.ClientBase) => (client as PrimaryClient).prepare(),
+    } as pg.PoolConfig)
+    // A connection that breaks while idle leaves the pool by itself; the next query opens another.
+    made.on('error', () => {})
+    // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next query.
+    made.on('connect', (client) => client.on('error', () => {}))
+    return made
+  }
+  let current = makePool()
+  const former = new Set<Promise<void>>()
+
+  return {
+    answerTimeoutMs,
+    async acquire() {
+      for (let untried = hosts.length; ; untried--) {
+        try {
+          return await current.connect()
+        } catch (error) {
+          if (untried === 1 || !isOfThisServer(error)) throw error
+        }
+      }
+    },
+    async connectAlone() {
+      const client = new PrimaryClient(settings)
+      client.on('error', () => {})
+      try {
+        await client.connect()
+        await client.prepare()
+        return client
+      } catch (error) {
+        await client.end().catch(() => {})
+        throw error
+      }
+    },
+    leaveBehind() {
+      const ending = current.end().finally(() => former.delete(ending))
+      former.add(ending)
+      current = makePool()
+    },
+    load: () => ({
+      busy: current.totalCount - current.idleCount,
+      idle: current.idleCount,
+      waiting: current.waitingCount,
+    }),
+    async close() {
+      await Promise.all([current.end(), ...former])
+    },
+  }
+}
+
+/** 08 connection, 53 resources, 57P0x shutdown and start-up, 25006 a standby that is not yet primary. */
+const unavailableState = /^(08...|53...|57P0[1-5]|25006|25P03)$/
+const unavailableSystemCode = /^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/
+const unavailableMessage =
+  /Connection terminated|timeout expired|not queryable|pool after calling end|Query read timeout/
+const exhausted = /timeout exceeded when trying to connect/
+
+/** Whether the same request may succeed in a moment. */
+export function isAway(error: unknown): boolean {
+  return isOfThisServer(error) || (error instanceof Error && exhausted.test(error.message))
+}
+
+function isOfThisServer(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = String((error as { code?: unknown }).code ?? '')
+  return (
+    error instanceof NotPrimary ||
+    unavailableState.test(code) ||
+    unavailableSystemCode.test(code) ||
+    unavailableMessage.test(error.message)
+  )
+}
+
+/** Whether the server is no longer the primary, or gave no answer at all. */
+export function leadsNowhere(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (error as { code?: unknown }).code === '25006' || error.message === 'Query read timeout'
+}
