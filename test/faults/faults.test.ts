@@ -1,0 +1,74 @@
+/**
+ * Three nodes on a primary and its standby lose nothing that they acknowledged, whatever breaks, and work again soon after. The short
+ * form; `npm run test:faults` gives every fault its full length and prints the table of docs/reliability.md.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { checkPromises } from './suite/checker.ts'
+import { openHouse } from './suite/house.ts'
+import { runScenario } from './suite/run.ts'
+import { scenarios } from './suite/scenarios.ts'
+import { startTraffic } from './suite/traffic.ts'
+
+const scale = { calmMs: 500, faultMs: 1_500 }
+const resumeLimitMs = 15_000
+
+test('faults', { concurrency: 2 }, async (suite) => {
+  await Promise.all(
+    scenarios.map((scenario) =>
+      suite.test(scenario.name, async (t) => {
+        const verdict = await runScenario(scenario, scale)
+        if (!verdict) return t.skip('only root can mount a small file system')
+        const { acknowledged, duplicates, resumedAfterMs, lost } = verdict
+        t.diagnostic(
+          `${acknowledged.events} events acknowledged, ${lost.length} lost, ${duplicates} duplicates, resumed after ${Math.round(resumedAfterMs)} ms`,
+        )
+        assert.deepEqual(lost, [])
+        assert.ok(acknowledged.events > 0 && acknowledged.tokens > 0, 'there was something to lose')
+        assert.ok(resumedAfterMs <= resumeLimitMs, `resumed after ${resumedAfterMs} ms`)
+      }),
+    ),
+  )
+})
+
+test('the checker names every kind of broken promise', async () => {
+  const house = await openHouse()
+  try {
+    const traffic = startTraffic(house)
+    await wait(500)
+    await traffic.stop()
+    const { promises } = traffic
+    assert.deepEqual((await checkPromises(house, promises)).lost, [])
+
+    promises.events.set('evt_never', { entity: 1, place: 1_000 })
+    for (const token of promises.revoked) promises.tokens.add(token)
+    const [entity] = [...promises.events.values()].filter(({ place }) => place === 2)
+    const idOf = (place: number) =>
+      [...promises.events].find(([, event]) => event.entity === entity!.entity && event.place === place)![0]
+    const { received } = house.receiver
+    const [first, second] = [1, 2].map((place) =>
+      received.findIndex(({ path, id }) => path === house.hooks[0] && id === idOf(place)),
+    ) as [number, number]
+    ;[received[first], received[second]] = [received[second]!, received[first]!]
+    await house.db.script('DELETE FROM branch_log WHERE sequence = 2')
+    await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")
+
+    const { lost } = await checkPromises(house, promises, 0)
+    for (const said of [
+      /evt_never is not stored/,
+      /evt_never never reached \/one/,
+      /overtook another at \/one/,
+      /answered 401 instead of 200/,
+      /has a gap/,
+      /audit chain is broken/,
+    ]) {
+      assert.ok(
+        lost.some((problem) => said.test(problem)),
+        `${said} in ${lost.join('; ')}`,
+      )
+    }
+  } finally {
+    await house.close()
+  }
+})

@@ -1,0 +1,105 @@
+/** Holds what was acknowledged against what is stored and what was received. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { verifyChain } from '../../../src/audit/chain.ts'
+import { statement } from '../../../src/database/database.ts'
+import { printEventId } from '../../../src/webhooks/event.ts'
+import { readProfile } from '../../support/process.ts'
+import type { House } from './house.ts'
+import type { Promises } from './traffic.ts'
+
+export interface Findings {
+  readonly acknowledged: { readonly events: number; readonly tokens: number; readonly revocations: number }
+  readonly refusals: number
+  readonly received: number
+  readonly duplicates: number
+  /** Every broken promise in words; none is the only good number. */
+  readonly lost: readonly string[]
+}
+
+/** What is still under way when the traffic stops has so long to arrive. */
+const usualPatienceMs = 60_000
+
+export async function checkPromises(house: House, promises: Promises, patienceMs = usualPatienceMs): Promise<Findings> {
+  await untilAllArrived(house, promises, patienceMs)
+  const { events, tokens, revoked, refusals } = promises
+  const { received } = house.receiver
+  const distinct = new Set(received.map(({ path, id }) => `${path} ${id}`))
+  return {
+    acknowledged: { events: events.size, tokens: tokens.size, revocations: revoked.size },
+    refusals,
+    received: received.length,
+    duplicates: received.length - distinct.size,
+    lost: [
+      ...(await findUnstored(house, promises)),
+      ...findMissing(house, promises),
+      ...findInversions(house, promises),
+      ...(await findWrongTokens(house, promises)),
+      ...(await findGaps(house)),
+      ...(await findBrokenChain(house)),
+    ],
+  }
+}
+
+async function untilAllArrived(house: House, promises: Promises, patienceMs: number): Promise<void> {
+  const deadline = performance.now() + patienceMs
+  while (performance.now() < deadline && findMissing(house, promises).length > 0) await wait(50)
+}
+
+function findMissing({ hooks, receiver }: House, { events }: Promises): string[] {
+  return hooks.flatMap((path) => {
+    const seen = new Set(receiver.at(path).map(({ id }) => id))
+    return [...events.keys()].filter((id) => !seen.has(id)).map((id) => `${id} never reached ${path}`)
+  })
+}
+
+const selectUids = statement('', 'SELECT uid FROM events')
+
+async function findUnstored({ db }: House, { events }: Promises): Promise<string[]> {
+  const rows = await db.query<{ uid: string }>(selectUids)
+  const stored = new Set(rows.map(({ uid }) => printEventId(uid)))
+  return [...events.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is not stored`)
+}
+
+/** An entity's events first arrive in the order in which they were acknowledged. */
+function findInversions({ hooks, receiver }: House, { events }: Promises): string[] {
+  return hooks.flatMap((path) => {
+    const arrived = new Map<number, number>()
+    return receiver.at(path).flatMap(({ id }) => {
+      const event = events.get(id)
+      if (!event) return []
+      const last = arrived.get(event.entity) ?? 0
+      arrived.set(event.entity, Math.max(last, event.place))
+      return event.place > last + 1 ? [`${id} overtook another at ${path}`] : []
+    })
+  })
+}
+
+async function findWrongTokens({ nodes }: House, { tokens, revoked }: Promises): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [wanted, set] of [
+    [200, tokens],
+    [401, revoked],
+  ] as const) {
+    for (const [place, token] of [...set].entries()) {
+      const { status } = await readProfile(nodes[place % nodes.length]!.origin, token)
+      if (status !== wanted) wrong.push(`a token is answered ${status} instead of ${wanted}`)
+    }
+  }
+  return wrong
+}
+
+const selectGaps = statement(
+  '',
+  `SELECT branch_id FROM branch_log GROUP BY branch_id, environment HAVING count(*) <> max(sequence) OR min(sequence) <> 1`,
+)
+
+async function findGaps({ db }: House): Promise<string[]> {
+  return (await db.query<{ branch_id: number }>(selectGaps)).map(
+    (row) => `the log of branch ${row.branch_id} has a gap`,
+  )
+}
+
+async function findBrokenChain({ db }: House): Promise<string[]> {
+  const found = await verifyChain(db, new Date())
+  return found.kind === 'intact' ? [] : [`the audit chain is broken: ${found.problem}`]
+}

@@ -1,0 +1,161 @@
+/** Three nodes on a primary and a standby, each behind a network of its own, with a partner, its webhooks and an account holder. */
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openVault, parseKey } from '../../../src/crypto/vault.ts'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { createClient } from '../../../src/partners/client.ts'
+import { applyAsPartner, getPartner, setPartnerStatus, setRefreshAccess } from '../../../src/partners/partner.ts'
+import { createService } from '../../../src/services/service.ts'
+import { openPasswords } from '../../../src/users/password.ts'
+import { addAccount, createUser } from '../../../src/users/user.ts'
+import { createWebhook } from '../../../src/webhooks/webhook.ts'
+import { operator, password } from '../../support/gateway.ts'
+import {
+  type Credentials,
+  exchange,
+  type GatewayProcess,
+  makeFolder,
+  obtainCode,
+  signIn,
+  startGateway,
+} from '../../support/process.ts'
+import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { findFreePort, openPair, type Pair, urlOf } from './postgres.ts'
+import { openRelay, type Relay, type Weather } from './relay.ts'
+
+export interface Node {
+  readonly origin: string
+  gateway: GatewayProcess
+  /** The network between this node and both servers. */
+  change(weather: Weather): void
+  restart(): Promise<void>
+}
+
+export interface House {
+  readonly pair: Pair
+  readonly nodes: readonly Node[]
+  readonly db: Database
+  readonly receiver: Receiver
+  readonly hooks: readonly string[]
+  readonly branchId: number
+  readonly service: Credentials
+  readonly client: Credentials
+  readonly refreshToken: string
+  close(): Promise<void>
+}
+
+const nodeCount = 3
+const hooks = ['/one', '/two', '/three', '/four']
+
+export interface HouseOptions {
+  /** On a disk of the caller's choosing. */
+  readonly primaryFolder?: string | undefined
+  readonly nodeSettings?: NodeJS.ProcessEnv | undefined
+}
+
+export async function openHouse({ primaryFolder = makeFolder(), nodeSettings }: HouseOptions = {}): Promise<House> {
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.reverse()) await closer()
+  }
+  try {
+    const standbyFolder = makeFolder()
+    const pair = await openPair(primaryFolder, standbyFolder)
+    closers.push(async () => {
+      await pair.close()
+      rmSync(standbyFolder, { recursive: true, force: true })
+    })
+    const receiver = await openReceiver()
+    closers.push(() => receiver.close())
+    const key = randomBytes(32).toString('hex')
+    const nodes: Node[] = []
+    for (let index = 0; index < nodeCount; index++) {
+      const node = await openNode(pair, key, nodeSettings)
+      closers.push(node.close)
+      nodes.push(node)
+    }
+    const db = openDatabase({ connectionString: urlOf([pair.primary.port, pair.standby.port]), connections: 3 })
+    closers.push(() => db.close())
+    const people = await makePeople(db, key, receiver)
+    const browser = await signIn(nodes[0]!.origin, { username: 'holder', password })
+    const code = await obtainCode(browser, people.client.id)
+    const tokens = (await exchange(nodes[0]!.origin, people.client, code)).json<{ refresh_token: string }>()
+    return { pair, nodes, db, receiver, hooks, ...people, refreshToken: tokens.refresh_token, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openNode(
+  pair: Pair,
+  key: string,
+  nodeSettings: NodeJS.ProcessEnv | undefined,
+): Promise<Node & { close(): Promise<void> }> {
+  const relays: Relay[] = [await openRelay(pair.primary.port), await openRelay(pair.standby.port)]
+  const settings = {
+    PORT: String(await findFreePort()),
+    SANDBOX_PORT: String(await findFreePort()),
+    DATABASE_URL: urlOf(relays.map((relay) => relay.port)),
+    DATABASE_CONNECTIONS: '5',
+    SECRET_KEY: key,
+    ...nodeSettings,
+  }
+  const node = {
+    origin: `http://127.0.0.1:${settings.PORT}`,
+    gateway: await startGateway(settings),
+    change(weather: Weather) {
+      for (const relay of relays) relay.change(weather)
+    },
+    /** As an init system does it: again and again, until it stays up. */
+    async restart() {
+      for (;;) {
+        const started = await startGateway(settings).catch(() => undefined)
+        if (started) {
+          node.gateway = started
+          return
+        }
+        await wait(200)
+      }
+    },
+    async close() {
+      node.gateway.kill('SIGKILL')
+      await node.gateway.ended
+      for (const relay of relays) await relay.close()
+    },
+  }
+  return node
+}
+
+async function makePeople(db: Database, key: string, receiver: Receiver) {
+  const now = new Date()
+  const vault = openVault({ kind: 'environment', keys: [parseKey(key)!] })
+  const { branch_id: branchId } = await applyAsPartner(db, 'Partner', operator, now)
+  const partner = await getPartner(db, String(branchId))
+  await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
+  await setRefreshAccess(db, partner, true, operator, now)
+  const draft = {
+    name: 'App',
+    callbackUrl: 'https://app.example.com/callback',
+    scope: 'read',
+    rotateRefreshTokens: false,
+  }
+  const made = await createClient(db, vault, partner, 'live', draft, { development: true, by: operator, now })
+  const policy = { allowLoopback: true, ports: [] }
+  const branch = { branchId, environment: 'live' as const }
+  for (const path of hooks) {
+    const webhook = { url: receiver.url(path), secret: undefined, kinds: undefined }
+    await createWebhook({ db, vault, policy }, branch, made.client.id, webhook, operator, now)
+  }
+  const { service, secret } = await createService(db, 'ledger', 'live', operator, now)
+  const holder = { username: 'holder', name: 'Ada Holder', password, role: 'holder' as const }
+  const user = await createUser(db, openPasswords(1), holder, operator, now)
+  const account = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
+  await addAccount(db, user, { ...account, account_number: 'ACC1', environment: 'live' }, operator, now)
+  return {
+    branchId,
+    client: { id: made.client.id, secret: made.secret.text },
+    service: { id: service.id, secret: secret.text },
+  }
+}

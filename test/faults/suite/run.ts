@@ -1,0 +1,61 @@
+/** One scenario from the first request to the verdict. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { eventually } from '../../support/process.ts'
+import { checkPromises, type Findings } from './checker.ts'
+import { type House, openHouse } from './house.ts'
+import type { Scenario } from './scenarios.ts'
+import { startTraffic, type Traffic } from './traffic.ts'
+
+export interface Scale {
+  /** Traffic before the fault, and after everything works again. */
+  readonly calmMs: number
+  readonly faultMs: number
+}
+
+export interface Verdict extends Findings {
+  /** From the fault's end until every node was ready, took an event, and those events had reached every webhook. */
+  readonly resumedAfterMs: number
+}
+
+/** Undefined where this machine cannot have the fault. */
+export async function runScenario(scenario: Scenario, { calmMs, faultMs }: Scale): Promise<Verdict | undefined> {
+  const preparation = scenario.prepare ? scenario.prepare() : { options: {} }
+  if (!preparation) return undefined
+  try {
+    const house = await openHouse(preparation.options)
+    try {
+      const traffic = startTraffic(house)
+      await wait(calmMs)
+      await scenario.inject(house, faultMs, preparation.disk)
+      const resumedAfterMs = await measureResumption(house, traffic)
+      await wait(calmMs)
+      await traffic.stop()
+      return { resumedAfterMs, ...(await checkPromises(house, traffic.promises)) }
+    } finally {
+      await house.close()
+    }
+  } finally {
+    preparation.disk?.close()
+  }
+}
+
+async function measureResumption({ nodes, hooks, receiver }: House, traffic: Traffic): Promise<number> {
+  const endedAt = performance.now()
+  await Promise.all(
+    nodes.map(async (node) => {
+      await eventually(`${node.origin} is ready`, () => isReady(node.origin))
+      const id = await traffic.publishAt(node)
+      await eventually('the event reaches every webhook', () =>
+        hooks.every((path) => receiver.at(path).some((request) => request.id === id)),
+      )
+    }),
+  )
+  return performance.now() - endedAt
+}
+
+async function isReady(origin: string): Promise<boolean> {
+  return fetch(`${origin}/readyz`).then(
+    (answer) => answer.ok,
+    () => false,
+  )
+}
