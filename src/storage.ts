@@ -13,6 +13,8 @@ export interface Storage {
 }
 
 const visitTimeoutMs = 30_000
+/** No statement of a gateway takes a tenth of this; commands may take their time. */
+const answerTimeoutMs = 5_000
 
 export async function openStorage(
   config: Config,
@@ -36,18 +38,32 @@ async function open(config: Config, purpose: 'serve' | 'visit', log: (message: s
   const { dataDir, searchPath } = config
   const server =
     config.databaseUrl === undefined ? await openPrivateServer({ dataDir, purpose, searchPath, log }) : undefined
-  const db = openDatabase({
-    connectionString: server?.connectionString ?? config.databaseUrl!,
-    connections: Math.max(2, config.databaseConnections),
-  })
-  const close = async () => {
-    await db.close()
-    await server?.close()
-  }
+  const connectionString = server?.connectionString ?? config.databaseUrl!
   try {
-    return { db, migrated: await migrate(db), close }
+    const migrated = await migrateAlone(connectionString)
+    const connections = Math.max(2, config.databaseConnections)
+    const db = openDatabase({
+      connectionString,
+      connections,
+      answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
+    })
+    const close = async () => {
+      await db.close()
+      await server?.close()
+    }
+    return { db, migrated, close }
   } catch (error) {
-    await close()
+    await server?.close()
     throw error
+  }
+}
+
+/** On a connection that may take its time. */
+async function migrateAlone(connectionString: string): Promise<string[]> {
+  const db = openDatabase({ connectionString, connections: 1 })
+  try {
+    return await migrate(db)
+  } finally {
+    await db.close()
   }
 }

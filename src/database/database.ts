@@ -3,7 +3,7 @@
  * prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
  */
 import pg from 'pg'
-import { isAway, leadsNowhere, openPool, type Pool, type PoolOptions } from './pool.ts'
+import { isAway, openPool, type Pool, type PoolOptions } from './pool.ts'
 
 export interface Statement {
   readonly name: string
@@ -12,7 +12,7 @@ export interface Statement {
 
 export interface Sql {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
-  /** Any number of statements without values, for migrations: they may take their time. */
+  /** Any number of statements without values, for migrations. */
   script(text: string): Promise<void>
 }
 
@@ -61,10 +61,9 @@ const types = {
 export function openDatabase(options: PoolOptions): Database {
   const pool = openPool(options, types)
   return {
-    query: (statement, values) =>
-      onConnection(pool, (connection) => sqlOver(pool, connection).query(statement, values)),
-    script: (text) => onConnection(pool, (connection) => sqlOver(pool, connection).script(text)),
-    transaction: (work) => onConnection(pool, (connection) => inTransaction(pool, connection, work)),
+    query: (statement, values) => onConnection(pool, (connection) => sqlOver(connection).query(statement, values)),
+    script: (text) => onConnection(pool, (connection) => sqlOver(connection).script(text)),
+    transaction: (work) => onConnection(pool, (connection) => inTransaction(connection, work)),
     listen: (channel, heard, lost) => listen(pool, channel, heard, lost),
     load: pool.load,
     close: pool.close,
@@ -85,8 +84,10 @@ async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient
   try {
     return await work(connection)
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) broken = error
-    if (broken && leadsNowhere(broken.cause)) pool.leaveBehind()
+    if (error instanceof DatabaseUnavailable) {
+      broken = error
+      pool.consider(error.cause)
+    }
     throw error
   } finally {
     connection.off('error', breaks)
@@ -94,12 +95,11 @@ async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient
   }
 }
 
-function sqlOver({ answerTimeoutMs }: Pool, connection: pg.PoolClient): Sql {
+function sqlOver(connection: pg.PoolClient): Sql {
   return {
     async query<Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) {
       try {
-        const query = { name, text, values: values as unknown[], query_timeout: answerTimeoutMs }
-        return (await connection.query<Row>(query)).rows
+        return (await connection.query<Row>({ name, text, values: values as unknown[] })).rows
       } catch (error) {
         throw explain(error)
       }
@@ -118,12 +118,8 @@ const begin = statement('', 'BEGIN')
 const commit = statement('', 'COMMIT')
 const rollback = statement('', 'ROLLBACK')
 
-async function inTransaction<Result>(
-  pool: Pool,
-  connection: pg.PoolClient,
-  work: (sql: Sql) => Promise<Result>,
-): Promise<Result> {
-  const sql = sqlOver(pool, connection)
+async function inTransaction<Result>(connection: pg.PoolClient, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = sqlOver(connection)
   await sql.query(begin)
   try {
     const result = await work(sql)

@@ -16,6 +16,7 @@ interface Migration {
 const folder = new URL('../../migrations/', import.meta.url)
 const advisoryLock = 7_267_101
 
+const lock = statement('lock_migrations', 'SELECT pg_advisory_xact_lock($1)')
 const findApplied = statement('find_applied', 'SELECT version, checksum FROM schema_migrations ORDER BY version')
 const recordApplied = statement(
   'record_applied',
@@ -25,7 +26,7 @@ const recordApplied = statement(
 /** Applies what is missing and answers its names. */
 export async function migrate(db: Database, migrations = readMigrations()): Promise<string[]> {
   return db.transaction(async (sql) => {
-    await sql.script(`SELECT pg_advisory_xact_lock(${advisoryLock})`)
+    await sql.query(lock, [advisoryLock])
     await sql.script(`CREATE TABLE IF NOT EXISTS schema_migrations (
       version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL)`)
     const missing = await findMissing(sql, migrations)

@@ -1,6 +1,7 @@
 /**
  * Connections to the primary, wherever it is now. A server that is away, or is a standby, gives way to the next of those
- * named; connections to one that stopped answering are left behind together, because none of them will answer.
+ * named. When a statement gets no answer, every connection of that moment has to prove itself before it is used again; when
+ * one of them fails to, all are left behind.
  */
 import pg from 'pg'
 import { parseHosts } from './hosts.ts'
@@ -9,22 +10,22 @@ export interface PoolOptions {
   readonly connectionString: string
   readonly connections?: number | undefined
   readonly connectTimeoutMs?: number | undefined
+  /** How long a statement may take; without it, as long as it likes. */
   readonly answerTimeoutMs?: number | undefined
 }
 
 export interface Pool {
-  readonly answerTimeoutMs: number
   acquire(): Promise<pg.PoolClient>
   /** A connection that is nobody else's. */
   connectAlone(): Promise<pg.Client>
-  /** Call it when a connection turned out to lead nowhere: the others lead there too. */
-  leaveBehind(): void
+  /** Call it when a statement failed: the reason may lie in every connection. */
+  consider(error: unknown): void
   load(): { readonly busy: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
 }
 
-/** The primary answers any statement of ours in a fraction of this. */
-const usualAnswerTimeoutMs = 10_000
+/** A connection that is well proves it in a fraction of this. */
+const proofTimeoutMs = 1_000
 
 /**
  * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
@@ -34,8 +35,8 @@ const usualAnswerTimeoutMs = 10_000
 const session = [
   'SET enable_seqscan = off',
   'SET plan_cache_mode = force_generic_plan',
-  "SET idle_in_transaction_session_timeout = '10s'",
-  "SET tcp_user_timeout = '10s'",
+  "SET idle_in_transaction_session_timeout = '5s'",
+  "SET tcp_user_timeout = '5s'",
   'SET tcp_keepalives_idle = 5',
   'SET tcp_keepalives_interval = 2',
   'SET tcp_keepalives_count = 3',
@@ -48,11 +49,14 @@ export class NotPrimary extends Error {
 }
 
 export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Pool {
-  const { connections = 10, connectTimeoutMs = 5_000, answerTimeoutMs = usualAnswerTimeoutMs } = options
+  const { connections = 10, connectTimeoutMs = 5_000 } = options
   const hosts = parseHosts(options.connectionString)
   let place = 0
+  /** Moves on whenever a statement gets no answer. */
+  let doubts = 0
   const settings = {
     connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: options.answerTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     application_name: 'countersign',
@@ -62,6 +66,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   /** A connection to the server that was the right one when it was opened. */
   class PrimaryClient extends pg.Client {
     readonly #place = place
+    #proven = doubts
 
     constructor(config: pg.ClientConfig = {}) {
       super({ ...config, connectionString: hosts[place]! })
@@ -86,6 +91,14 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
     /** The next connection goes to the next server, unless another has turned there already. */
     turnAway(): void {
       if (this.#place === place) place = (place + 1) % hosts.length
+    }
+
+    /** Asks for a sign of life if there has been doubt since the last one. */
+    async prove(): Promise<void> {
+      if (this.#proven === doubts) return
+      const now = doubts
+      await this.query({ text: 'SELECT', query_timeout: proofTimeoutMs } as pg.QueryConfig)
+      this.#proven = now
     }
 
     async prepare(): Promise<void> {
@@ -115,15 +128,25 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   }
   let current = makePool()
   const former = new Set<Promise<void>>()
+  function leaveBehind(): void {
+    const ending = current.end().finally(() => former.delete(ending))
+    former.add(ending)
+    current = makePool()
+  }
 
   return {
-    answerTimeoutMs,
     async acquire() {
-      for (let untried = hosts.length; ; untried--) {
+      for (let untried = hosts.length; ; ) {
+        const connection = await current.connect().catch((error: unknown) => {
+          if (--untried === 0 || !isOfThisServer(error)) throw error
+        })
+        if (!connection) continue
         try {
-          return await current.connect()
+          await (connection as unknown as PrimaryClient).prove()
+          return connection
         } catch (error) {
-          if (untried === 1 || !isOfThisServer(error)) throw error
+          connection.release(error as Error)
+          leaveBehind()
         }
       }
     },
@@ -139,10 +162,9 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
         throw error
       }
     },
-    leaveBehind() {
-      const ending = current.end().finally(() => former.delete(ending))
-      former.add(ending)
-      current = makePool()
+    consider(error) {
+      if (isUnanswered(error)) doubts++
+      if (isReadOnly(error)) leaveBehind()
     },
     load: () => ({
       busy: current.totalCount - current.idleCount,
@@ -178,8 +200,11 @@ function isOfThisServer(error: unknown): boolean {
   )
 }
 
-/** Whether the server is no longer the primary, or gave no answer at all. */
-export function leadsNowhere(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return (error as { code?: unknown }).code === '25006' || error.message === 'Query read timeout'
+function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
+}
+
+/** The server was the primary when its connections were opened, and is no more. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === '25006'
 }

@@ -4,7 +4,14 @@ import { after, day, hour, minute, second } from '../clock.ts'
 import { freeSlots, isBreakerOpen, type Lane, noteFailure, noteSuccess, openLane, shouldDisable } from './lane.ts'
 
 const now = new Date('2026-03-02T10:00:00Z')
-const fresh = (failures = 0) => openLane(1, 'claim', failures, failures > 0 ? now : undefined)
+const fresh = (failures = 0) =>
+  openLane({
+    webhookId: 1,
+    claimId: 'claim',
+    leasedUntilMs: Number.POSITIVE_INFINITY,
+    failures,
+    failingSince: failures > 0 ? now : undefined,
+  })
 
 function failTimes(lane: Lane, times: number, at = now): Lane {
   for (let time = 0; time < times; time++) noteFailure(lane, at)
@@ -72,4 +79,10 @@ test('five days and a hundred attempts without a success disable; neither alone 
   assert.equal(shouldDisable(failTimes(fresh(98), 1), after(now, 6 * day)), false)
   noteSuccess(lane)
   assert.equal(shouldDisable(lane, after(now, 5 * day + hour)), false)
+})
+
+test('past its lease a lane sends nothing', () => {
+  const lane = fresh()
+  lane.leasedUntilMs = performance.now() - 1
+  assert.equal(freeSlots(lane), 0)
 })

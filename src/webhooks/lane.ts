@@ -25,6 +25,8 @@ export interface DueDelivery {
 export interface Lane {
   readonly webhookId: number
   readonly claimId: string
+  /** By `performance.now()`: what the lease says, as far as this worker knows. Past it nothing is sent. */
+  leasedUntilMs: number
   /** Read from the database and not yet sent. */
   readonly buffer: DueDelivery[]
   /** Read and not yet settled: sent or about to be. */
@@ -43,15 +45,14 @@ export interface Lane {
   quietSince: number | undefined
 }
 
-export function openLane(webhookId: number, claimId: string, failures: number, failingSince: Date | undefined): Lane {
+export type ClaimedLane = Pick<Lane, 'webhookId' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince'>
+
+export function openLane(claimed: ClaimedLane): Lane {
   return {
-    webhookId,
-    claimId,
+    ...claimed,
     buffer: [],
     inHand: new Set(),
     sending: 0,
-    failures,
-    failingSince,
     drained: false,
     changed: false,
     probeAt: undefined,
@@ -65,7 +66,7 @@ export function isBreakerOpen(lane: Lane): boolean {
 }
 
 export function freeSlots(lane: Lane): number {
-  if (lane.probeAt || lane.lost) return 0
+  if (lane.probeAt || lane.lost || performance.now() >= lane.leasedUntilMs) return 0
   return (isBreakerOpen(lane) ? 1 : attemptsAtOnce) - lane.sending
 }
 

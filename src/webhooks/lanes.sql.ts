@@ -9,6 +9,12 @@ export const claimLanes = statement(
    RETURNING webhook_id, failures, failing_since`,
 )
 
+/** Lanes of claims whose answer never came are free for everybody. */
+export const undoClaims = statement(
+  'undo_claims',
+  'UPDATE lanes SET claim_id = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
+)
+
 /** The next deliveries of lanes that this worker holds, in the order they are due; never one that it has in hand already. */
 export const selectDue = statement(
   'select_due_deliveries',

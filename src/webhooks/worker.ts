@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { after, type Clock, second } from '../clock.ts'
 import type { Batch } from '../database/batch.ts'
 import { type Changes, everything } from '../database/changes.ts'
-import type { Database, Listener } from '../database/database.ts'
+import { type Database, DatabaseUnavailable, type Listener } from '../database/database.ts'
 import type { Outcome, Sender } from './attempt.ts'
 import { dispatchOnce, readNews } from './dispatch.ts'
 import { printEventId } from './event.ts'
@@ -85,8 +85,11 @@ class DeliveryWorker implements Worker {
   #listener: Listener | undefined
   #listening = false
   #inFlight = 0
+  /** Claims whose outcome nobody told us. */
+  #doubtful: string[] = []
   #dispatching: Promise<void> | undefined
   #dispatchAgain = false
+  #dispatchSize = eventsAtFirst
   #looking: Promise<void> | undefined
   #lookAgain = false
   #lookEverywhere = true
@@ -172,14 +175,16 @@ class DeliveryWorker implements Worker {
 
   async #dispatchAll(): Promise<void> {
     const { db, clock } = this.#desk
-    let most = eventsAtFirst
     while (this.#dispatchAgain && !this.#closing) {
       this.#dispatchAgain = false
+      const most = this.#dispatchSize
       try {
         const taken = await dispatchOnce(db, clock.now(), most)
         if (taken > 0) this.#dispatchAgain = true
-        most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
+        this.#dispatchSize = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
       } catch (error) {
+        // If it was too much for the time it has, less is not.
+        this.#dispatchSize = Math.ceil(most / 4)
         this.#complain(error)
       }
     }
@@ -216,18 +221,34 @@ class DeliveryWorker implements Worker {
     const { db, clock } = this.#desk
     const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
     if (most <= 0) return
+    if (this.#doubtful.length > 0) await this.#undoDoubtful()
     const now = clock.now()
     const claimId = randomUUID()
-    const rows = await db.query<{ webhook_id: number; failures: number; failing_since: Date | null }>(
-      table.claimLanes,
-      [...[claimId, now, after(now, leaseMs), most]],
-    )
+    const leasedUntilMs = performance.now() + leaseMs
+    const rows = await db
+      .query<{ webhook_id: number; failures: number; failing_since: Date | null }>(table.claimLanes, [
+        ...[claimId, now, after(now, leaseMs), most],
+      ])
+      .catch((error: unknown) => {
+        this.#doubtful.push(claimId)
+        throw error
+      })
     for (const { webhook_id, failures, failing_since } of rows) {
       const before = this.#lanes.get(webhook_id)
       if (before) before.lost = true
-      this.#lanes.set(webhook_id, openLane(webhook_id, claimId, failures, failing_since ?? undefined))
+      this.#lanes.set(
+        webhook_id,
+        openLane({ webhookId: webhook_id, claimId, leasedUntilMs, failures, failingSince: failing_since ?? undefined }),
+      )
     }
     if (rows.length === most) this.#look(true)
+  }
+
+  /** A claim that was made and not heard of would keep its lanes from everybody until the lease ends. */
+  async #undoDoubtful(): Promise<void> {
+    const claims = [...this.#doubtful]
+    await this.#desk.db.query(table.undoClaims, [claims, this.#desk.clock.now()])
+    this.#doubtful = this.#doubtful.filter((claimId) => !claims.includes(claimId))
   }
 
   async #readAhead(): Promise<void> {
@@ -296,8 +317,9 @@ class DeliveryWorker implements Worker {
       if (settled.released) lane.drained = false
       if (!settled.accepted) lane.lost = true
     } catch (error) {
-      // Not settled: the lease runs out and it is sent again.
-      lane.lost = true
+      // Not settled, or not known to be: while the lane is still ours, what is still waiting is read and sent again.
+      if (error instanceof DatabaseUnavailable) lane.drained = false
+      else lane.lost = true
       this.#complain(error)
     } finally {
       lane.inHand.delete(delivery.id)
@@ -347,7 +369,7 @@ class DeliveryWorker implements Worker {
 
   async #release(lanes: readonly Lane[]): Promise<void> {
     for (const lane of lanes) this.#lanes.delete(lane.webhookId)
-    await this.#desk.db.query(table.releaseLanes, [
+    const released = this.#desk.db.query(table.releaseLanes, [
       lanes.map((lane) => lane.webhookId),
       lanes.map((lane) => lane.claimId),
       lanes.map((lane) => lane.failures),
@@ -355,11 +377,17 @@ class DeliveryWorker implements Worker {
       lanes.map((lane) => lane.probeAt),
       this.#desk.clock.now(),
     ])
+    await released.catch((error: unknown) => {
+      // They are let go again later; whatever is no longer ours by then is lost, which the next renewal tells.
+      for (const lane of lanes) if (!this.#lanes.has(lane.webhookId)) this.#lanes.set(lane.webhookId, lane)
+      throw error
+    })
   }
 
   async #renew(): Promise<void> {
     const held = [...this.#lanes.values()]
     if (held.length === 0) return
+    const leasedUntilMs = performance.now() + leaseMs
     try {
       const claims = [...new Set(held.map((lane) => lane.claimId))]
       const until = after(this.#desk.clock.now(), leaseMs)
@@ -369,7 +397,10 @@ class DeliveryWorker implements Worker {
         until,
       ])
       const kept = new Set(rows.map((row) => row.webhook_id))
-      for (const lane of held) if (!kept.has(lane.webhookId)) lane.lost = true
+      for (const lane of held) {
+        if (kept.has(lane.webhookId)) lane.leasedUntilMs = leasedUntilMs
+        else lane.lost = true
+      }
     } catch (error) {
       this.#complain(error)
     }

@@ -37,7 +37,13 @@ test('a settlement that a deadlock ended is made again: both attempts are writte
   await sql('UPDATE lanes SET claim_id = $2, attention_at = $3 WHERE webhook_id = $1', [
     ...[webhook.id, claimId, engine.house.clock.now()],
   ])
-  const lane = openLane(webhook.id, claimId, 0, undefined)
+  const lane = openLane({
+    webhookId: webhook.id,
+    claimId,
+    leasedUntilMs: Number.POSITIVE_INFINITY,
+    failures: 0,
+    failingSince: undefined,
+  })
   const now = engine.house.clock.now()
   const settlements = openSettlements(db)
   const settle = (delivery: { id: number }) => {

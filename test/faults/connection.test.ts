@@ -14,7 +14,7 @@ interface Relay {
   readonly open: number
   hold(): void
   pass(): void
-  /** What was held back is lost, as in a network that was cut. */
+  /** Connections of this moment carry nothing more, as in a network that forgot them. */
   forget(): void
   close(): Promise<void>
 }
@@ -22,11 +22,11 @@ interface Relay {
 async function openRelay(url: string): Promise<Relay> {
   const folder = makeFolder()
   const target = join(decodeURIComponent(/host=([^&]*)/.exec(url)![1]!), '.s.PGSQL.5432')
-  const pairs = new Set<{ client: Socket; held: Buffer[]; isOver: boolean }>()
+  const pairs = new Set<{ client: Socket; held: Buffer[]; isOver: boolean; isForgotten: boolean }>()
   let holding = false
   const server: Server = createServer((client) => {
     const upstream = connect(target)
-    const pair = { client, held: [] as Buffer[], isOver: false }
+    const pair = { client, held: [] as Buffer[], isOver: false, isForgotten: false }
     pairs.add(pair)
     client
       .on('error', () => {})
@@ -35,7 +35,13 @@ async function openRelay(url: string): Promise<Relay> {
         pairs.delete(pair)
       })
     client.pipe(upstream)
-    upstream.on('error', () => {}).on('data', (chunk) => (holding ? pair.held.push(chunk) : client.write(chunk)))
+    upstream
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        if (pair.isForgotten) return
+        if (holding) pair.held.push(chunk)
+        else client.write(chunk)
+      })
     upstream.on('close', () => {
       pair.isOver = true
       client.resume()
@@ -59,7 +65,10 @@ async function openRelay(url: string): Promise<Relay> {
       }
     },
     forget() {
-      for (const { held } of pairs) held.length = 0
+      for (const pair of pairs) {
+        pair.isForgotten = true
+        pair.held.length = 0
+      }
     },
     close: () => new Promise((closed) => void server.close(() => closed())),
   }
@@ -165,18 +174,28 @@ test('a listener that loses its connection says so once', async () => {
   assert.equal(lost, 1)
 })
 
-test('a statement that gets no answer fails in time, and no connection of that moment is used again', async () => {
+test('after a statement that got no answer, connections that fell silent with it are all replaced', async () => {
   await db.close()
   db = openDatabase({ connectionString: relay.url, connections: 3, answerTimeoutMs: 200 })
   await Promise.all([works(), works(), works()])
   assert.equal(relay.open, 3)
   relay.hold()
-  const silent = assert.rejects(db.query(statement('', 'SELECT 4')), away)
-  await silent
+  await assert.rejects(db.query(statement('', 'SELECT 4')), away)
   relay.forget()
   relay.pass()
   await works()
   await eventually('the silent connections are closed', () => relay.open === 1)
+})
+
+test('after a statement that only took too long, the other connections go on', async () => {
+  await db.close()
+  db = openDatabase({ connectionString: relay.url, connections: 2, answerTimeoutMs: 200 })
+  const backend = (pause = '') =>
+    db.query<{ pid: number }>(statement('', `SELECT pg_backend_pid() AS pid ${pause}`)).then((rows) => rows[0]!.pid)
+  const both = await Promise.all([backend(', pg_sleep(0.05)'), backend(', pg_sleep(0.05)')])
+  await assert.rejects(backend(', pg_sleep(2)'), away)
+  const next = await Promise.all([backend(', pg_sleep(0.05)'), backend(', pg_sleep(0.05)')])
+  assert.equal(next.filter((pid) => both.includes(pid)).length, 1)
 })
 
 test('a transaction that gets no answer fails in time and is undone', async () => {
