@@ -41,6 +41,8 @@ export interface DatabaseOptions {
   readonly connectionString: string
   readonly connections?: number
   readonly connectTimeoutMs?: number
+  /** A statement without an answer for so long fails; without end unless given. */
+  readonly queryTimeoutMs?: number
 }
 
 /** The database is away or refuses connections; the same request may succeed in a moment. */
@@ -69,6 +71,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
     application_name: 'countersign',
     types,
+    ...(options.queryTimeoutMs !== undefined && { query_timeout: options.queryTimeoutMs }),
   }
   const pool = new pg.Pool({
     ...settings,
