@@ -33,7 +33,8 @@ interface Asked extends HostAddress {
 /** `postgresql://user:pw@h1:5432,h2:5432/db` is one address a host. */
 export function splitHosts(url: string): HostAddress[] {
   const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/.exec(url) ?? []
-  if (hosts === '') return [{ name: /[?&]host=([^&]*)/.exec(after)?.[1] ?? 'localhost:5432', url }]
+  const parameter = /[?&]host=([^&]*)/.exec(after)?.[1]
+  if (hosts === '') return [{ name: decodeURIComponent(parameter ?? 'localhost:5432'), url }]
   return hosts.split(',').map((host) => ({
     name: /:\d+$/.test(host) ? host : `${host}:5432`,
     url: before + host + after,

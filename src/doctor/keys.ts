@@ -58,6 +58,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
   await count(db, vault, keys[0]?.id, sealedClientSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedWebhookSecrets, tally)
   const { total, older, unopened } = tally
+  if (total === 0) return { finding: ok('No secret is stored yet.') }
   if (unopened.size > 0) {
     const under = [...unopened].map(([id, number]) => `${number} under key ${id}`).join(', ')
     return {
