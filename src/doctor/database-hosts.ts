@@ -52,7 +52,7 @@ async function visitPrivateServer(config: Config, closers: (() => Promise<void>)
   if (!hasCluster(dataDir)) {
     return { finding: warn(`There is no private server in ${dataDir} yet.`, 'Start the gateway: it makes one.') }
   }
-  const deadline = performance.now() + limits.openMs
+  const deadline = performance.now() + limits.leavingMs
   for (;;) {
     const server = await openPrivateServer({ dataDir, purpose: 'visit', searchPath })
     const asked = await askHost({ name: `the private server in ${dataDir}`, url: server.connectionString })

@@ -5,8 +5,10 @@ const mebibyte = 1024 ** 2
 
 export const limits = {
   checkMs: 5 * second,
-  /** The private server may have to be started first, and to recover. */
-  openMs: 30 * second,
+  /** The private server may have to be started first, and to recover: for that it has a minute of its own. */
+  openMs: 75 * second,
+  /** How long a private server may be on its way out before it is called away. */
+  leavingMs: 10 * second,
   leastPostgres: 15,
   /** Leases of lanes last twelve seconds and are renewed every three, each by its node's own clock. */
   clock: { warnMs: second, failMs: 5 * second },
@@ -17,5 +19,3 @@ export const limits = {
   /** Beside its pool a node listens for changes and for work. */
   listeners: 2,
 } as const
-
-export type Limits = typeof limits
