@@ -30,6 +30,8 @@ const ports = [livePort, sandboxPort, metricsPort]
 /** Requests of each site may take their time one after the other, then attempts do. */
 const drainSeconds = (2 * readConfig({}).limits.requestTimeoutMs) / 1000 + 10
 
+const { version, files } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string; files: string[] }
+
 const read = (name: string) => readFileSync(join('ops', name), 'utf8')
 
 function assertSettings(names: Iterable<string>, where: string): void {
@@ -116,6 +118,7 @@ test('probes ask for what there is, ports fit, and a pod that ends has the time 
       [true, true, false],
     )
     assert.deepEqual(spec.selector.matchLabels, spec.template.metadata.labels)
+    assert.equal(container.image, `countersign:${version}`)
   }
 })
 
@@ -208,7 +211,6 @@ test('the image copies what there is, keeps what is needed, exposes the ports an
     assert.ok(existsSync(path), path)
     assert.ok(allowed.includes(`!${path}`), `.dockerignore keeps ${path} out`)
   }
-  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
   for (const path of files) assert.match(text, new RegExp(`${path} ${path}$`, 'm'), `the image lacks ${path}`)
   assert.deepEqual(/^EXPOSE (.+)$/m.exec(text)![1]!.split(' ').map(Number), ports)
   assertSettings(
