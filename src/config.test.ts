@@ -184,3 +184,17 @@ test('every setting is documented once', () => {
   assert.equal(new Set(names).size, names.length)
   for (const name of Object.keys(mistakes)) assert.ok(names.includes(name), name)
 })
+
+test('the address of the database may stand in a file, and then nowhere else', () => {
+  const path = join(folder, 'database-url')
+  const SECRET_KEY = printKey(generateKey())
+  assert.match(problemsOf({ SECRET_KEY, DATABASE_URL_FILE: path })[0]!, /^DATABASE_URL_FILE names a file that does not/)
+  writeFileSync(path, 'postgresql://user:pw@db/x\n')
+  assert.equal(readConfig({ SECRET_KEY, DATABASE_URL_FILE: path }).databaseUrl, 'postgresql://user:pw@db/x')
+  assert.match(problemsOf({ DATABASE_URL_FILE: path })[0]!, /^SECRET_KEY or SECRET_KEY_FILE must be set/)
+  const both = { SECRET_KEY, DATABASE_URL_FILE: path, DATABASE_URL: 'postgresql://db/y' }
+  assert.match(problemsOf(both)[0]!, /^DATABASE_URL and DATABASE_URL_FILE are both set/)
+  writeFileSync(path, 'mysql://user:hunter2@db/x\n')
+  const [problem] = problemsOf({ SECRET_KEY, DATABASE_URL_FILE: path })
+  assert.equal(problem, 'DATABASE_URL_FILE must begin with postgresql://.')
+})

@@ -73,6 +73,11 @@ export const settings: readonly Setting[] = [
   { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
   { name: 'DATA_DIR', fallback: './data', meaning: 'folder of the private PostgreSQL, the key file and demo.json' },
   { name: 'DATABASE_URL', fallback: '', meaning: 'your PostgreSQL (15 or newer) instead of the private one' },
+  {
+    name: 'DATABASE_URL_FILE',
+    fallback: '',
+    meaning: 'a file that holds DATABASE_URL, for secrets that come as files',
+  },
   { name: 'DATABASE_CONNECTIONS', fallback: '10', meaning: 'connections a node opens at most' },
   { name: 'SECRET_KEY', fallback: '', meaning: 'keys that seal stored secrets, newest first, separated by commas' },
   { name: 'SECRET_KEY_FILE', fallback: 'DATA_DIR/secret.keys', meaning: 'the same as a file, a key a line' },
@@ -321,10 +326,17 @@ class SettingsReader {
   }
 
   databaseUrl(): string | undefined {
-    if (!this.has('DATABASE_URL')) return undefined
-    const text = this.text('DATABASE_URL')
-    if (!/^postgres(ql)?:\/\//.test(text)) this.#problem('DATABASE_URL', 'must begin with postgresql://')
+    if (!this.#hasDatabase()) return undefined
+    if (this.has('DATABASE_URL') && this.has('DATABASE_URL_FILE'))
+      this.#problem('DATABASE_URL', 'and DATABASE_URL_FILE are both set: keep one')
+    const name = this.has('DATABASE_URL') ? 'DATABASE_URL' : 'DATABASE_URL_FILE'
+    const text = this.has('DATABASE_URL') ? this.text(name) : this.file(name)?.trim()
+    if (text !== undefined && !/^postgres(ql)?:\/\//.test(text)) this.#problem(name, 'must begin with postgresql://')
     return text
+  }
+
+  #hasDatabase(): boolean {
+    return this.has('DATABASE_URL') || this.has('DATABASE_URL_FILE')
   }
 
   keySource(dataDir: string): KeySource {
@@ -336,7 +348,7 @@ class SettingsReader {
           `names a file that does not exist: ${path}. Make one with "countersign keys generate"`,
         )
       }
-      if (this.has('DATABASE_URL') && !this.has('SECRET_KEY_FILE')) {
+      if (this.#hasDatabase() && !this.has('SECRET_KEY_FILE')) {
         this.#problem('SECRET_KEY', 'or SECRET_KEY_FILE must be set with DATABASE_URL, the same on every node')
       }
       return { kind: 'file', path }

@@ -8,11 +8,13 @@ import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import { type Command, parseWords, printHelp, UsageError } from './command.ts'
+import { doctorCommand, runDoctor } from './doctor.ts'
 import { generateCommand, keyCommands, printNewKey } from './keys.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { openPrinter } from './printer.ts'
 import { printServeHelp, serve } from './serve.ts'
+import { printSettings, settingsCommand } from './settings.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
@@ -26,6 +28,8 @@ const migrateCommand: Command = {
 
 const commands: readonly Command[] = [
   migrateCommand,
+  doctorCommand,
+  settingsCommand,
   ...userCommands,
   ...partnerCommands,
   ...clientCommands,
@@ -67,6 +71,11 @@ async function main(args: readonly string[]): Promise<void> {
 
 async function visit(command: Command, words: ReturnType<typeof parseWords>): Promise<void> {
   if (command === generateCommand) return printNewKey(openPrinter(words.has('json')))
+  if (command === settingsCommand) return printSettings(openPrinter(words.has('json')), words)
+  if (command === doctorCommand) {
+    process.exitCode = await runDoctor(readConfig, systemClock, words.has('json'))
+    return
+  }
   const config = readConfig()
   const storage = await openStorage(config, 'visit')
   try {

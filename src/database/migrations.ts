@@ -38,8 +38,35 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
   })
 }
 
+export type SchemaState =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'current'; readonly version: number }
+  | { readonly kind: 'behind' | 'newer'; readonly version: number; readonly wanted: number }
+  | { readonly kind: 'changed'; readonly name: string }
+
+const findTable = statement('find_migrations_table', "SELECT to_regclass('schema_migrations') IS NOT NULL AS exists")
+
+/** What a start would find, without changing anything. */
+export async function inspectSchema(sql: Sql, migrations = readMigrations()): Promise<SchemaState> {
+  const [table] = await sql.query<{ exists: boolean }>(findTable)
+  const applied = table!.exists ? await sql.query<Applied>(findApplied) : []
+  const version = applied.at(-1)?.version
+  if (version === undefined) return { kind: 'empty' }
+  const wanted = migrations.at(-1)!.version
+  const known = new Map(applied.map((each) => [each.version, each.checksum]))
+  const changed = migrations.find((each) => known.has(each.version) && known.get(each.version) !== each.checksum)
+  if (version > wanted) return { kind: 'newer', version, wanted }
+  if (changed) return { kind: 'changed', name: changed.name }
+  return version < wanted ? { kind: 'behind', version, wanted } : { kind: 'current', version }
+}
+
+interface Applied {
+  readonly version: number
+  readonly checksum: string
+}
+
 async function findMissing(sql: Sql, migrations: readonly Migration[]): Promise<Migration[]> {
-  const applied = await sql.query<{ version: number; checksum: string }>(findApplied)
+  const applied = await sql.query<Applied>(findApplied)
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   for (const { version, checksum } of applied) {
     const migration = known.get(version)

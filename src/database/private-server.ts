@@ -69,6 +69,11 @@ interface Cluster {
   readonly disguise: Disguise
 }
 
+/** Whether a first start has made the server's folder. */
+export function hasCluster(dataDir: string): boolean {
+  return existsSync(join(resolve(dataDir), 'postgres', 'cluster'))
+}
+
 export async function openPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const home = join(resolve(options.dataDir), 'postgres')
   if (options.purpose === 'visit' && (await accepts(socketFile(socketFolderFor(home))))) return joined(home)

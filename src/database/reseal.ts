@@ -7,6 +7,8 @@ const pageSize = 200
 export interface SealedTable<Row> {
   /** Rows after an id, at most so many, locked: `(id, …, sealed)`. */
   readonly select: Statement
+  /** The same without a lock, for those who only look. */
+  readonly read: Statement
   readonly update: Statement
   readonly purposeOf: (row: Row) => string
 }

@@ -81,6 +81,7 @@ export function listSecrets(sql: Sql, clientId: string): Promise<ClientSecret[]>
 
 export const sealedClientSecrets: SealedTable<{ id: number; client_id: string; sealed: Buffer }> = {
   select: table.selectSealed,
+  read: table.readSealed,
   update: table.updateSealed,
   purposeOf: (row) => purposeOf(row.client_id),
 }

@@ -76,4 +76,9 @@ export const selectSealed = statement(
   'SELECT id, client_id, sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
 )
 
+export const readSealed = statement(
+  'read_sealed_secrets',
+  'SELECT id, client_id, sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2',
+)
+
 export const updateSealed = statement('update_sealed_secret', 'UPDATE client_secrets SET sealed = $2 WHERE id = $1')

@@ -29,3 +29,25 @@ export async function readDepths(db: Database, now: Date): Promise<Depths> {
   const [depths] = await db.query<Depths>(selectDepths, [now, breakerThreshold])
   return depths!
 }
+
+export interface Oldest {
+  /** Of the first event that has no deliveries yet. */
+  readonly publishedAt: Date | null
+  /** Of the first delivery that a worker should have taken. */
+  readonly dueAt: Date | null
+}
+
+const selectOldest = statement(
+  'select_oldest',
+  `SELECT
+     (SELECT e.created_at FROM event_inbox i JOIN events e ON e.id = i.event_id ORDER BY i.event_id LIMIT 1) AS "publishedAt",
+     (SELECT min(d.due_at) FROM lanes l JOIN webhooks w ON w.id = l.webhook_id
+      CROSS JOIN LATERAL (SELECT due_at FROM deliveries WHERE webhook_id = l.webhook_id AND state = 'waiting'
+        ORDER BY due_at LIMIT 1) d
+      WHERE w.state = 'active' AND l.failures < $1) AS "dueAt"`,
+)
+
+export async function readOldest(db: Database): Promise<Oldest> {
+  const [oldest] = await db.query<Oldest>(selectOldest, [breakerThreshold])
+  return oldest!
+}

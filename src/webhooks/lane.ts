@@ -65,8 +65,12 @@ export function isBreakerOpen(lane: Lane): boolean {
   return lane.failures >= breakerThreshold
 }
 
+export function isLeased(lane: Lane): boolean {
+  return !lane.lost && performance.now() < lane.leasedUntilMs
+}
+
 export function freeSlots(lane: Lane): number {
-  if (lane.probeAt || lane.lost || performance.now() >= lane.leasedUntilMs) return 0
+  if (lane.probeAt || !isLeased(lane)) return 0
   return (isBreakerOpen(lane) ? 1 : attemptsAtOnce) - lane.sending
 }
 

@@ -61,20 +61,20 @@ export const releaseLanes = statement(
 
 /**
  * Writes down what became of attempts: only for lanes that the worker still holds. Whoever lost its lease settles nothing;
- * the lane's next holder sends those deliveries again.
+ * the lane's next holder sends those deliveries again. An attempt is counted once, however often it is told.
  */
 export const settleDeliveries = statement(
   'settle_deliveries',
   `WITH held AS MATERIALIZED (
      SELECT l.webhook_id FROM lanes l JOIN unnest($1::bigint[], $2::uuid[]) AS mine (webhook_id, claim_id) USING (webhook_id, claim_id)),
    told AS MATERIALIZED (
-     SELECT t.* FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::timestamptz[], $8::int[], $9::text[], $10::int[], $11::text[], $12::text[])
-       AS t (delivery_id, webhook_id, state, due_at, at, duration_ms, outcome, status, why, response)
+     SELECT t.* FROM unnest($3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[], $10::text[], $11::int[], $12::text[], $13::text[])
+       AS t (delivery_id, webhook_id, attempts, state, due_at, at, duration_ms, outcome, status, why, response)
      WHERE t.webhook_id IN (SELECT webhook_id FROM held)),
    settled AS (
      UPDATE deliveries d SET state = told.state, due_at = coalesce(told.due_at, d.due_at), attempts = d.attempts + 1, tries = d.tries + 1,
-       settled_at = CASE WHEN told.state = 'waiting' THEN NULL ELSE $13::timestamptz END
-     FROM told WHERE d.id = told.delivery_id AND d.state = 'waiting'
+       settled_at = CASE WHEN told.state = 'waiting' THEN NULL ELSE $14::timestamptz END
+     FROM told WHERE d.id = told.delivery_id AND d.state = 'waiting' AND d.attempts = told.attempts
      RETURNING d.id, d.attempts, d.state, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
    written AS (
      INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, status, why, response)

@@ -1,9 +1,11 @@
 /** What became of an attempt, and what follows from it for the delivery. */
+
+import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayActor } from '../audit/audit.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import { type Database, isDeadlock } from '../database/database.ts'
+import { type Database, DatabaseUnavailable, isDeadlock } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
-import type { DueDelivery, Lane } from './lane.ts'
+import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import { nextAttemptAt, parseRetryAfter } from './retry-schedule.ts'
 import { disableWebhook } from './webhook.ts'
@@ -25,7 +27,8 @@ export interface Settled {
   readonly released: boolean
 }
 
-const triesAtMost = 5
+const deadlocksAtMost = 5
+const awayWaitMs = 250
 
 interface Verdict {
   readonly state: 'delivered' | 'waiting' | 'exhausted'
@@ -47,13 +50,22 @@ export function openSettlements(db: Database): Batch<Settlement, Settled> {
   })
 }
 
-/** An attempt that was made must be written down: a circle of locks costs a repetition, not the record. */
+/**
+ * An attempt that was made must be written down: a circle of locks, or a database that is away for a moment, costs a repetition,
+ * not the record. Nobody repeats past the lease.
+ */
 async function settlePatiently(db: Database, items: Settlement[]): Promise<Settled[]> {
+  let isInDoubt = false
   for (let tries = 1; ; tries++) {
     try {
-      return await settleAll(db, items)
+      const settled = await settleAll(db, items)
+      // What the last try may have written cannot be written again; whether the lease was lost the next renewal tells.
+      return isInDoubt ? settled.map((each) => ({ ...each, accepted: true })) : settled
     } catch (error) {
-      if (tries === triesAtMost || !isDeadlock(error)) throw error
+      if (isDeadlock(error) && tries < deadlocksAtMost) continue
+      if (!(error instanceof DatabaseUnavailable) || !items.some(({ lane }) => isLeased(lane))) throw error
+      isInDoubt = true
+      await wait(awayWaitMs)
     }
   }
 }
@@ -67,6 +79,7 @@ async function settleAll(db: Database, items: Settlement[]): Promise<Settled[]> 
       lanes.map((lane) => lane.claimId),
       items.map((item) => item.delivery.id),
       items.map((item) => item.lane.webhookId),
+      items.map((item) => item.delivery.attempts),
       verdicts.map((verdict) => verdict.state),
       verdicts.map((verdict) => verdict.dueAt),
       items.map((item) => item.at),

@@ -174,6 +174,7 @@ export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffe
 
 export const sealedWebhookSecrets: SealedTable<{ id: number; webhook_id: number; sealed: Buffer }> = {
   select: table.selectSealedWebhookSecrets,
+  read: table.readSealedWebhookSecrets,
   update: table.updateSealedWebhookSecret,
   purposeOf: (row) => secretPurpose(row.webhook_id),
 }

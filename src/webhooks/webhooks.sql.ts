@@ -101,6 +101,11 @@ export const selectSealedWebhookSecrets = statement(
   'SELECT id, webhook_id, sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
 )
 
+export const readSealedWebhookSecrets = statement(
+  'read_sealed_webhook_secrets',
+  'SELECT id, webhook_id, sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2',
+)
+
 export const updateSealedWebhookSecret = statement(
   'update_sealed_webhook_secret',
   'UPDATE webhook_secrets SET sealed = $2 WHERE id = $1',

@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { after, type Clock, second } from '../clock.ts'
 import type { Batch } from '../database/batch.ts'
 import { type Changes, everything } from '../database/changes.ts'
-import { type Database, DatabaseUnavailable, type Listener } from '../database/database.ts'
+import type { Database, Listener } from '../database/database.ts'
 import type { Outcome, Sender } from './attempt.ts'
 import { dispatchOnce, readNews } from './dispatch.ts'
 import { printEventId } from './event.ts'
@@ -317,9 +317,8 @@ class DeliveryWorker implements Worker {
       if (settled.released) lane.drained = false
       if (!settled.accepted) lane.lost = true
     } catch (error) {
-      // Not settled, or not known to be: while the lane is still ours, what is still waiting is read and sent again.
-      if (error instanceof DatabaseUnavailable) lane.drained = false
-      else lane.lost = true
+      // Not settled: the lease runs out and it is sent again.
+      lane.lost = true
       this.#complain(error)
     } finally {
       lane.inHand.delete(delivery.id)

@@ -1,0 +1,25 @@
+import type { Clock } from '../clock.ts'
+import { statement } from '../database/database.ts'
+import type { Primary } from './database-hosts.ts'
+import { type Answer, grade, printDuration } from './finding.ts'
+import { limits } from './limits.ts'
+
+const selectTime = statement('', 'SELECT clock_timestamp() AS at')
+
+/** This machine's clock beside the database's, as it stood in the middle of the question. */
+export async function checkClock({ db }: Primary, clock: Clock): Promise<Answer> {
+  const asked = clock.now().getTime()
+  const startedAt = performance.now()
+  const [row] = await db.query<{ at: Date }>(selectTime)
+  const middle = asked + (performance.now() - startedAt) / 2
+  const aheadMs = middle - row!.at.getTime()
+  const { warnMs, failMs } = limits.clock
+  return {
+    finding: grade(
+      Math.abs(aheadMs),
+      { warn: warnMs, fail: failMs },
+      `This machine is ${printDuration(aheadMs)} ${aheadMs < 0 ? 'behind' : 'ahead of'} the database.`,
+      'Let both keep time by the same servers (chrony, systemd-timesyncd). Leases and expiry are counted by the clocks of nodes.',
+    ),
+  }
+}

@@ -1,0 +1,151 @@
+/** Asks every host of DATABASE_URL, or the private server, what it is. Nothing is migrated, nothing is made. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../config.ts'
+import { type Database, DatabaseUnavailable, openDatabase, statement } from '../database/database.ts'
+import { parseHosts } from '../database/hosts.ts'
+import { NotPrimary } from '../database/pool.ts'
+import { hasCluster, openPrivateServer } from '../database/private-server.ts'
+import { type Answer, fail, ok, warn } from './finding.ts'
+import { limits } from './limits.ts'
+
+/** The primary, and more connections to it. */
+export interface Primary {
+  readonly db: Database
+  readonly hosts: number
+  readonly version: number
+  readonly versionText: string
+  /** One connection of its own, closed with the rest. */
+  another(): Database
+  close(): Promise<void>
+}
+
+export interface HostAddress {
+  /** Without user and password. */
+  readonly name: string
+  readonly url: string
+}
+
+interface Asked extends HostAddress {
+  readonly state: 'primary' | 'standby' | 'away'
+  readonly version: number
+  readonly versionText: string
+  readonly error?: unknown
+}
+
+export function splitHosts(url: string): HostAddress[] {
+  return parseHosts(url).map((each) => ({ name: nameOf(each), url: each }))
+}
+
+function nameOf(url: string): string {
+  const [, authority = '', query = ''] = /^\w+:\/\/(?:[^/?]*@)?([^/?]*)[^?]*(?:\?(.*))?$/.exec(url) ?? []
+  const parameters = new URLSearchParams(query)
+  const host = parameters.get('host') ?? (authority || 'localhost')
+  return host.startsWith('/') || /:\d+$/.test(host) ? host : `${host}:${parameters.get('port') ?? 5432}`
+}
+
+export function findPrimary(config: Config, closers: (() => Promise<void>)[]): Promise<Answer<Primary>> {
+  return config.databaseUrl === undefined
+    ? visitPrivateServer(config, closers)
+    : askHosts(splitHosts(config.databaseUrl), closers)
+}
+
+async function visitPrivateServer(config: Config, closers: (() => Promise<void>)[]): Promise<Answer<Primary>> {
+  const { dataDir, searchPath } = config
+  if (!hasCluster(dataDir)) {
+    return { finding: warn(`There is no private server in ${dataDir} yet.`, 'Start the gateway: it makes one.') }
+  }
+  const deadline = performance.now() + limits.leavingMs
+  for (;;) {
+    const server = await openPrivateServer({ dataDir, purpose: 'visit', searchPath })
+    const asked = await askHost({ name: `the private server in ${dataDir}`, url: server.connectionString })
+    // The server that a visitor joined may be on its way out, because the visitor who started it has left.
+    const isLeaving = asked.error instanceof DatabaseUnavailable && performance.now() < deadline
+    if (!isLeaving) {
+      closers.push(server.close)
+      return judge([asked], closers)
+    }
+    await server.close()
+    await wait(50)
+  }
+}
+
+async function askHosts(hosts: readonly HostAddress[], closers: (() => Promise<void>)[]): Promise<Answer<Primary>> {
+  return judge(await Promise.all(hosts.map(askHost)), closers)
+}
+
+const whoAreYou = statement(
+  '',
+  `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_version') AS text`,
+)
+
+async function askHost(host: HostAddress): Promise<Asked> {
+  const db = open(host.url)
+  try {
+    const [row] = await db.query<{ version: number; text: string }>(whoAreYou)
+    const { version, text } = row!
+    return { ...host, state: 'primary', version, versionText: text.split(' ')[0]! }
+  } catch (error) {
+    const state = rootOf(error) instanceof NotPrimary ? 'standby' : 'away'
+    return { ...host, state, version: 0, versionText: '', error }
+  } finally {
+    await db.close()
+  }
+}
+
+function open(url: string): Database {
+  const { checkMs } = limits
+  return openDatabase({ connectionString: url, connections: 1, connectTimeoutMs: checkMs, answerTimeoutMs: checkMs })
+}
+
+function judge(asked: readonly Asked[], closers: (() => Promise<void>)[]): Answer<Primary> {
+  const found = `${asked.map(printHost).join('; ')}.`
+  const primary = asked.find((host) => host.state === 'primary')
+  const away = asked.find((host) => host.state === 'away')
+  if (!primary) {
+    const advice = away ? adviceFor(away.error) : 'Name the primary in DATABASE_URL too, or promote a standby.'
+    return { finding: fail(found, advice) }
+  }
+  const value = openPrimary(primary, asked.length)
+  closers.push(value.close)
+  return { finding: away ? warn(found, adviceFor(away.error)) : ok(found), value }
+}
+
+function openPrimary({ url, version, versionText }: Asked, hosts: number): Primary {
+  const opened: Database[] = []
+  const another = () => {
+    const db = open(url)
+    opened.push(db)
+    return db
+  }
+  const close = async () => {
+    await Promise.all(opened.map((db) => db.close()))
+  }
+  return { db: another(), hosts, version, versionText, another, close }
+}
+
+function printHost({ name, state, error }: Asked): string {
+  return state === 'away' ? `${name} is away (${rootOf(error).message})` : `${name} is ${state}`
+}
+
+interface Told extends Error {
+  readonly code?: string
+}
+
+/** What the driver said, without our wrapping. */
+function rootOf(error: unknown): Told {
+  return ((error as Error).cause ?? error) as Told
+}
+
+const advices: readonly (readonly [RegExp, string])[] = [
+  [/^28/, 'Check user and password in DATABASE_URL, and pg_hba.conf on the server.'],
+  [/^3D000/, 'Create the database that DATABASE_URL names.'],
+  [/^53300/, 'All connections are taken: raise max_connections, or lower DATABASE_CONNECTIONS.'],
+  [/^ENOTFOUND|^EAI_AGAIN/, "Check the host's name in DATABASE_URL, and this machine's name servers."],
+  [/^ECONNREFUSED|^ENOENT/, 'Is PostgreSQL running there? Check host and port in DATABASE_URL.'],
+]
+
+function adviceFor(error: unknown): string {
+  const code = String(rootOf(error).code ?? '')
+  const known = advices.find(([pattern]) => pattern.test(code))
+  return known?.[1] ?? 'Check DATABASE_URL and what stands between this machine and PostgreSQL, such as a firewall.'
+}

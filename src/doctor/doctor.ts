@@ -1,0 +1,84 @@
+/**
+ * Looks at everything that a gateway needs and says what is not well, in the order in which one thing rests on another. It works
+ * beside a gateway and without one, and changes nothing.
+ */
+import type { Clock } from '../clock.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { checkCertificateFile, checkShownCertificate } from './certificate.ts'
+import { checkClock } from './clocks.ts'
+import { checkDataFolder } from './data-folder.ts'
+import { findPrimary } from './database-hosts.ts'
+import { type Answer, fail, ok, type Result } from './finding.ts'
+import { checkKeys, checkSealed } from './keys.ts'
+import { limits } from './limits.ts'
+import { checkNameServers } from './name-servers.ts'
+import { checkDeliveries, checkDispatch, checkWebhooks } from './queue.ts'
+import { both, type Known, nothing, openRound, type Round } from './round.ts'
+import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
+import { checkNotifications, checkSessions } from './sessions.ts'
+import { checkPort, checkSite } from './sites.ts'
+
+export async function examine(readConfig: () => Config, clock: Clock): Promise<readonly Result[]> {
+  const round = openRound(limits.checkMs)
+  const closers: (() => Promise<void>)[] = []
+  const config = await round.ask('configuration', nothing, () => checkConfiguration(readConfig))
+  try {
+    await examineStorage(round, config, clock, closers)
+    await examineSites(round, config, clock)
+    await round.ask('name servers', config, checkNameServers)
+  } finally {
+    for (const close of closers.reverse()) await close()
+  }
+  return round.results
+}
+
+function checkConfiguration(readConfig: () => Config): Answer<Config> {
+  try {
+    const config = readConfig()
+    const database = config.databaseUrl === undefined ? 'a private PostgreSQL' : 'DATABASE_URL'
+    return {
+      finding: ok(`Every setting can be used: roles ${config.roles.join(' and ')}, ${database}.`),
+      value: config,
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const advice = 'Mend these settings; "countersign settings" lists all of them with their defaults.'
+    return { finding: fail(error.problems.join(' '), advice) }
+  }
+}
+
+async function examineStorage(
+  round: Round,
+  config: Known<Config>,
+  clock: Clock,
+  closers: (() => Promise<void>)[],
+): Promise<void> {
+  await round.ask('data folder', config, checkDataFolder)
+  const primary = await round.ask('database', config, (given) => findPrimary(given, closers), limits.openMs)
+  await round.ask('version', primary, checkVersion)
+  const schema = await round.ask('schema', primary, checkSchema)
+  await round.ask('connections', both(primary, config), ([found, given]) => checkConnections(found, given))
+  await round.ask('durability', primary, checkDurability)
+  await round.ask('sessions', primary, checkSessions)
+  await round.ask('notifications', primary, checkNotifications)
+  await round.ask('clock', primary, (found) => checkClock(found, clock))
+  const keys = await round.ask('keys', config, checkKeys)
+  await round.ask('sealed secrets', both(keys, schema), ([given, db]) => checkSealed(given, db))
+  await round.ask('dispatch', schema, (db) => checkDispatch(db, clock))
+  await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
+  await round.ask('webhooks', schema, (db) => checkWebhooks(db, clock))
+}
+
+async function examineSites(round: Round, config: Known<Config>, clock: Clock): Promise<void> {
+  await round.ask('certificate file', config, (given) => checkCertificateFile(given, clock))
+  for (const [index, name] of ['live', 'sandbox'].entries()) {
+    const port = await round.ask(`${name} port`, config, (given) => checkPort(given, given.sites[index]!))
+    const known = both(config, port)
+    const site = await round.ask(`${name} site`, known, ([given, state]) =>
+      checkSite(given, given.sites[index]!, state),
+    )
+    await round.ask(`${name} certificate`, both(config, site), ([given]) =>
+      checkShownCertificate(given, given.sites[index]!, clock),
+    )
+  }
+}

@@ -1,0 +1,43 @@
+/** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to mend them. */
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { readDepths, readOldest } from '../webhooks/depths.ts'
+import { type Answer, grade, ok, printDuration, warn } from './finding.ts'
+import { limits } from './limits.ts'
+
+const noWorker = 'Is a node with the role worker running, and is PostgreSQL busy? docs/operating.md, "Troubleshooting".'
+
+export async function checkDispatch(db: Database, clock: Clock): Promise<Answer> {
+  const { inbox } = await readDepths(db, clock.now())
+  const { publishedAt } = await readOldest(db)
+  if (inbox === 0 || !publishedAt) return { finding: ok('No event waits for its dispatch.') }
+  return { finding: judgeAge(`${inbox} events wait for their dispatch`, publishedAt, clock, limits.dispatch) }
+}
+
+/** Webhooks whose breaker is open, and those that are paused, keep theirs waiting on purpose. */
+export async function checkDeliveries(db: Database, clock: Clock): Promise<Answer> {
+  const { waiting } = await readDepths(db, clock.now())
+  const { dueAt } = await readOldest(db)
+  if (!dueAt || dueAt > clock.now()) return { finding: ok(`${waiting} deliveries wait, none of them is late.`) }
+  return { finding: judgeAge(`${waiting} deliveries wait`, dueAt, clock, limits.delivery) }
+}
+
+function judgeAge(
+  what: string,
+  since: Date,
+  clock: Clock,
+  limit: { readonly warnMs: number; readonly failMs: number },
+) {
+  const ageMs = clock.now().getTime() - since.getTime()
+  const found = `${what}, the oldest for ${printDuration(ageMs)}.`
+  return grade(ageMs, { warn: limit.warnMs, fail: limit.failMs }, found, noWorker)
+}
+
+export async function checkWebhooks(db: Database, clock: Clock): Promise<Answer> {
+  const { breakersOpen, webhooksDisabled, exhausted } = await readDepths(db, clock.now())
+  const found = `${breakersOpen} webhooks fail again and again, ${webhooksDisabled} are switched off, ${exhausted} deliveries were given up.`
+  if (breakersOpen === 0 && webhooksDisabled === 0) return { finding: ok(found) }
+  const advice =
+    'Tell those partners: "countersign webhook list --partner NAME" shows them, "countersign delivery list" says why.'
+  return { finding: warn(found, advice) }
+}

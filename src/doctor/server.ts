@@ -1,0 +1,126 @@
+/** The PostgreSQL that was found: its release, its schema, its room for more connections, and whether it keeps its word. */
+import type { Config } from '../config.ts'
+import { type Database, statement } from '../database/database.ts'
+import { inspectSchema } from '../database/migrations.ts'
+import type { Primary } from './database-hosts.ts'
+import { type Answer, fail, ok, warn } from './finding.ts'
+import { limits } from './limits.ts'
+
+export function checkVersion({ version, versionText }: Primary): Answer {
+  const found = `PostgreSQL ${versionText}.`
+  if (version >= limits.leastPostgres * 10_000) return { finding: ok(found) }
+  return { finding: fail(found, `Upgrade it to PostgreSQL ${limits.leastPostgres} or newer.`) }
+}
+
+/** The database is worth asking further only when its schema is the one that this release knows. */
+export async function checkSchema({ db }: Primary): Promise<Answer<Database>> {
+  const schema = await inspectSchema(db)
+  switch (schema.kind) {
+    case 'current':
+      return { finding: ok(`The schema is at version ${schema.version}, as this release wants it.`), value: db }
+    case 'empty':
+      return { finding: warn('The database is empty.', 'Start the gateway or run "countersign migrate".') }
+    case 'behind':
+      return {
+        finding: warn(
+          `The schema is at version ${schema.version}; this release wants ${schema.wanted}.`,
+          'Start a gateway of this release, or run "countersign migrate". Nodes of the release before keep working.',
+        ),
+      }
+    case 'newer':
+      return {
+        finding: fail(
+          `The schema is at version ${schema.version}; this release knows up to ${schema.wanted}.`,
+          'Run the newer release that made it. Schemas do not go back; a backup does.',
+        ),
+      }
+    case 'changed':
+      return {
+        finding: fail(
+          `Migration ${schema.name} is not the one that was applied.`,
+          'Install this release again: its file was changed, or the database belongs to another build.',
+        ),
+      }
+  }
+}
+
+const countConnections = statement(
+  '',
+  `WITH clients AS (
+     SELECT datname, usename, application_name FROM pg_stat_activity
+     WHERE datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend')
+   SELECT current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+       - coalesce(current_setting('reserved_connections', true)::integer, 0) AS "serverLimit",
+     (SELECT count(*) FROM clients) AS "serverUse",
+     (SELECT count(*) FROM clients WHERE application_name = 'countersign') AS ours,
+     CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END AS "userLimit",
+     (SELECT count(*) FROM clients WHERE usename = current_user) AS "userUse",
+     CASE WHEN rolsuper THEN -1 ELSE datconnlimit END AS "databaseLimit",
+     (SELECT count(*) FROM clients WHERE datname = current_database()) AS "databaseUse"
+   FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()`,
+)
+
+interface Connections {
+  readonly serverLimit: number
+  readonly serverUse: number
+  readonly ours: number
+  readonly userLimit: number
+  readonly userUse: number
+  readonly databaseLimit: number
+  readonly databaseUse: number
+}
+
+export async function checkConnections({ db }: Primary, config: Config): Promise<Answer> {
+  const [row] = await db.query<Connections>(countConnections)
+  const { serverLimit, serverUse, ours, userLimit, userUse, databaseLimit, databaseUse } = row!
+  const free = Math.min(
+    serverLimit - serverUse,
+    userLimit < 0 ? Number.POSITIVE_INFINITY : userLimit - userUse,
+    databaseLimit < 0 ? Number.POSITIVE_INFINITY : databaseLimit - databaseUse,
+  )
+  const wanted = config.databaseConnections + limits.listeners
+  const found =
+    `${free} connections are free, ${serverUse} of ${serverLimit} are in use (${ours} by Countersign, this command's among them); ` +
+    `a node takes up to ${wanted}.`
+  if (free >= wanted) return { finding: ok(found) }
+  return {
+    finding: warn(
+      found,
+      'Raise max_connections or the limit of the user, or lower DATABASE_CONNECTIONS, before you add a node.',
+    ),
+  }
+}
+
+const selectDurability = statement(
+  '',
+  `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+     current_setting('full_page_writes') AS pages, current_setting('synchronous_standby_names') AS standbys`,
+)
+
+interface Durability {
+  readonly fsync: string
+  readonly commit: string
+  readonly pages: string
+  readonly standbys: string
+}
+
+export async function checkDurability({ db, hosts }: Primary): Promise<Answer> {
+  const [row] = await db.query<Durability>(selectDurability)
+  const { fsync, commit, pages, standbys } = row!
+  const found = `fsync is ${fsync}, synchronous_commit is ${commit}, full_page_writes is ${pages}.`
+  if (fsync === 'off' || commit === 'off') {
+    return { finding: fail(found, 'Switch both on: otherwise what was acknowledged may be lost with the power.') }
+  }
+  if (pages === 'off') {
+    return { finding: warn(found, 'Switch full_page_writes on, unless the file system never writes half a page.') }
+  }
+  if (hosts > 1 && (standbys === '' || commit === 'local')) {
+    return {
+      finding: warn(
+        `${found} No standby confirms a commit.`,
+        'A failover may lose the last commits. Set synchronous_standby_names if none may be lost.',
+      ),
+    }
+  }
+  return { finding: ok(found) }
+}

@@ -1,0 +1,251 @@
+/**
+ * A backup is worth what its restore is. Each way of docs/operating.md, on a gateway with something to lose: afterwards tokens work,
+ * revoked ones do not, what waited is delivered and signed, and the audit chain is whole.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
+import { minute, systemClock } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { findDisguise } from '../../src/database/postgres-binaries.ts'
+import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
+import { examine } from '../../src/doctor/doctor.ts'
+import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { type Engine, eventually, openEngine } from '../support/engine.ts'
+import type { TestClient, TokenBody } from '../support/gateway.ts'
+import {
+  clusterFolder,
+  endGateway,
+  makeFolder,
+  readDemo,
+  readProfile,
+  refresh,
+  revoke,
+  runCommand,
+  startGateway,
+} from '../support/process.ts'
+import { answer, openReceiver, type Receiver } from '../support/receiver.ts'
+import { findSystemPostgres, openSystemServer, run } from '../support/system-postgres.ts'
+
+interface Belongings {
+  readonly client: TestClient
+  readonly accessToken: string
+  readonly refreshToken: string
+  readonly revokedToken: string
+  readonly webhookPath: string
+  /** POSITION:HASH, as an operator keeps it. */
+  readonly anchor: { readonly position: number; readonly hash: Buffer }
+}
+
+/** Approvals, a revocation, an event that its webhook has refused once, and the chain over all of it. */
+async function fill(engine: Engine, receiver: Receiver): Promise<Belongings> {
+  const { house, client, db } = engine
+  const obtain = async () =>
+    (await house.exchange(client, await house.makeCode(client))).json<TokenBody & { refresh_token: string }>()
+  const [kept, given] = [await obtain(), await obtain()]
+  assert.equal((await revoke(house.baseUrl, client, given.access_token)).status, 200)
+  const webhookPath = '/hooks'
+  receiver.on(webhookPath, answer(500))
+  const webhook = await engine.makeWebhook(receiver.url(webhookPath))
+  await engine.publish({ entity: 'transaction:1' })
+  await receiver.count(webhookPath, 1)
+  await eventually('the refusal is written down', async () => (await engine.attempts(webhook)).length === 1)
+  await sealAll(db, house.clock.now())
+  return {
+    ...{ client, webhookPath, accessToken: kept.access_token, refreshToken: kept.refresh_token },
+    ...{ revokedToken: given.access_token, anchor: await findHead(db) },
+  }
+}
+
+/** The gateway again, on the restored server and with the same keys. */
+function reopen(engine: Engine, url: string): Promise<Gateway> {
+  const { settings, clock } = engine.house
+  return openGateway(readConfig({ ...settings, DATABASE_URL: url, WEBHOOK_ALLOW_LOOPBACK: 'true' }), { clock })
+}
+
+async function assertWhole(gateway: Gateway, engine: Engine, receiver: Receiver, kept: Belongings): Promise<void> {
+  const { baseUrl } = gateway
+  const { db } = gateway.context
+  assert.equal((await readProfile(baseUrl, kept.accessToken)).status, 200, 'a token works')
+  assert.equal((await readProfile(baseUrl, kept.revokedToken)).status, 401, 'a revoked token does not')
+  assert.equal((await refresh(baseUrl, kept.client, kept.refreshToken)).status, 200, 'a refresh token works')
+  await assertDelivery(engine, receiver, kept)
+  const { clock } = engine.house
+  await sealAll(db, clock.now())
+  assert.equal((await verifyChain(db, clock.now(), () => {})).kind, 'intact')
+  const [block] = await db.query<{ hash: Buffer }>(selectBlock, [kept.anchor.position])
+  assert.deepEqual(block?.hash, kept.anchor.hash, 'the chain contains the anchor that was kept elsewhere')
+}
+
+const selectBlock = statement('', 'SELECT hash FROM audit_blocks WHERE position = $1')
+
+/** What was refused before the backup is sent again, once it is due, and signed. */
+async function assertDelivery(engine: Engine, receiver: Receiver, kept: Belongings): Promise<void> {
+  const before = receiver.at(kept.webhookPath).length
+  receiver.on(kept.webhookPath, answer(200))
+  engine.house.clock.advance(minute)
+  await receiver.count(kept.webhookPath, before + 1)
+  const received = receiver.at(kept.webhookPath).at(-1)!
+  const signature = createHmac('sha256', kept.client.secret).update(received.body).digest('hex')
+  assert.equal(received.headers['x-webhook-signature'], signature)
+  assert.equal(received.id, receiver.at(kept.webhookPath)[0]!.id, 'the same event')
+}
+
+function open(dataDir: string): Promise<PrivateServer> {
+  return openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
+}
+
+async function withDatabase<Result>(url: string, work: (db: Database) => Promise<Result>): Promise<Result> {
+  const db = openDatabase({ connectionString: url, connections: 1 })
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
+const ask = <Row extends object>(db: Database, text: string) => db.query<Row>(statement('', text))
+
+/** A server that keeps its log: every segment is copied away when it is full. */
+async function openArchivingServer(dataDir: string, archive: string): Promise<PrivateServer> {
+  const first = await open(dataDir)
+  await withDatabase(first.connectionString, async (db) => {
+    await ask(db, 'ALTER SYSTEM SET archive_mode = on')
+    await ask(db, `ALTER SYSTEM SET archive_command = 'cp %p "${archive}/%f"'`)
+  })
+  await first.close()
+  return open(dataDir)
+}
+
+/** What pg_basebackup does, by the functions it uses: begin, copy everything but the log, end, keep the label. */
+async function takeBaseBackup(url: string, from: string, to: string): Promise<void> {
+  await withDatabase(url, async (db) => {
+    await ask(db, "SELECT pg_backup_start('nightly', true)")
+    mkdirSync(to, { recursive: true, mode: 0o700 })
+    cpSync(from, to, { recursive: true, filter: (path) => !/\/(pg_wal\/.*|postmaster\.(pid|opts))$/.test(path) })
+    const [stopped] = await ask<{ labelfile: string }>(db, 'SELECT labelfile FROM pg_backup_stop(true)')
+    writeFileSync(join(to, 'backup_label'), stopped!.labelfile)
+  })
+  mkdirSync(join(to, 'pg_wal'), { recursive: true, mode: 0o700 })
+  chmodSync(to, 0o700)
+}
+
+async function markMoment(url: string, name: string): Promise<void> {
+  await withDatabase(url, async (db) => {
+    await ask(db, `SELECT pg_create_restore_point('${name}')`)
+    const [row] = await ask<{ segment: string }>(db, 'SELECT pg_walfile_name(pg_switch_wal()) AS segment')
+    await eventually('the segment is archived', async () => {
+      const [archiver] = await ask<{ last: string | null }>(
+        db,
+        'SELECT last_archived_wal AS last FROM pg_stat_archiver',
+      )
+      return (archiver!.last ?? '') >= row!.segment
+    })
+  })
+}
+
+/** The settings of docs/operating.md, and the file that asks for recovery. */
+function askForRecovery(cluster: string, archive: string, moment: string): void {
+  const lines = [
+    'archive_mode = off',
+    `restore_command = 'cp "${archive}/%f" %p'`,
+    `recovery_target_name = '${moment}'`,
+    "recovery_target_action = 'promote'",
+  ]
+  appendFileSync(join(cluster, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
+  writeFileSync(join(cluster, 'recovery.signal'), '')
+}
+
+/** Until the server has read the whole log it is a standby, to which no connection is made. */
+function recovered(url: string): Promise<void> {
+  return withDatabase(url, (db) =>
+    eventually('the server has recovered', () =>
+      ask(db, 'SELECT 1').then(
+        () => true,
+        () => false,
+      ),
+    ),
+  )
+}
+
+test('a base backup, taken under way, with its archived log goes back to the moment before a mistake', async (t) => {
+  const [home, copy, archive] = [makeFolder(), makeFolder(), makeFolder()]
+  const server = await openArchivingServer(home, archive)
+  const engine = await openEngine({ DATABASE_URL: server.connectionString })
+  const receiver = await openReceiver()
+  t.after(() => receiver.close())
+  const restored = clusterFolder(copy)
+  mkdirSync(join(copy, 'postgres'), { mode: 0o700 })
+  await takeBaseBackup(server.connectionString, clusterFolder(home), restored)
+  const kept = await fill(engine, receiver)
+  await markMoment(server.connectionString, 'before_the_mistake')
+  await engine.sql('DELETE FROM access_tokens')
+  await markMoment(server.connectionString, 'after_it')
+  await engine.close()
+  await server.close()
+  rmSync(clusterFolder(home), { recursive: true })
+
+  askForRecovery(restored, archive, 'before_the_mistake')
+  const second = await open(copy)
+  t.after(() => second.close())
+  await recovered(second.connectionString)
+  const gateway = await reopen(engine, second.connectionString)
+  t.after(() => gateway.close())
+  await assertWhole(gateway, engine, receiver, kept)
+})
+
+const programs = findSystemPostgres()
+
+test('a dump goes into another server', { skip: programs ? false : 'no pg_dump is installed here' }, async (t) => {
+  const server = await openSystemServer(programs!)
+  t.after(() => server.close())
+  const named = (name: string) => server.url.replace('/postgres?', `/${name}?`)
+  await withDatabase(server.url, (db) => ask(db, 'CREATE DATABASE first'))
+  const engine = await openEngine({ DATABASE_URL: named('first') })
+  const receiver = await openReceiver()
+  t.after(() => receiver.close())
+  const kept = await fill(engine, receiver)
+  const folder = makeFolder()
+  const disguise = findDisguise()
+  disguise.adopt(folder)
+  const file = join(folder, 'countersign.dump')
+  run(disguise, join(programs!, 'pg_dump'), ['--format=custom', `--file=${file}`, named('first')])
+  await engine.close()
+  await withDatabase(server.url, (db) => ask(db, 'DROP DATABASE first WITH (FORCE)'))
+
+  await withDatabase(server.url, (db) => ask(db, 'CREATE DATABASE second'))
+  const words = ['--no-owner', '--exit-on-error', '--single-transaction', `--dbname=${named('second')}`, file]
+  run(disguise, join(programs!, 'pg_restore'), words)
+  const gateway = await reopen(engine, named('second'))
+  t.after(() => gateway.close())
+  await assertWhole(gateway, engine, receiver, kept)
+})
+
+test('the data folder of a stopped gateway is a backup; without its key file the doctor says what is missing', async (t) => {
+  const home = makeFolder()
+  const first = await startGateway({ DATA_DIR: home })
+  t.after(() => endGateway(first))
+  const { apiToken } = await readDemo(first, home)
+  await first.stop()
+  const copy = join(makeFolder(), 'data')
+  execFileSync('cp', ['-a', home, copy])
+  rmSync(home, { recursive: true })
+
+  const second = await startGateway({ DATA_DIR: copy })
+  t.after(() => endGateway(second))
+  assert.equal((await readProfile(second.baseUrl, apiToken)).status, 200)
+  assert.equal((await runCommand(['audit', 'verify', '--json'], { DATA_DIR: copy })).json().intact, true)
+  await second.stop()
+
+  rmSync(join(copy, 'secret.keys'))
+  const settings = { DATA_DIR: copy, HOST: '127.0.0.1', PORT: '0', PATH: process.env.PATH }
+  const results = await examine(() => readConfig(settings), systemClock)
+  const sealed = results.find(({ check }) => check === 'sealed secrets')!
+  assert.equal(sealed.state, 'fail', JSON.stringify(results))
+  assert.ok(!existsSync(join(copy, 'secret.keys')))
+})

@@ -1,0 +1,73 @@
+/** A PostgreSQL that this system has installed, with the programs that npm's does not bring: pg_dump and pg_restore. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Disguise, findDisguise } from '../../src/database/postgres-binaries.ts'
+import { eventually, makeFolder, tryReading } from './process.ts'
+
+export interface SystemServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** The folder of its programs; undefined where there is none. */
+export function findSystemPostgres(): string | undefined {
+  const home = '/usr/lib/postgresql'
+  const versions = existsSync(home) ? readdirSync(home).sort((left, right) => Number(right) - Number(left)) : []
+  const folders = [
+    ...versions.map((version) => join(home, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ]
+  const wanted = ['initdb', 'postgres', 'pg_dump', 'pg_restore']
+  return folders.find((folder) => wanted.every((name) => existsSync(join(folder, name))))
+}
+
+export async function openSystemServer(programs: string): Promise<SystemServer> {
+  const home = makeFolder()
+  const [cluster, sockets] = [join(home, 'cluster'), join(home, 'socket')]
+  const disguise = findDisguise()
+  for (const folder of [home, cluster, sockets]) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    disguise.adopt(folder)
+  }
+  run(disguise, join(programs, 'initdb'), [
+    `--pgdata=${cluster}`,
+    '--username=countersign',
+    '--auth=trust',
+    '--locale=C',
+  ])
+  const words = ['-D', cluster, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${sockets}`]
+  const server = start(disguise, join(programs, 'postgres'), words)
+  const ended = once(server, 'exit')
+  await eventually('the server is ready', () => {
+    if (server.exitCode !== null) throw new Error('The server did not start.')
+    return tryReading(join(cluster, 'postmaster.pid'))?.split('\n')[7]?.trim() === 'ready'
+  })
+  return {
+    url: `postgresql://countersign@/postgres?host=${encodeURIComponent(sockets)}`,
+    async close() {
+      server.kill('SIGINT')
+      await ended
+    },
+  }
+}
+
+/** As the owner of the server, with what it says. */
+export function run({ prefix, uid, gid }: Disguise, program: string, args: readonly string[]): string {
+  const [command, ...words] = [...prefix, program, ...args]
+  return execFileSync(command!, words, {
+    ...{ cwd: '/', encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    ...(uid !== undefined && { uid }),
+    ...(gid !== undefined && { gid }),
+  })
+}
+
+function start({ prefix, uid, gid }: Disguise, program: string, args: readonly string[]): ChildProcess {
+  const [command, ...words] = [...prefix, program, ...args]
+  return spawn(command!, words, {
+    ...{ cwd: '/', stdio: 'ignore' },
+    ...(uid !== undefined && { uid }),
+    ...(gid !== undefined && { gid }),
+  })
+}
