@@ -12,7 +12,7 @@ import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
 import { type Database, statement } from './database/database.ts'
 import { openHousekeeping } from './housekeeping.ts'
-import { openLog } from './http/log.ts'
+import { openLog, wideLines } from './http/log.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
@@ -30,6 +30,7 @@ import { serveAssets } from './web/assets.ts'
 import { printErrorPage } from './web/error-page.ts'
 import { pageRoutes } from './web/routes.ts'
 import { openSender } from './webhooks/attempt.ts'
+import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
 import { openPublisher } from './webhooks/event.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
@@ -119,16 +120,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
 }
 
 /** The worker of this node, with the sockets it sends through. */
-function openDelivery({
-  config,
-  db,
-  vault,
-  changes,
-  clock,
-  log,
-  metrics,
-  eventSignal,
-}: SharedContext): () => Promise<void> {
+function openDelivery(shared: SharedContext): () => Promise<void> {
+  const { config, db, vault, changes, clock, log, eventSignal } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const secrets = openSecretKeeper(db, vault, changes)
@@ -140,13 +133,22 @@ function openDelivery({
     sender,
     secrets,
     userAgent: 'Countersign-Webhooks/1',
-    attempted: metrics?.attempt,
+    attempted: listenersOf(shared),
     dispatched: () => eventSignal.fire(),
   })
   return async () => {
     await worker.close()
     await sender.close()
   }
+}
+
+/** Whoever wants to know of attempts. */
+function listenersOf({ log, metrics }: SharedContext): ((attempt: AttemptMade) => void)[] {
+  const lines = wideLines(log)
+  return [
+    ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
+    ...(metrics ? [metrics.attempt] : []),
+  ]
 }
 
 function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMinute }: SiteConfig): OpeningContext {
