@@ -14,6 +14,7 @@ import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
@@ -26,6 +27,8 @@ export interface SharedContext {
   readonly log: Logger
   /** Absent when nobody asks. */
   readonly metrics: Metrics | undefined
+  /** Absent when nobody collects traces. */
+  readonly tracing: Tracing | undefined
   readonly db: Database
   readonly changes: Changes
   readonly vault: Vault

@@ -24,6 +24,7 @@ import { openClientDirectory } from './oauth/client-directory.ts'
 import { openLastUse } from './oauth/last-use.ts'
 import { openTokenRefresh } from './oauth/refresh-token.ts'
 import { openStorage } from './storage.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords } from './users/password.ts'
 import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/assets.ts'
@@ -65,6 +66,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
+    const tracing = await openTracing(config, log)
+    if (tracing) closers.push(tracing.close)
     const vault = openVault(config.keySource)
     const storage = await openStorage(config, 'serve', (message) => log.warn(message))
     closers.push(storage.close)
@@ -79,6 +82,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       clock,
       log,
       metrics,
+      tracing,
       db,
       changes,
       vault,
@@ -119,9 +123,14 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
   }
 }
 
+/** OpenTelemetry is large: without an address to send to, not a byte of it is loaded. */
+async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
+  return tracing && (await import('./tracing/open-telemetry.ts')).openTracing(tracing, log)
+}
+
 /** The worker of this node, with the sockets it sends through. */
 function openDelivery(shared: SharedContext): () => Promise<void> {
-  const { config, db, vault, changes, clock, log, eventSignal } = shared
+  const { config, db, vault, changes, clock, log, tracing, eventSignal } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const secrets = openSecretKeeper(db, vault, changes)
@@ -134,6 +143,7 @@ function openDelivery(shared: SharedContext): () => Promise<void> {
     secrets,
     userAgent: 'Countersign-Webhooks/1',
     attempted: listenersOf(shared),
+    traceDispatch: tracing?.dispatch,
     dispatched: () => eventSignal.fire(),
   })
   return async () => {
@@ -143,11 +153,12 @@ function openDelivery(shared: SharedContext): () => Promise<void> {
 }
 
 /** Whoever wants to know of attempts. */
-function listenersOf({ log, metrics }: SharedContext): ((attempt: AttemptMade) => void)[] {
+function listenersOf({ log, metrics, tracing }: SharedContext): ((attempt: AttemptMade) => void)[] {
   const lines = wideLines(log)
   return [
     ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
     ...(metrics ? [metrics.attempt] : []),
+    ...(tracing ? [tracing.attempt] : []),
   ]
 }
 
@@ -166,7 +177,7 @@ function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMin
 }
 
 async function openApp(context: Context): Promise<FastifyInstance> {
-  const { config, log, metrics, db, environment } = context
+  const { config, log, metrics, tracing, db, environment } = context
   const app = await openServer({
     limits: config.limits,
     trustProxy: config.trustProxy,
@@ -175,6 +186,7 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     printErrorPage: (problem, request, reply) => printErrorPage(problem, request, reply, environment),
     checkReady: () => ping(db),
     requiresHttps: () => context.baseUrl.startsWith('https:'),
+    openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   await collectOpenApi(app)

@@ -104,6 +104,7 @@ function describeRequest(request: FastifyRequest): object {
     branch: who?.branchId,
     user: who?.userId,
     service: who?.serviceId,
+    trace_id: request.span?.traceId,
     bytes_in: countBytes(request.headers['content-length']),
   }
 }

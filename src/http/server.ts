@@ -15,6 +15,7 @@ import { NotFound, Problem } from '../problem.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
 import { type Form, parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
+import { type OpenSpan, traceRequests } from './spans.ts'
 
 export interface ServerOptions {
   readonly limits: Limits
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly checkReady: () => Promise<void>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
   readonly requiresHttps: () => boolean
+  /** Given when somebody collects spans. */
+  readonly openSpan?: OpenSpan | undefined
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
 }
@@ -89,6 +92,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.decorateRequest('bodyText', '')
   app.decorateRequest('who', undefined)
   app.decorateRequest('refusal', undefined)
+  app.decorateRequest('span', undefined)
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     request.bodyText = body as string
     parseJson(request, body as string, done)
@@ -96,6 +100,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/x-www-form-urlencoded', readFormBody)
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
+  if (options.openSpan) traceRequests(app, options.openSpan)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')

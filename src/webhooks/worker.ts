@@ -11,7 +11,7 @@ import { type Changes, everything } from '../database/changes.ts'
 import type { Database, Listener } from '../database/database.ts'
 import { notPosted, type Outcome, type Posted, type Sender } from './attempt.ts'
 import type { AttemptMade } from './attempt-made.ts'
-import { dispatchOnce, readNews } from './dispatch.ts'
+import { type DispatchMade, dispatchOnce, readNews } from './dispatch.ts'
 import { printEventId } from './event.ts'
 import {
   type DueDelivery,
@@ -54,6 +54,8 @@ export interface WorkerDesk {
   readonly userAgent: string
   /** Each is told of every attempt that was settled. */
   readonly attempted: readonly ((attempt: AttemptMade) => void)[]
+  /** Told of every dispatch, if anybody traces. */
+  readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
   /** Called when a notification says that events or deliveries came. */
   readonly dispatched: () => void
 }
@@ -159,12 +161,12 @@ class DeliveryWorker implements Worker {
   }
 
   async #dispatchAll(): Promise<void> {
-    const { db, clock } = this.#desk
+    const { db, clock, traceDispatch } = this.#desk
     let most = eventsAtFirst
     while (this.#dispatchAgain && !this.#closing) {
       this.#dispatchAgain = false
       try {
-        const taken = await dispatchOnce(db, clock.now(), most)
+        const taken = await dispatchOnce(db, clock.now(), most, traceDispatch)
         if (taken > 0) this.#dispatchAgain = true
         most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
       } catch (error) {
