@@ -57,6 +57,7 @@ export interface Limits {
   readonly bodyBytes: number
   readonly headerBytes: number
   readonly requestTimeoutMs: number
+  readonly connections: number
   readonly loginFailuresPerUser: number
   readonly loginFailuresPerAddress: number
   readonly clientFailuresPerMinute: number
@@ -117,6 +118,7 @@ export const settings: readonly Setting[] = [
   { name: 'BODY_LIMIT_BYTES', fallback: '65536', meaning: 'largest request body' },
   { name: 'HEADER_LIMIT_BYTES', fallback: '16384', meaning: 'largest request head' },
   { name: 'REQUEST_TIMEOUT_MS', fallback: '15000', meaning: 'time a client has to send its whole request' },
+  { name: 'CONNECTION_LIMIT', fallback: '10000', meaning: 'connections that clients may hold to a site at once' },
   { name: 'LOGIN_FAILURES_PER_USER', fallback: '5', meaning: 'failed sign-ins of a user in 15 minutes before a wait' },
   { name: 'LOGIN_FAILURES_PER_ADDRESS', fallback: '20', meaning: 'the same from one address' },
   {
@@ -195,6 +197,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       bodyBytes: reader.integer('BODY_LIMIT_BYTES', 1024),
       headerBytes: reader.integer('HEADER_LIMIT_BYTES', 4096),
       requestTimeoutMs: reader.integer('REQUEST_TIMEOUT_MS', 100),
+      connections: reader.integer('CONNECTION_LIMIT', 1),
       loginFailuresPerUser: reader.integer('LOGIN_FAILURES_PER_USER', 1),
       loginFailuresPerAddress: reader.integer('LOGIN_FAILURES_PER_ADDRESS', 1),
       clientFailuresPerMinute: reader.integer('CLIENT_FAILURES_PER_MINUTE', 1),

@@ -6,6 +6,7 @@ import type { Vault } from './crypto/vault.ts'
 import type { Changes } from './database/changes.ts'
 import type { Database } from './database/database.ts'
 import type { Environment } from './environment.ts'
+import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
@@ -42,6 +43,9 @@ export interface SharedContext {
   readonly clientFailures: RateLimit
   readonly addressFailures: RateLimit
   readonly publisher: Publisher
+  /** Event streams, and test hooks that wait for their outcome, of one branch. */
+  readonly streams: Places
+  readonly waits: Places
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

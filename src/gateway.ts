@@ -13,6 +13,7 @@ import { openChanges } from './database/changes.ts'
 import { type Database, statement } from './database/database.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog, wideLines } from './http/log.ts'
+import { openPlaces } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
@@ -55,6 +56,8 @@ export interface GatewayOptions {
 type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
+const streamsPerBranch = 20
+const waitsPerBranch = 20
 const tooManyRequests = 'This token has used up its requests for this minute.'
 
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
@@ -95,6 +98,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
       addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
       publisher: openPublisher(db),
+      streams: openPlaces(streamsPerBranch),
+      waits: openPlaces(waitsPerBranch),
       guard: config.webhooks,
       eventSignal: openSignal(),
       closing: closing.signal,

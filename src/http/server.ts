@@ -87,6 +87,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     forceCloseConnections: 'idle',
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
 
+  // Those beyond are closed unheard: whoever is being served stays so.
+  app.server.maxConnections = limits.connections
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'ignore')
   app.decorateRequest('bodyText', '')

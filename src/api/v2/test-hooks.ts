@@ -56,8 +56,11 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       }
       const [published] = await context.publisher.publish([event], context.clock.now(), request.span?.traceparent)
       const { id, uid } = published!
-      const patience = parsePatience(request.headers.prefer)
-      const deliveries = await findDeliveries(context, id, patience)
+      const wished = parsePatience(request.headers.prefer)
+      // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
+      const leave = wished > 0 ? context.waits.take(`${environment} ${branchId}`) : undefined
+      const patience = leave ? wished : 0
+      const deliveries = await findDeliveries(context, id, patience).finally(leave)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
       return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
     },
