@@ -28,7 +28,8 @@ const spansWaitingAtMost = 4_096
 const spansAtOnce = 512
 const sendEveryMs = 1_000
 const exportTimeoutMs = 5_000
-const exportsAtOnce = 2
+/** A whole queue leaves at once at the close, beside what is under way already. */
+const exportsAtOnce = 1 + spansWaitingAtMost / spansAtOnce
 const closeTimeoutMs = 2_000
 const attributeCharactersAtMost = 200
 

@@ -261,6 +261,18 @@ test('a collector that hangs, refuses or is gone delays no request and no close,
   }
 })
 
+test('spans that nobody fetches in time are dropped beyond 4,096, and those that wait are sent at the close', async () => {
+  const slow = await openCollector()
+  const house = await openEngine(settingsFor(slow.url))
+  const { tracing } = house.house.gateway.context
+  const answered = { method: 'GET', route: '/', requestId: 'r', who: undefined, refusal: undefined, status: 200 }
+  for (let made = 0; made < 10_000; made++) tracing!.openRequest('live', 'flood', undefined).end(answered)
+  await house.close()
+  const arrived = slow.spans.filter((span) => span.name === 'flood').length
+  assert.ok(arrived >= 4_096 && arrived <= 4_096 + 512, `${arrived} spans`)
+  await slow.close()
+})
+
 test('what waits is sent when the gateway closes', async () => {
   const last = await openCollector()
   const house = await openEngine(settingsFor(last.url))
