@@ -20,6 +20,7 @@ import { getBranchOfMember } from '../partners/partner.ts'
 import { Forbidden, Problem } from '../problem.ts'
 import type { Scope } from '../scope.ts'
 import type { Service } from '../services/service.ts'
+import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import type { Gate } from './route.ts'
 
@@ -150,11 +151,23 @@ export const service: Gate<Actor> = async (context, request) => {
   const { authorization } = request.headers
   const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =
-    context.services.recall(readings, context.environment) ??
-    (await context.services.authenticate(readings, context.environment))
+    context.services.recall(readings, context.environment) ?? (await findService(context, request, readings))
   if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
   request.who = { serviceId: found.id }
   return { name: `service:${found.id}`, environment: context.environment, address: request.ip, requestId: request.id }
+}
+
+async function findService(
+  context: Context,
+  request: FastifyRequest,
+  readings: Credentials[],
+): Promise<Service | undefined> {
+  if (readings.length === 0) return undefined
+  const key = failureKey(request, readings[0]!.id)
+  context.clientFailures.check(key)
+  const found = await context.services.authenticate(readings, context.environment)
+  if (!found) countFailure(context, request, key)
+  return found
 }
 
 function branchRefusal(
@@ -201,13 +214,17 @@ async function findClient(
   const { authorization } = request.headers
   const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
   if (found) return admitClient(context, reply, found, now)
-  context.clientFailures.count(key)
-  context.addressFailures.count(request.ip)
+  countFailure(context, request, key)
   return undefined
 }
 
+function countFailure(context: Context, request: FastifyRequest, key: string): void {
+  context.clientFailures.count(key)
+  context.addressFailures.count(subnetOf(request.ip))
+}
+
 function failureKey(request: FastifyRequest, clientId: string): string {
-  return `${request.ip} ${clientId.slice(0, 64)}`
+  return `${subnetOf(request.ip)} ${clientId.slice(0, 64)}`
 }
 
 function admitClient(

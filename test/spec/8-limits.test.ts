@@ -160,6 +160,19 @@ test('the limit holds at every endpoint that asks for a client', async () => {
   }
 })
 
+test('failed authentications of a service are limited like those of a client', async () => {
+  house.clock.advance(minute)
+  const wrong = basic({ id: 'S'.repeat(24), secret: 'x' })
+  const publish = () =>
+    send(`${house.baseUrl}/internal/v1/events`, {
+      method: 'POST',
+      headers: { ...wrong, 'content-type': 'application/json' },
+      body: '{}',
+    })
+  for (let count = 0; count < failuresPerMinute; count++) assert.equal((await publish()).status, 401)
+  assert.equal((await publish()).status, 429)
+})
+
 test('a head over 16 KiB is a 431, and one a little under it is read', async () => {
   const head = (length: number) =>
     `GET /nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-filler: ${'f'.repeat(length)}\r\n\r\n`
