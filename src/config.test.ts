@@ -198,3 +198,37 @@ test('the address of the database may stand in a file, and then nowhere else', (
   const [problem] = problemsOf({ SECRET_KEY, DATABASE_URL_FILE: path })
   assert.equal(problem, 'DATABASE_URL_FILE must begin with postgresql://.')
 })
+
+test('traces have an address, or nothing about them is read', () => {
+  assert.equal(readConfig({ OTEL_TRACES_SAMPLER: 'of another program' }).tracing, undefined)
+  const headers = 'authorization=Basic%20YTpi, x-team = ops=1'
+  const { tracing } = readConfig({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp/',
+    OTEL_EXPORTER_OTLP_HEADERS: headers,
+    OTEL_SERVICE_NAME: 'gateway-7',
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
+  })
+  assert.deepEqual(tracing, {
+    url: 'https://collector.example/otlp/v1/traces',
+    headers: { authorization: 'Basic YTpi', 'x-team': 'ops=1' },
+    serviceName: 'gateway-7',
+    sampler: 'parentbased_traceidratio',
+    sampledShare: 0.25,
+  })
+})
+
+test('mistakes about traces are told without the credentials in them', () => {
+  const problems = problemsOf({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization: precious',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_SAMPLER_ARG: '2',
+  })
+  const names = ['ENDPOINT', 'HEADERS', 'SAMPLER', 'SAMPLER_ARG']
+  assert.deepEqual(
+    problems.map((problem) => /^OTEL_(?:EXPORTER_OTLP|TRACES)_(\S+) must/.exec(problem)?.[1]).sort(),
+    names.toSorted(),
+  )
+  assert.ok(!problems.join().includes('precious'))
+})

@@ -29,9 +29,19 @@ export interface Config {
   readonly logLevel: string
   /** Where Prometheus asks; undefined when nobody does. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined
+  /** Where spans are sent; undefined when nobody collects them. */
+  readonly tracing: TracingConfig | undefined
   readonly searchPath: string
   readonly limits: Limits
   readonly webhooks: WebhookConfig
+}
+
+export interface TracingConfig {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  readonly sampler: string
+  readonly sampledShare: number
 }
 
 export interface WebhookConfig {
@@ -47,6 +57,7 @@ export interface Limits {
   readonly bodyBytes: number
   readonly headerBytes: number
   readonly requestTimeoutMs: number
+  readonly connections: number
   readonly loginFailuresPerUser: number
   readonly loginFailuresPerAddress: number
   readonly clientFailuresPerMinute: number
@@ -63,6 +74,8 @@ export interface Setting {
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+
+const samplers = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])
 
 /** Every setting, once: read below, printed by `countersign serve --help`. */
 export const settings: readonly Setting[] = [
@@ -93,6 +106,15 @@ export const settings: readonly Setting[] = [
   { name: 'METRICS_PORT', fallback: '', meaning: 'port on which Prometheus may ask for /metrics' },
   { name: 'METRICS_HOST', fallback: '127.0.0.1', meaning: 'address of the same; keep it inside' },
   {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: '',
+    meaning: 'address of an OpenTelemetry collector; traces are sent to its /v1/traces as JSON',
+  },
+  { name: 'OTEL_EXPORTER_OTLP_HEADERS', fallback: '', meaning: 'headers for it: name=value,name=value' },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'countersign', meaning: 'what traces call this service' },
+  { name: 'OTEL_TRACES_SAMPLER', fallback: 'parentbased_always_on', meaning: samplers.join(', ') },
+  { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, for traceidratio' },
+  {
     name: 'RATE_LIMIT_PER_MINUTE',
     fallback: '120',
     meaning: 'requests a token may make in a minute, live; 0 = no limit',
@@ -101,6 +123,7 @@ export const settings: readonly Setting[] = [
   { name: 'BODY_LIMIT_BYTES', fallback: '65536', meaning: 'largest request body' },
   { name: 'HEADER_LIMIT_BYTES', fallback: '16384', meaning: 'largest request head' },
   { name: 'REQUEST_TIMEOUT_MS', fallback: '15000', meaning: 'time a client has to send its whole request' },
+  { name: 'CONNECTION_LIMIT', fallback: '10000', meaning: 'connections that clients may hold to a site at once' },
   { name: 'LOGIN_FAILURES_PER_USER', fallback: '5', meaning: 'failed sign-ins of a user in 15 minutes before a wait' },
   { name: 'LOGIN_FAILURES_PER_ADDRESS', fallback: '20', meaning: 'the same from one address' },
   {
@@ -173,11 +196,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     metrics: reader.has('METRICS_PORT')
       ? { host: reader.text('METRICS_HOST'), port: reader.integer('METRICS_PORT', 0, 65535) }
       : undefined,
+    tracing: reader.tracing(),
     searchPath: environment.PATH ?? '',
     limits: {
       bodyBytes: reader.integer('BODY_LIMIT_BYTES', 1024),
       headerBytes: reader.integer('HEADER_LIMIT_BYTES', 4096),
       requestTimeoutMs: reader.integer('REQUEST_TIMEOUT_MS', 100),
+      connections: reader.integer('CONNECTION_LIMIT', 1),
       loginFailuresPerUser: reader.integer('LOGIN_FAILURES_PER_USER', 1),
       loginFailuresPerAddress: reader.integer('LOGIN_FAILURES_PER_ADDRESS', 1),
       clientFailuresPerMinute: reader.integer('CLIENT_FAILURES_PER_MINUTE', 1),
@@ -323,6 +348,42 @@ class SettingsReader {
     else if (!existsSync(path)) this.#problem(name, `names a file that does not exist: ${path}`)
     else return readFileSync(path, 'utf8')
     return undefined
+  }
+
+  /** Without an address the other names are not ours to judge: they may be meant for another program. */
+  tracing(): TracingConfig | undefined {
+    if (!this.has('OTEL_EXPORTER_OTLP_ENDPOINT')) return undefined
+    const config = {
+      url: `${this.text('OTEL_EXPORTER_OTLP_ENDPOINT').replace(/\/+$/, '')}/v1/traces`,
+      headers: this.headers('OTEL_EXPORTER_OTLP_HEADERS'),
+      serviceName: this.text('OTEL_SERVICE_NAME'),
+      sampler: this.oneOf('OTEL_TRACES_SAMPLER', samplers),
+      sampledShare: this.share('OTEL_TRACES_SAMPLER_ARG'),
+    }
+    if (!URL.canParse(config.url) || !/^https?:$/.test(new URL(config.url).protocol))
+      this.#problem('OTEL_EXPORTER_OTLP_ENDPOINT', 'must be an address such as http://localhost:4318')
+    return config
+  }
+
+  /** As OpenTelemetry writes them, percent-encoded. They hold credentials: a mistake is not repeated. */
+  headers(name: string): Record<string, string> {
+    try {
+      const pairs = this.list(name).map((pair) =>
+        pair.split(/=(.*)/s, 2).map((part) => decodeURIComponent(part.trim())),
+      )
+      const headers = new Headers(pairs as [string, string][])
+      return Object.fromEntries(headers)
+    } catch {
+      this.#problem(name, 'must be name=value, several separated by commas')
+      return {}
+    }
+  }
+
+  share(name: string): number {
+    const text = this.text(name)
+    if (/^(0(\.\d+)?|1(\.0+)?)$/.test(text)) return Number(text)
+    this.#problem(name, `must be a number from 0 to 1, not "${text}"`)
+    return 1
   }
 
   databaseUrl(): string | undefined {

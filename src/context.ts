@@ -6,6 +6,7 @@ import type { Vault } from './crypto/vault.ts'
 import type { Changes } from './database/changes.ts'
 import type { Database } from './database/database.ts'
 import type { Environment } from './environment.ts'
+import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
@@ -14,6 +15,7 @@ import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
@@ -26,6 +28,8 @@ export interface SharedContext {
   readonly log: Logger
   /** Absent when nobody asks. */
   readonly metrics: Metrics | undefined
+  /** Absent when nobody collects traces. */
+  readonly tracing: Tracing | undefined
   readonly db: Database
   readonly changes: Changes
   readonly vault: Vault
@@ -39,6 +43,9 @@ export interface SharedContext {
   readonly clientFailures: RateLimit
   readonly addressFailures: RateLimit
   readonly publisher: Publisher
+  /** Event streams, and test hooks that wait for their outcome, of one branch. */
+  readonly streams: Places
+  readonly waits: Places
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

@@ -14,7 +14,8 @@ import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { openHousekeeping } from './housekeeping.ts'
-import { openLog } from './http/log.ts'
+import { openLog, wideLines } from './http/log.ts'
+import { openPlaces } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
@@ -26,12 +27,14 @@ import { openClientDirectory } from './oauth/client-directory.ts'
 import { openLastUse } from './oauth/last-use.ts'
 import { openTokenRefresh } from './oauth/refresh-token.ts'
 import { openStorage } from './storage.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords } from './users/password.ts'
 import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/assets.ts'
 import { printErrorPage } from './web/error-page.ts'
 import { pageRoutes } from './web/routes.ts'
 import { openSender } from './webhooks/attempt.ts'
+import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
 import { openPublisher } from './webhooks/event.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
@@ -55,6 +58,8 @@ export interface GatewayOptions {
 type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
+const streamsPerBranch = 20
+const waitsPerBranch = 20
 const tooManyRequests = 'This token has used up its requests for this minute.'
 
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
@@ -66,6 +71,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
+    const tracing = await openTracing(config, log)
+    if (tracing) closers.push(tracing.close)
     const vault = openVault(config.keySource)
     const storage = await openStorage(config, 'serve', (message) => log.warn(message))
     closers.push(storage.close)
@@ -81,6 +88,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       clock,
       log,
       metrics,
+      tracing,
       db,
       changes,
       vault,
@@ -93,6 +101,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
       addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
       publisher: openPublisher(db),
+      streams: openPlaces(streamsPerBranch),
+      waits: openPlaces(waitsPerBranch),
       guard: config.webhooks,
       eventSignal: openSignal(),
       closing: closing.signal,
@@ -121,17 +131,14 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
   }
 }
 
+/** OpenTelemetry is large: without an address to send to, not a byte of it is loaded. */
+async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
+  return tracing && (await import('./tracing/open-telemetry.ts')).openTracing(tracing, log)
+}
+
 /** The worker of this node, with the sockets it sends through. */
-function openDelivery({
-  config,
-  db,
-  vault,
-  changes,
-  clock,
-  log,
-  metrics,
-  eventSignal,
-}: SharedContext): () => Promise<void> {
+function openDelivery(shared: SharedContext): () => Promise<void> {
+  const { config, db, vault, changes, clock, log, tracing, eventSignal } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const secrets = openSecretKeeper(db, vault, changes)
@@ -143,13 +150,24 @@ function openDelivery({
     sender,
     secrets,
     userAgent: 'Countersign-Webhooks/1',
-    attempted: metrics?.attempt,
+    attempted: listenersOf(shared),
+    traceDispatch: tracing?.dispatch,
     dispatched: () => eventSignal.fire(),
   })
   return async () => {
     await worker.close()
     await sender.close()
   }
+}
+
+/** Whoever wants to know of attempts. */
+function listenersOf({ log, metrics, tracing }: SharedContext): ((attempt: AttemptMade) => void)[] {
+  const lines = wideLines(log)
+  return [
+    ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
+    ...(metrics ? [metrics.attempt] : []),
+    ...(tracing ? [tracing.attempt] : []),
+  ]
 }
 
 function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMinute }: SiteConfig): OpeningContext {
@@ -167,7 +185,7 @@ function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMin
 }
 
 async function openApp(context: Context): Promise<FastifyInstance> {
-  const { config, log, metrics, db, environment } = context
+  const { config, log, metrics, tracing, db, environment } = context
   const app = await openServer({
     limits: config.limits,
     trustProxy: config.trustProxy,
@@ -176,6 +194,7 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     printErrorPage: (problem, request, reply) => printErrorPage(problem, request, reply, environment),
     checkReady: () => ping(db),
     requiresHttps: () => context.baseUrl.startsWith('https:'),
+    openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   await collectOpenApi(app)

@@ -19,6 +19,8 @@ import type { Registration } from '../partners/client.ts'
 import { getBranchOfMember } from '../partners/partner.ts'
 import { Forbidden, Problem } from '../problem.ts'
 import type { Scope } from '../scope.ts'
+import type { Service } from '../services/service.ts'
+import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import type { Gate } from './route.ts'
 
@@ -42,26 +44,39 @@ async function getClient(context: Context, request: FastifyRequest, reply: Fasti
 }
 
 function callerOf({ environment }: Context, request: FastifyRequest, client: Registration): ClientCaller {
+  noteClient(request, client)
   return { client, by: { name: `client:${client.id}`, environment, address: request.ip, requestId: request.id } }
 }
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
 export const clientOrService: Gate<Asker> = (context, request, reply) => {
   const known = recallClient(context, request, reply)
-  return known ? askerOf(known) : findAsker(context, request, reply)
+  return known ? askerOf(request, known) : findAsker(context, request, reply)
 }
 
 async function findAsker(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<Asker> {
   const readings = readCredentials(request)
-  if (context.services.recall(readings, context.environment)) return { kind: 'service' }
+  const service = context.services.recall(readings, context.environment)
+  if (service) return askingService(request, service)
   const found = await findClient(context, request, reply, readings)
-  if (found) return askerOf(found)
-  if (await context.services.authenticate(readings, context.environment)) return { kind: 'service' }
+  if (found) return askerOf(request, found)
+  const other = await context.services.authenticate(readings, context.environment)
+  if (other) return askingService(request, other)
   throw refusal()
 }
 
-function askerOf({ id }: Registration): Asker {
-  return { kind: 'client', clientId: id }
+function askerOf(request: FastifyRequest, client: Registration): Asker {
+  noteClient(request, client)
+  return { kind: 'client', clientId: client.id }
+}
+
+function askingService(request: FastifyRequest, { id }: Service): Asker {
+  request.who = { serviceId: id }
+  return { kind: 'service' }
+}
+
+function noteClient(request: FastifyRequest, { id, branch_id }: Registration): void {
+  request.who = { clientId: id, branchId: branch_id }
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
@@ -70,6 +85,7 @@ export function bearer(scope: Scope): Gate<Bearer> {
     const text = readBearerText(request.headers.authorization)
     const admit = (bearer: Bearer | undefined) => {
       if (!bearer) throw invalidToken()
+      request.who = bearer
       countUse(context, bearer, reply)
       requireScope(bearer, scope)
       return bearer
@@ -100,10 +116,13 @@ export const branch: Gate<BranchCaller> = async (context, request, reply) => {
   const token = parseBearer(text, context.environment, context.sisterUrl)
   const known = token.kind === 'personal' ? await context.bearers.find(token) : undefined
   if (!known) throw personal ? branchRefusal() : invalidToken()
+  request.who = known
   countUse(context, known, reply)
   const { environment } = context
   const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
-  return { branchId: await getBranchOfMember(context.db, known.userId), environment, clientId: undefined, by }
+  const branchId = await getBranchOfMember(context.db, known.userId)
+  request.who = { userId: known.userId, branchId }
+  return { branchId, environment, clientId: undefined, by }
 }
 
 function parseBranchBasic(authorization: string): Credentials[] {
@@ -132,10 +151,23 @@ export const service: Gate<Actor> = async (context, request) => {
   const { authorization } = request.headers
   const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =
-    context.services.recall(readings, context.environment) ??
-    (await context.services.authenticate(readings, context.environment))
+    context.services.recall(readings, context.environment) ?? (await findService(context, request, readings))
   if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
+  request.who = { serviceId: found.id }
   return { name: `service:${found.id}`, environment: context.environment, address: request.ip, requestId: request.id }
+}
+
+async function findService(
+  context: Context,
+  request: FastifyRequest,
+  readings: Credentials[],
+): Promise<Service | undefined> {
+  if (readings.length === 0) return undefined
+  const key = failureKey(request, readings[0]!.id)
+  context.clientFailures.check(key)
+  const found = await context.services.authenticate(readings, context.environment)
+  if (!found) countFailure(context, request, key)
+  return found
 }
 
 function branchRefusal(
@@ -182,13 +214,17 @@ async function findClient(
   const { authorization } = request.headers
   const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
   if (found) return admitClient(context, reply, found, now)
-  context.clientFailures.count(key)
-  context.addressFailures.count(request.ip)
+  countFailure(context, request, key)
   return undefined
 }
 
+function countFailure(context: Context, request: FastifyRequest, key: string): void {
+  context.clientFailures.count(key)
+  context.addressFailures.count(subnetOf(request.ip))
+}
+
 function failureKey(request: FastifyRequest, clientId: string): string {
-  return `${request.ip} ${clientId.slice(0, 64)}`
+  return `${subnetOf(request.ip)} ${clientId.slice(0, 64)}`
 }
 
 function admitClient(

@@ -29,6 +29,7 @@ export function sendProblem(
   reply: FastifyReply,
   printPage: PrintPage,
 ): void {
+  request.refusal = problem.code
   const shape = request.routeOptions.config?.errors ?? (asksForHtml(request) ? 'page' : 'api')
   reply.status(problem.status).headers(problem.headers).header('cache-control', 'no-store')
   if (shape === 'oauth') reply.header('pragma', 'no-cache')
@@ -60,6 +61,7 @@ const framework: Record<string, [status: number, code: string, description: stri
     'invalid_request',
     'The request body is not as long as Content-Length says.',
   ],
+  FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this address.'],
   FST_ERR_BAD_URL: [400, 'invalid_request', 'The address of the request is malformed.'],
 }
 

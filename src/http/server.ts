@@ -14,7 +14,8 @@ import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
 import { type Form, parseForm } from './form.ts'
-import { requestLogger } from './log.ts'
+import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
+import { type OpenSpan, traceRequests } from './spans.ts'
 
 export interface ServerOptions {
   readonly limits: Limits
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly checkReady: () => Promise<void>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
   readonly requiresHttps: () => boolean
+  /** Given when somebody collects spans. */
+  readonly openSpan?: OpenSpan | undefined
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
 }
@@ -41,6 +44,7 @@ const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 
 
 export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits, tls } = options
+  const lines = wideLines(options.log)
   const timeoutMs = limits.requestTimeoutMs
   const patience = {
     maxHeaderSize: limits.headerBytes,
@@ -68,19 +72,29 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         discriminator: true,
       },
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
+      const requestId = nextId()
+      const status = answerBrokenRequest(error, socket, requestId)
+      if (status !== undefined) logBrokenRequest(lines, requestId, status, socket.remoteAddress)
+    },
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
       errorHandler(options.log, options.printErrorPage)(error, request, reply)
+      logAnswer(lines, request, reply)
     },
     return503OnClosing: true,
     forceCloseConnections: 'idle',
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
 
+  // Those beyond are closed unheard: whoever is being served stays so.
+  app.server.maxConnections = limits.connections
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'ignore')
   app.decorateRequest('bodyText', '')
+  app.decorateRequest('who', undefined)
+  app.decorateRequest('refusal', undefined)
+  app.decorateRequest('span', undefined)
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     request.bodyText = body as string
     parseJson(request, body as string, done)
@@ -88,6 +102,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/x-www-form-urlencoded', readFormBody)
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
+  if (options.openSpan) traceRequests(app, options.openSpan)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
@@ -99,7 +114,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     }
     done()
   })
-  if (options.log.isLevelEnabled('info')) app.addHook('onResponse', requestLogger(options.log))
+  logRequests(app, lines)
   const { answered } = options
   if (answered) {
     app.addHook('onResponse', (request, reply, done) => {
@@ -207,24 +222,35 @@ function parseFormBody(text: string, done: FormRead): void {
   else done(null, parseForm(text))
 }
 
+/**
+ * Anybody may name a request, so that their log and ours can be laid side by side; who they are is told apart by other fields. Long
+ * enough for every kind of id in use, and too short for a token of ours or a form's, which would otherwise be written down.
+ */
 function parseRequestId(text: string | string[] | undefined): string | undefined {
-  return typeof text === 'string' && /^[\w.-]{1,64}$/.test(text) ? text : undefined
+  return typeof text === 'string' && /^[\w.-]{1,40}$/.test(text) ? text : undefined
 }
 
-/** What Node's parser refuses never reaches a route: too large a head, a body that dawdles, no HTTP at all. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (socket.destroyed || !socket.writable) return
-  const [status, description] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', 'The head of the request is too large.']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'The request took too long to arrive.']
-        : ['400 Bad Request', 'The request is not HTTP as it should be.']
-  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+/**
+ * What Node's parser refuses never reaches a route: too large a head, a body that dawdles, no HTTP at all. Answers the status, or
+ * undefined when nobody is left to hear it.
+ */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): number | undefined {
+  if (socket.destroyed || !socket.writable) return undefined
+  const [status, reason, description] = explainBrokenRequest(error.code)
+  const body = JSON.stringify({ error: 'invalid_request', error_description: description, request_id: requestId })
   const head = [
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
     'connection: close',
   ]
-  socket.end(`HTTP/1.1 ${status}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+  return status
+}
+
+function explainBrokenRequest(code: string | undefined): [status: number, reason: string, description: string] {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return [431, 'Request Header Fields Too Large', 'The head of the request is too large.']
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'Request Timeout', 'The request took too long to arrive.']
+  return [400, 'Bad Request', 'The request is not HTTP as it should be.']
 }

@@ -6,8 +6,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import type { AttemptMade } from '../webhooks/attempt-made.ts'
 import { type Depths, readDepths } from '../webhooks/depths.ts'
-import type { AttemptMade } from '../webhooks/worker.ts'
 
 const depthsForMs = 1_000
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -73,10 +73,11 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
       requests.inc({ site, method, route, status })
       requestSeconds.observe({ site, route }, seconds)
     },
-    attempt({ outcome, seconds, arrivedAfterSeconds }) {
+    attempt({ delivery, outcome: { kind: outcome }, timing, answeredAt }) {
       attempts.inc({ outcome })
-      attemptSeconds.observe({ outcome }, seconds)
-      if (arrivedAfterSeconds !== undefined) arrivalSeconds.observe(arrivedAfterSeconds)
+      attemptSeconds.observe({ outcome }, timing.totalMs / 1000)
+      if (outcome === 'accepted')
+        arrivalSeconds.observe((answeredAt.getTime() - delivery.published_at.getTime()) / 1000)
     },
     print: () => registry.metrics(),
     contentType: registry.contentType,

@@ -23,6 +23,7 @@ export interface Bearer {
   readonly scopes: readonly Scope[]
   /** Absent for personal tokens: they are the user's own. */
   readonly clientId: string | undefined
+  readonly branchId: number | undefined
   readonly authorizationId: number | undefined
   /** The accounts the user chose to share; absent means all of them. */
   readonly accountNumbers: readonly string[] | undefined
@@ -81,6 +82,7 @@ async function readAccessToken(db: Database, token: Token): Promise<Remembered<B
       username: row.username,
       scopes: row.scopes,
       clientId: client_id,
+      branchId: branch_id,
       authorizationId: authorization_id,
       accountNumbers: row.account_numbers,
       issuedAtMs: row.issued_at.getTime(),
@@ -117,6 +119,7 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
       username: row.username,
       scopes,
       clientId: undefined,
+      branchId: undefined,
       authorizationId: undefined,
       accountNumbers: undefined,
       issuedAtMs: undefined,

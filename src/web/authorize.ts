@@ -44,6 +44,7 @@ export async function authorize(context: Context, request: FastifyRequest, reply
   const judged = judgeRequest(query, bytes, client, clock.now())
   reply.headers(pageHeaders())
   if (judged.kind === 'refused') {
+    request.refusal = judged.error.code
     return reply.redirect(printErrorCallback(client.callback_url, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)

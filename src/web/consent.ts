@@ -75,6 +75,7 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
     case 'deny': {
       if (!(await deny(context.db, pending.request, by, now))) throw answeredAlready()
       const error = new OAuthError('access_denied', 'The user denied the request.')
+      request.refusal = error.code
       return reply.redirect(printErrorCallback(callbackUrl, error, state, context.baseUrl), 303)
     }
     default:

@@ -54,8 +54,10 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
         outcome.retryAfterSeconds,
       )
     case 'refused':
+      request.refusal = 'access_denied'
       return sendLogin(context, request, reply, { destination, session: previous, problem: refusedText, username })
     case 'signed-in':
+      request.who = { userId: outcome.user.id }
       setCookie(context, reply, 'session', outcome.session.text)
       clearCookie(context, reply, 'visit')
       rememberDevice(context, reply, credentials.knownDevice, outcome.user.username)
@@ -70,6 +72,7 @@ export async function cancelLogin(context: Context, request: FastifyRequest, rep
   const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
   if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
+  request.refusal = error.code
   return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
 }
 

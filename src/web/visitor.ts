@@ -11,9 +11,11 @@ export function browserOf(request: FastifyRequest): Browser {
   return { address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
 }
 
-export function currentSession(context: Context, request: FastifyRequest): Promise<Session | undefined> {
+export async function currentSession(context: Context, request: FastifyRequest): Promise<Session | undefined> {
   const presented = readCookie(context, request, 'session')
-  return findSession(context.db, presented, context.environment, context.clock.now())
+  const session = await findSession(context.db, presented, context.environment, context.clock.now())
+  if (session) request.who = { userId: session.user.id }
+  return session
 }
 
 export function actorOf(context: Context, request: FastifyRequest, session: Session): Actor {

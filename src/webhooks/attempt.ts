@@ -22,6 +22,20 @@ export type Outcome =
     }
   | { readonly kind: 'unreachable'; readonly why: Why }
 
+/** From the beginning of the attempt; undefined for what it did not come to. */
+export interface Timing {
+  readonly totalMs: number
+  /** Until there was a connection to write to. */
+  readonly connectMs: number | undefined
+  /** Until the head of the answer. */
+  readonly answerMs: number | undefined
+}
+
+export interface Posted {
+  readonly outcome: Outcome
+  readonly timing: Timing
+}
+
 export interface Post {
   readonly url: string
   readonly headers: Record<string, string>
@@ -29,7 +43,7 @@ export interface Post {
 }
 
 export interface Sender {
-  post(message: Post): Promise<Outcome>
+  post(message: Post): Promise<Posted>
   close(): Promise<void>
 }
 
@@ -80,23 +94,31 @@ export function openSender({ policy, dnsServers, certificateAuthority }: SenderO
   return {
     post: (message) => {
       const target = targetOf(message.url)
-      if (!target.isAllowed) return Promise.resolve({ kind: 'unreachable', why: 'forbidden-address' })
+      if (!target.isAllowed) return Promise.resolve(notPosted('forbidden-address'))
       return send(agent, target, message)
     },
     close: () => agent.destroy(),
   }
 }
 
+/** An attempt that ended before anything was sent. */
+export function notPosted(why: Why): Posted {
+  return { outcome: { kind: 'unreachable', why }, timing: { totalMs: 0, connectMs: undefined, answerMs: undefined } }
+}
+
 /** Straight on undici's dispatcher: an answer is a few calls of this handler, without a stream or a signal a request. */
-function send(agent: Agent, { origin, path }: Target, { headers, body }: Post): Promise<Outcome> {
+function send(agent: Agent, { origin, path }: Target, { headers, body }: Post): Promise<Posted> {
   return new Promise((resolve) => {
+    const startedMs = performance.now()
+    let connectMs: number | undefined
+    let answerMs: number | undefined
     const answer: Answer = { status: 0, retryAfter: undefined, kept: [], length: 0 }
     let controller: Dispatcher.DispatchController | undefined
     let isOver = false
     const end = (outcome: Outcome) => {
       isOver = true
       clearTimeout(timer)
-      resolve(outcome)
+      resolve({ outcome, timing: { totalMs: performance.now() - startedMs, connectMs, answerMs } })
     }
     /** Ends it here and on the wire. */
     const cut = (outcome: Outcome) => {
@@ -109,10 +131,12 @@ function send(agent: Agent, { origin, path }: Target, { headers, body }: Post): 
       {
         onRequestStart(started) {
           controller = started
+          connectMs = performance.now() - startedMs
           if (isOver) started.abort(new Error('The attempt is over.'))
         },
         onResponseStart(_controller, statusCode, { 'retry-after': retryAfter }) {
           answer.status = statusCode
+          answerMs = performance.now() - startedMs
           answer.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
         },
         onResponseData(_controller, chunk) {

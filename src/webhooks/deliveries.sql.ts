@@ -94,6 +94,14 @@ export const insertReplay = statement(
    RETURNING ${replayColumns}`,
 )
 
+/** Holds still whoever else wants to start one; the count, in a statement of its own, then sees all of them. */
+export const lockReplays = statement('lock_replays', 'SELECT id FROM webhooks WHERE id = $1 FOR NO KEY UPDATE')
+
+export const selectRunningReplays = statement(
+  'select_running_replays',
+  `SELECT id FROM replays WHERE webhook_id = $1 AND state = 'running'`,
+)
+
 export const selectReplay = statement(
   'select_replay',
   `SELECT ${replayColumns} FROM replays WHERE id = $1 AND webhook_id = $2`,

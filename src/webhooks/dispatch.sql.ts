@@ -27,6 +27,12 @@ export const numberEvents = statement(
    SELECT id FROM placed ORDER BY id`,
 )
 
+/** Asked for only where somebody traces. */
+export const selectPublishes = statement(
+  'select_publishes',
+  'SELECT traceparent, count(*) AS events FROM events WHERE id = ANY ($1::bigint[]) AND traceparent IS NOT NULL GROUP BY traceparent',
+)
+
 /**
  * Holds still the last unfinished delivery of every entity that gets a new one. Whoever is just settling it finishes first;
  * whoever comes later waits for us, and then sees the new delivery behind it. Neither can miss the other.

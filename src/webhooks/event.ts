@@ -28,8 +28,8 @@ export interface PublishedEvent {
 }
 
 export interface Publisher {
-  /** All of them or none. */
-  publish(events: readonly NewEvent[], now: Date): Promise<PublishedEvent[]>
+  /** All of them or none. `traceparent` is the span that they are published under, where somebody traces. */
+  publish(events: readonly NewEvent[], now: Date, traceparent?: string): Promise<PublishedEvent[]>
 }
 
 /** The name a receiver sees: the same on every attempt. */
@@ -48,13 +48,13 @@ export function openPublisher(db: Database): Publisher {
     maxInFlight: 2,
   })
   return {
-    async publish(events, now) {
+    async publish(events, now, traceparent) {
       // A branch that exists goes on existing.
       if (!events.every((event) => branches.has(event.branchId))) {
         await refuseUnknownBranches(db, events)
         for (const event of events) branches.add(event.branchId)
       }
-      return batch.run({ events, now })
+      return batch.run({ events, now, traceparent })
     },
   }
 }
@@ -62,6 +62,7 @@ export function openPublisher(db: Database): Publisher {
 interface Publishing {
   readonly events: readonly NewEvent[]
   readonly now: Date
+  readonly traceparent: string | undefined
 }
 
 async function insertTogether(db: Database, items: readonly Publishing[]): Promise<PublishedEvent[][]> {
@@ -69,11 +70,25 @@ async function insertTogether(db: Database, items: readonly Publishing[]): Promi
     db,
     items.flatMap((item) => item.events),
     items[0]!.now,
+    traceparentsOf(items),
   )
   return items.map(({ events }) => all.splice(0, events.length))
 }
 
-export async function insertEvents(sql: Sql, events: readonly NewEvent[], now: Date): Promise<PublishedEvent[]> {
+type Traceparents = readonly (string | undefined)[] | undefined
+
+/** One an event; undefined while nobody traces, so that the statement has nothing more to do. */
+function traceparentsOf(items: readonly Pick<Publishing, 'events' | 'traceparent'>[]): Traceparents {
+  if (items.every((item) => item.traceparent === undefined)) return undefined
+  return items.flatMap(({ events, traceparent }) => events.map(() => traceparent))
+}
+
+export async function insertEvents(
+  sql: Sql,
+  events: readonly NewEvent[],
+  now: Date,
+  traceparents?: Traceparents,
+): Promise<PublishedEvent[]> {
   const uids = events.map(() => randomUUID() as string)
   const rows = await sql.query<{ id: number }>(table.insertEvents, [
     uids,
@@ -85,6 +100,7 @@ export async function insertEvents(sql: Sql, events: readonly NewEvent[], now: D
     events.map((event) => event.body),
     events.map((event) => event.simulated),
     now,
+    traceparents,
   ])
   return rows.map(({ id }, index) => ({ id, uid: uids[index]! }))
 }
@@ -95,16 +111,19 @@ export async function publishAll(
   events: readonly NewEvent[],
   idempotency: { readonly owner: string; readonly key: string } | undefined,
   now: Date,
+  traceparent?: string,
 ): Promise<readonly string[]> {
   await refuseUnknownBranches(db, events)
-  if (!idempotency) return (await insertEvents(db, events, now)).map((event) => event.uid)
+  const traceparents = traceparentsOf([{ events, traceparent }])
+  if (!idempotency) return (await insertEvents(db, events, now, traceparents)).map((event) => event.uid)
   const { owner, key } = idempotency
+  // Without the trace: who asks again asks under another span.
   const hash = sha256(JSON.stringify(events))
   return db
     .transaction(async (sql) => {
       const [before] = await findKey(sql, owner, key)
       if (before) return repeatAnswer(before, hash)
-      const published = (await insertEvents(sql, events, now)).map((event) => event.uid)
+      const published = (await insertEvents(sql, events, now, traceparents)).map((event) => event.uid)
       const [kept] = await sql.query(table.insertIdempotencyKey, [owner, key, hash, published, now])
       if (!kept) throw new KeyTaken()
       return published

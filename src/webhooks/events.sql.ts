@@ -3,10 +3,10 @@ import { statement } from '../database/database.ts'
 /** Any number of events in one statement, numbered in their order; a trigger puts them into the inbox and wakes the workers. */
 export const insertEvents = statement(
   'insert_events',
-  `INSERT INTO events (uid, environment, branch_id, kind, action, entity, body, simulated, created_at)
-   SELECT uid, environment, branch_id, kind, action, entity, body, simulated, $9
-   FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
-     WITH ORDINALITY AS e (uid, environment, branch_id, kind, action, entity, body, simulated, place)
+  `INSERT INTO events (uid, environment, branch_id, kind, action, entity, body, simulated, created_at, traceparent)
+   SELECT uid, environment, branch_id, kind, action, entity, body, simulated, $9, traceparent
+   FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $10::text[])
+     WITH ORDINALITY AS e (uid, environment, branch_id, kind, action, entity, body, simulated, traceparent, place)
    ORDER BY place RETURNING id`,
 )
 

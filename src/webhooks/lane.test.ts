@@ -20,7 +20,8 @@ function failTimes(lane: Lane, times: number, at = now): Lane {
 
 function hold(lane: Lane, ...ids: number[]): void {
   for (const id of ids) {
-    lane.buffer.push({ id, webhook_id: 1, attempts: 0, tries: 0, uid: '', published_at: now, body: '', url: '' })
+    const delivery = { id, webhook_id: 1, branch_id: 1, due_at: now, attempts: 0, tries: 0 }
+    lane.buffer.push({ ...delivery, uid: '', published_at: now, traceparent: null, body: '', url: '' })
     lane.inHand.add(id)
   }
 }

@@ -14,10 +14,14 @@ const disableAfterAttempts = 100
 export interface DueDelivery {
   readonly id: number
   readonly webhook_id: number
+  readonly branch_id: number
+  readonly due_at: Date
   readonly attempts: number
   readonly tries: number
   readonly uid: string
   readonly published_at: Date
+  /** The span it was published under; null where nobody traced. */
+  readonly traceparent: string | null
   readonly body: string
   readonly url: string
 }

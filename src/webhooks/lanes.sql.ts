@@ -18,7 +18,7 @@ export const undoClaims = statement(
 /** The next deliveries of lanes that this worker holds, in the order they are due; never one that it has in hand already. */
 export const selectDue = statement(
   'select_due_deliveries',
-  `SELECT due.id, due.webhook_id, due.attempts, due.tries, e.uid, e.created_at AS published_at, e.body, w.url
+  `SELECT due.id, due.webhook_id, w.branch_id, due.due_at, due.attempts, due.tries, e.uid, e.created_at AS published_at, e.traceparent, e.body, w.url
    FROM unnest($1::bigint[], $2::int[]) AS lane (webhook_id, most)
    JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
    CROSS JOIN LATERAL (

@@ -1,12 +1,13 @@
 /** Sends deliveries again, by time, by entity or all that failed: a job that survives restarts and shows how far it is. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { NotFound } from '../problem.ts'
+import { Conflict, NotFound } from '../problem.ts'
 import * as table from './deliveries.sql.ts'
 import { redeliverAll } from './delivery.ts'
 import type { Webhook } from './webhook.ts'
 
 const pageSize = 500
+const runningAtMost = 10
 
 export interface Selection {
   readonly from?: number | undefined
@@ -47,11 +48,19 @@ export function startReplay(
   now: Date,
 ): Promise<Replay> {
   return db.transaction(async (sql) => {
+    await refuseTooMany(sql, webhook)
     const { total, until_id } = await countReplay(sql, webhook, selection)
     const [replay] = await sql.query<Replay>(table.insertReplay, [webhook.id, selection, total, until_id, now])
     await recordAct(sql, by, 'webhook.replayed', `webhook:${webhook.id}`, now, { ...selection, total })
     return replay!
   })
+}
+
+async function refuseTooMany(sql: Sql, { id }: Webhook): Promise<void> {
+  await sql.query(table.lockReplays, [id])
+  const running = await sql.query(table.selectRunningReplays, [id])
+  if (running.length >= runningAtMost)
+    throw new Conflict(`This webhook has ${runningAtMost} replays running. Wait for one to finish, or cancel one.`)
 }
 
 export async function getReplay(sql: Sql, webhook: Webhook, id: number): Promise<Replay> {

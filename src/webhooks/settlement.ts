@@ -25,12 +25,14 @@ export interface Settled {
   readonly accepted: boolean
   /** Another delivery of the same entity may go now. */
   readonly released: boolean
+  /** What was to be written down. */
+  readonly verdict: Verdict
 }
 
 const deadlocksAtMost = 5
 const awayWaitMs = 250
 
-interface Verdict {
+export interface Verdict {
   readonly state: 'delivered' | 'waiting' | 'exhausted'
   readonly dueAt: Date | undefined
 }
@@ -102,9 +104,10 @@ async function settleAll(db: Database, items: Settlement[]): Promise<Settled[]> 
         await disableWebhook(sql, item.lane.webhookId, item.disable, gatewayActor, item.now)
       }
     }
-    return items.map((item) => ({
+    return items.map((item, index) => ({
       accepted: accepted.has(item.delivery.id),
       released: released.has(item.lane.webhookId),
+      verdict: verdicts[index]!,
     }))
   })
 }

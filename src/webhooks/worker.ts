@@ -9,8 +9,9 @@ import { after, type Clock, second } from '../clock.ts'
 import type { Batch } from '../database/batch.ts'
 import { type Changes, everything } from '../database/changes.ts'
 import type { Database, Listener } from '../database/database.ts'
-import type { Outcome, Sender } from './attempt.ts'
-import { dispatchOnce, readNews } from './dispatch.ts'
+import { notPosted, type Outcome, type Posted, type Sender } from './attempt.ts'
+import type { AttemptMade } from './attempt-made.ts'
+import { type DispatchMade, dispatchOnce, readNews } from './dispatch.ts'
 import { printEventId } from './event.ts'
 import {
   type DueDelivery,
@@ -53,17 +54,12 @@ export interface WorkerDesk {
   readonly sender: Sender
   readonly secrets: SecretKeeper
   readonly userAgent: string
-  /** Told of every attempt that was settled, if anybody counts. */
-  readonly attempted: ((attempt: AttemptMade) => void) | undefined
+  /** Each is told of every attempt that was settled. */
+  readonly attempted: readonly ((attempt: AttemptMade) => void)[]
+  /** Told of every dispatch, if anybody traces. */
+  readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
   /** Called when a notification says that events or deliveries came. */
   readonly dispatched: () => void
-}
-
-export interface AttemptMade {
-  readonly outcome: Outcome['kind']
-  readonly seconds: number
-  /** Since the event was published, for an attempt that was accepted. */
-  readonly arrivedAfterSeconds: number | undefined
 }
 
 export interface Worker {
@@ -174,12 +170,12 @@ class DeliveryWorker implements Worker {
   }
 
   async #dispatchAll(): Promise<void> {
-    const { db, clock } = this.#desk
+    const { db, clock, traceDispatch } = this.#desk
     while (this.#dispatchAgain && !this.#closing) {
       this.#dispatchAgain = false
       const most = this.#dispatchSize
       try {
-        const taken = await dispatchOnce(db, clock.now(), most)
+        const taken = await dispatchOnce(db, clock.now(), most, traceDispatch)
         if (taken > 0) this.#dispatchAgain = true
         this.#dispatchSize = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
       } catch (error) {
@@ -297,23 +293,18 @@ class DeliveryWorker implements Worker {
     const { clock } = this.#desk
     try {
       const at = clock.now()
-      const started = performance.now()
-      const outcome = await this.#attempt(delivery, at)
-      const durationMs = performance.now() - started
+      const startedMs = performance.now()
+      const { outcome, timing } = await this.#attempt(delivery, at)
       const now = clock.now()
       if (outcome.kind === 'accepted') noteSuccess(lane)
       else noteFailure(lane, now)
       lane.sending--
       this.#sendFrom(lane)
       const disable = findReasonToDisable(lane, outcome, now)
+      const durationMs = timing.totalMs
       const settled = await this.#settlements.run({ lane, delivery, outcome, at, durationMs, now, disable })
-      this.#logAttempt(lane, delivery, outcome, durationMs)
-      this.#desk.attempted?.({
-        outcome: outcome.kind,
-        seconds: durationMs / 1000,
-        arrivedAfterSeconds:
-          outcome.kind === 'accepted' ? (now.getTime() - delivery.published_at.getTime()) / 1000 : undefined,
-      })
+      const made = { delivery, outcome, at, startedMs, timing, answeredAt: now, settled }
+      for (const hear of this.#desk.attempted) hear(made)
       if (settled.released) lane.drained = false
       if (!settled.accepted) lane.lost = true
     } catch (error) {
@@ -328,10 +319,10 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  async #attempt(delivery: DueDelivery, at: Date): Promise<Outcome> {
+  async #attempt(delivery: DueDelivery, at: Date): Promise<Posted> {
     const found = this.#desk.secrets.find(delivery.webhook_id, at)
     const secrets = found instanceof Promise ? await found : found
-    if (!secrets) return { kind: 'unreachable', why: 'no-secret' }
+    if (!secrets) return notPosted('no-secret')
     const { body, url, uid } = delivery
     const headers = {
       'content-type': 'application/json',
@@ -403,22 +394,6 @@ class DeliveryWorker implements Worker {
     } catch (error) {
       this.#complain(error)
     }
-  }
-
-  #logAttempt(lane: Lane, delivery: DueDelivery, outcome: Outcome, durationMs: number): void {
-    if (!this.#desk.log.isLevelEnabled('info')) return
-    const result = outcome.kind === 'unreachable' ? { why: outcome.why } : { status: outcome.status }
-    this.#desk.log.info(
-      {
-        webhook: lane.webhookId,
-        delivery: delivery.id,
-        attempt: delivery.attempts + 1,
-        outcome: outcome.kind,
-        ...result,
-        ms: Math.round(durationMs),
-      },
-      'attempt',
-    )
   }
 
   #complain(error: unknown): void {

@@ -48,7 +48,8 @@ test('a settlement that a deadlock ended is made again: both attempts are writte
   const settlements = openSettlements(db)
   const settle = (delivery: { id: number }) => {
     const due: DueDelivery = {
-      ...{ webhook_id: webhook.id, attempts: 0, tries: 0, uid: '', published_at: now, body: '', url: '' },
+      ...{ webhook_id: webhook.id, branch_id: engine.branchId, due_at: now, attempts: 0, tries: 0 },
+      ...{ uid: '', published_at: now, traceparent: null, body: '', url: '' },
       ...delivery,
     }
     const outcome = { kind: 'accepted', status: 200, response: '' } as const

@@ -1,4 +1,7 @@
-/** Nothing that could be used is ever written down: a gateway that logs all it can is led through everything that goes right and wrong. */
+/**
+ * Nothing that could be used is ever written down: a gateway that logs and traces all it can is led through everything that goes right
+ * and wrong.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync } from 'node:fs'
@@ -7,8 +10,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { issueToken } from '../../src/crypto/token.ts'
 import { type Demo, printDemo } from '../../src/demo.ts'
+import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, Browser, hiddenFields, postForm, send } from '../support/browser.ts'
+import { type Collector, openCollector } from '../support/collector.ts'
 import { basic } from '../support/gateway.ts'
+import { openHookReceiver } from '../support/hook-receiver.ts'
 import {
   askForConsent,
   clusterFolder,
@@ -23,12 +29,16 @@ import {
   readProfile,
   refresh,
   revoke,
+  runCommand,
   signIn,
   startGateway,
 } from '../support/process.ts'
 
 const dataDir = makeFolder()
 const secrets = new Map<string, string>()
+/** What the database must know and the log must not: contents of events and answers, addresses of receivers, signatures. */
+const unspoken = new Map<string, string>()
+let collector: Collector
 let gateway: GatewayProcess
 let demo: Demo
 let output = ''
@@ -37,6 +47,13 @@ function keep(what: string, secret: string | undefined): string {
   assert.ok(secret !== undefined && secret.length >= 12, `${what}: ${secret}`)
   secrets.set(what, secret)
   return secret
+}
+
+/** A word that occurs nowhere else. */
+function invent(what: string): string {
+  const word = `unspoken-${randomBytes(8).toString('hex')}`
+  unspoken.set(what, word)
+  return word
 }
 
 function keepCookies(whose: string, browser: Browser): void {
@@ -49,7 +66,13 @@ function tokensOf(answer: Answer): { access_token: string; refresh_token: string
 }
 
 before(async () => {
-  gateway = await startGateway({ DATA_DIR: dataDir, LOG_LEVEL: 'trace' })
+  collector = await openCollector()
+  gateway = await startGateway({
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'trace',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${keep('credential of the collector', randomBytes(12).toString('hex'))}`,
+  })
   demo = await readDemo(gateway, dataDir)
   keep('client secret', demo.clientSecret)
   keep('sandbox client secret', demo.sandbox.clientSecret)
@@ -61,6 +84,7 @@ before(async () => {
   keep('key', readFileSync(join(dataDir, 'secret.keys'), 'utf8').trim())
   await signInAndOut()
   await authorizeEverything()
+  await deliverEverything()
   await doEverythingWrong()
   await loseTheDatabase()
   await endGateway(gateway)
@@ -69,7 +93,10 @@ before(async () => {
   assert.ok(gateway.stdout.includes(banner))
   output = gateway.stdout.replace(banner, '') + gateway.stderr
 })
-after(() => endGateway(gateway))
+after(async () => {
+  await endGateway(gateway)
+  await collector.close()
+})
 
 async function signInAndOut(): Promise<void> {
   const browser = new Browser(gateway.baseUrl)
@@ -115,7 +142,54 @@ async function authorizeEverything(): Promise<void> {
 
   const page = await browser.get('/account/api')
   const made = await browser.submit(page, '/account/api/tokens', { name: 'mine', environment: 'live' })
-  keep('API token made on the page', /<code class="secret">(\w+)</.exec(made.text)?.[1])
+  const own = keep('API token made on the page', /<code class="secret">(\w+)</.exec(made.text)?.[1])
+  assert.equal((await readProfile(gateway.baseUrl, own)).status, 200)
+}
+
+/** Webhooks that are made, changed, tested and delivered to, by a client, by a member, and by a system of the brokerage. */
+async function deliverEverything(): Promise<void> {
+  const { baseUrl } = gateway
+  const receiver = await openHookReceiver()
+  const credentials = basic({ id: demo.clientId, secret: demo.clientSecret })
+  const url = `${receiver.url}?key=${invent('key in the address of a receiver')}`
+  const first = keep('webhook secret', `hook-${randomBytes(12).toString('hex')}`)
+  const made = await callJson(`${baseUrl}/v2/webhooks`, 'POST', { url, secret: first }, credentials)
+  assert.equal(made.status, 201, made.text)
+  const webhook = `${baseUrl}/v2/webhooks/${made.json().id}`
+  const next = keep('next webhook secret', `hook-${randomBytes(12).toString('hex')}`)
+  assert.equal((await callJson(`${webhook}/secret`, 'POST', { secret: next }, credentials)).status, 204)
+  const late = keep('webhook secret that comes late', `hook-${randomBytes(12).toString('hex')}`)
+  const switchAt = Date.now() + 3_600_000
+  assert.equal((await callJson(`${webhook}/secret`, 'POST', { secret: late, switchAt }, credentials)).status, 204)
+
+  const account = invent('content of an event')
+  const prefer = { prefer: 'wait=20' }
+  const hook = transaction({ clearingAccount: account })
+  const personal = { authorization: `Bearer ${demo.apiToken}` }
+  for (const headers of [credentials, personal])
+    await callJson(`${baseUrl}/v2/webhooks/transaction`, 'POST', hook, { ...headers, ...prefer })
+  await publishAsService(account)
+  receiver.answer(500, { 'x-word': invent('header of an answer') })
+  await callJson(`${baseUrl}/v2/webhooks/transaction`, 'POST', hook, { ...credentials, ...prefer })
+  for (const { headers } of await receiver.wait(3)) {
+    unspoken.set(`signature ${headers['webhook-id']}`, headers['x-webhook-signature']!)
+    unspoken.set(`standard signature ${headers['webhook-id']}`, headers['webhook-signature']!.slice('v1,'.length))
+  }
+  assert.equal((await callJson(webhook, 'DELETE', undefined, credentials)).status, 204)
+  await receiver.close()
+}
+
+async function publishAsService(clearingAccount: string): Promise<void> {
+  const made = await runCommand(['service', 'create', '--name', 'ledger', '--json'], { DATA_DIR: dataDir })
+  const { id, secret } = made.json<{ id: string; secret: string }>()
+  const ledger = basic({ id, secret: keep('service secret', secret) })
+  const events = [transaction({ branchId: demo.branchId, clearingAccount })]
+  const url = `${gateway.baseUrl}/internal/v1/events`
+  assert.equal((await callJson(url, 'POST', { events }, ledger)).status, 202)
+  const keyed = { ...ledger, 'idempotency-key': invent('idempotency key') }
+  assert.equal((await callJson(url, 'POST', { events }, keyed)).status, 202)
+  assert.equal((await callJson(url, 'POST', { events: [{ ...events[0], secret }] }, ledger)).status, 400)
+  await postForm(`${gateway.baseUrl}/v1/oauth/introspect`, { token: demo.apiToken }, ledger)
 }
 
 /** Requests that fail with something precious in them. */
@@ -146,6 +220,21 @@ async function doEverythingWrong(): Promise<void> {
     send(`${baseUrl}/v1/user/profile/${token}?token=${token}#${token}`, { method: 'DELETE', headers: bearer }),
     send(`${baseUrl}/v1/user/profile`, { headers: { authorization: `Bearer ${token} ${'x'.repeat(20_000)}` } }),
     send(`${baseUrl}/%zz${token}`, { headers: bearer }),
+    send(`${baseUrl}/v2/webhooks/${token}${token}${token}`, { headers: basic(client) }),
+    send(`${baseUrl}/v2/webhooks/${token}?secret=${client.secret}`, { headers: basic(client) }),
+    send(`${baseUrl}/v1/user/profile`, { headers: { 'x-request-id': token, traceparent: token, 'x-api-key': token } }),
+    send(`${baseUrl}/v1/user/profile`, {
+      headers: { authorization: `Basic ${token}`, cookie: `t=${token}`, accept: token },
+    }),
+    send(`${baseUrl}/v2/events?after=${token}`, { headers: { ...basic(client), 'last-event-id': token } }),
+    callJson(`${baseUrl}/v2/webhooks`, 'POST', { url: `https://u:${guess}@example.com/`, secret: 7 }, basic(client)),
+    callJson(`${baseUrl}/v2/webhooks`, 'POST', { url: token, [client.secret]: client.secret }, basic(client)),
+    callJson(`${baseUrl}/internal/v1/events`, 'POST', { events: [{ type: token }] }, basic(client)),
+    callJson(`${baseUrl}/internal/v1/events`, 'POST', `{"secret": "${client.secret}"`, basic(client)),
+    postForm(`${baseUrl}/v1/oauth/revoke?token=${token}`, { token }, basic({ ...client, secret: guess })),
+    postForm(`${baseUrl}/v1/oauth/introspect`, { token: [token, code] }, basic(client)),
+    send(`${baseUrl}/v1/oauth/authorize?client_id=${client.secret}&state=${code}`),
+    send(`${baseUrl}/v1/oauth/authorize?client_id=${client.id}&redirect_uri=${token}&state=${code}&scope=read`),
     send(`${baseUrl}/login?request=${token}&return=${token}`, { headers: { accept: 'text/html' } }),
     send(`${baseUrl}/account`, { headers: { cookie: `countersign-live-session=${guess}` } }),
     postForm(`${baseUrl}/login`, { username: 'alice', password: demo.password, csrf: guess }),
@@ -193,9 +282,9 @@ async function loseTheDatabase(): Promise<void> {
   for (const answer of answers) assert.equal(answer.status, 503)
 }
 
-function found(text: string | Buffer): string[] {
+function found(text: string | Buffer, wanted: ReadonlyMap<string, string> = secrets): string[] {
   const isIn = (secret: string) => text.includes(secret) || text.includes(secret.toLowerCase())
-  return [...secrets].filter(([, secret]) => isIn(secret)).map(([what]) => what)
+  return [...wanted].filter(([, secret]) => isIn(secret)).map(([what]) => what)
 }
 
 test('the log tells of every request, by its route and without its address', () => {
@@ -217,6 +306,19 @@ test('the log tells of every request, by its route and without its address', () 
 test('the log holds no secret, code, token, password or cookie, whatever went wrong', () => {
   assert.ok(secrets.size > 20, `there is something to look for: ${[...secrets.keys()]}`)
   assert.deepEqual(found(output), [])
+})
+
+test('nor contents of events, addresses of receivers, their answers, or signatures', () => {
+  assert.ok(unspoken.size >= 8, `there is something to look for: ${[...unspoken.keys()]}`)
+  assert.ok(output.includes('"msg":"attempt"'), 'attempts are in it')
+  assert.deepEqual(found(output, unspoken), [])
+})
+
+test('traces hold none of it either', () => {
+  const names = new Set(collector.spans.map((span) => span.name))
+  for (const name of ['POST /v1/oauth/accesstoken', 'POST /internal/v1/events', 'POST /login', 'dispatch', 'attempt'])
+    assert.ok(names.has(name), `${name} is in ${[...names]}`)
+  assert.deepEqual([...found(collector.text), ...found(collector.text, unspoken)], [])
 })
 
 test('nor do the files of the private PostgreSQL, its own log and its write-ahead log among them', () => {

@@ -124,7 +124,7 @@ async function attempt(url: string, options: Partial<SenderOptions> = {}): Promi
     ...options,
   })
   try {
-    return await sender.post({ url, headers: { 'content-type': 'application/json' }, body: '{}' })
+    return (await sender.post({ url, headers: { 'content-type': 'application/json' }, body: '{}' })).outcome
   } finally {
     await sender.close()
   }

@@ -17,6 +17,7 @@ import {
   transaction,
 } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
+import { eventually } from '../support/engine.ts'
 import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
 import { type HookReceiver, openHookReceiver } from '../support/hook-receiver.ts'
 
@@ -93,6 +94,25 @@ test('with Prefer: wait a URL that nobody answers at is unreachable, and that is
   assert.equal(deliveries[0]!.state, 'waiting')
   assert.equal(deliveries[0]!.attempt?.outcome, 'unreachable')
   assert.equal(deliveries[0]!.attempt?.why, 'connection')
+})
+
+test('a branch waits for twenty outcomes at once; beyond that the preference is ignored, and nobody else notices', async () => {
+  const program = await openBranch(house)
+  const stuck = await openHookReceiver()
+  const letGo = stuck.hold()
+  await program.register(stuck.url)
+  const fire = () => program.call('POST', transactionPath, transaction(), { prefer: 'wait=30' })
+  const waiting = Array.from({ length: 20 }, fire)
+  await eventually('twenty that wait', async () => {
+    const leave = house.gateway.context.waits.take(`live ${program.branchId}`)
+    leave?.()
+    return leave === undefined
+  })
+  const beyond = await fire()
+  assert.deepEqual([beyond.status, beyond.headers['preference-applied']], [202, undefined])
+  letGo()
+  for (const answer of await Promise.all(waiting)) assert.equal(answer.headers['preference-applied'], 'wait=30')
+  await stuck.close()
 })
 
 test('every registered URL of the branch gets it, whatever its kinds', async () => {

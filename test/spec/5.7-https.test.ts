@@ -98,6 +98,15 @@ test('behind the named proxy the limit on failures is counted by the address tha
   assertOAuthError(await from('198.51.100.2'), 'invalid_client')
 })
 
+// T9
+test('the addresses of one IPv6 /64 count as one, so that nobody guesses from ever new ones', async () => {
+  const wrong = { id: client.id, secret: 'x' }
+  const from = (address: string) => exchange({ ...overTls, 'x-forwarded-for': address }, wrong)
+  for (const last of ['1', '2', 'ffff:1:2']) assertOAuthError(await from(`2001:db8:0:7::${last}`), 'invalid_client')
+  assert.equal((await from('2001:db8:0:7:1:2:3:4')).status, 429)
+  assertOAuthError(await from('2001:db8:0:8::1'), 'invalid_client')
+})
+
 // O1
 test('what stands before the address that the proxy saw is hearsay', async () => {
   const wrong = { id: 'A'.repeat(24), secret: 'x' }

@@ -1,5 +1,7 @@
 /** Spec 8, answers.md Limits and checklist T9: how much, how often, how long. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import type { Environment } from '../../src/environment.ts'
@@ -158,6 +160,19 @@ test('the limit holds at every endpoint that asks for a client', async () => {
   }
 })
 
+test('failed authentications of a service are limited like those of a client', async () => {
+  house.clock.advance(minute)
+  const wrong = basic({ id: 'S'.repeat(24), secret: 'x' })
+  const publish = () =>
+    send(`${house.baseUrl}/internal/v1/events`, {
+      method: 'POST',
+      headers: { ...wrong, 'content-type': 'application/json' },
+      body: '{}',
+    })
+  for (let count = 0; count < failuresPerMinute; count++) assert.equal((await publish()).status, 401)
+  assert.equal((await publish()).status, 429)
+})
+
 test('a head over 16 KiB is a 431, and one a little under it is read', async () => {
   const head = (length: number) =>
     `GET /nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-filler: ${'f'.repeat(length)}\r\n\r\n`
@@ -191,6 +206,24 @@ for (const [what, bytes] of Object.entries(dawdling)) {
     assert.match(answer.head, /connection: close/i)
   })
 }
+
+test('connections beyond the limit are closed unheard, and one that ends makes room', async () => {
+  const small = await openTestGateway({ CONNECTION_LIMIT: '2', SECRET_KEY: house.settings.SECRET_KEY! })
+  const { hostname, port } = new URL(small.baseUrl)
+  const open = () => connect(Number(port), hostname).on('error', () => {})
+  const held = [open(), open()]
+  await Promise.all(held.map((socket) => once(socket, 'connect')))
+  const beyond = open().resume()
+  await once(beyond, 'close')
+  for (const socket of held) {
+    socket.end('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    const [head] = await once(socket, 'data')
+    assert.match(String(head), /^HTTP\/1.1 200/)
+    await once(socket.resume(), 'close')
+  }
+  assert.equal((await send(`${small.baseUrl}/healthz`)).status, 200)
+  await small.close()
+})
 
 test('a client that says nothing at all is cut off too', { timeout: 5_000 }, async ({ signal }) => {
   const answer = await sendRaw(house.baseUrl, '', signal)

@@ -15,6 +15,7 @@ import {
   type ProblemAnswer,
   transaction,
 } from '../support/branch.ts'
+import { eventually } from '../support/engine.ts'
 import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
 
 interface Logged {
@@ -301,6 +302,25 @@ async function openStalled(where: TestGateway, program: BranchProgram): Promise<
   socket.pause()
   return socket
 }
+
+test('a branch has twenty streams open at most; one that is closed makes room', async () => {
+  const [program, other] = [await openBranch(house), await openBranch(house)]
+  const open = await Promise.all(oneTo(20).map(() => openStream(program)))
+  assert.deepEqual(new Set(open.map((stream) => stream.status)), new Set([200]))
+  const headers = { accept: 'text/event-stream' }
+  const refused = await program.call('GET', '/v2/events', undefined, headers)
+  assert.deepEqual([refused.status, refused.json().error], [429, 'too_many_requests'])
+  assert.ok(Number(refused.headers['retry-after']) > 0)
+  const neighbour = await openStream(other)
+  assert.equal(neighbour.status, 200)
+  open[0]!.close()
+  await eventually('a free place', async () => {
+    const again = await openStream(program)
+    again.close()
+    return again.status === 200
+  })
+  for (const stream of [...open, neighbour]) stream.close()
+})
 
 test('a slow reader costs the others nothing and in the end has everything, in order', {
   timeout: 60_000,

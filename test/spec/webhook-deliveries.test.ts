@@ -368,6 +368,30 @@ test('a replay that is canceled sets nothing more going', async (t) => {
   assert.deepEqual((await program.call('GET', path)).json(), canceled)
 })
 
+const insertRunning = statement(
+  '',
+  `INSERT INTO replays (webhook_id, selection, total, until_id, created_at)
+   SELECT $1, '{}', 1, 0, $2 FROM generate_series(1, 9)`,
+)
+const holdRunning = statement('', `SELECT id FROM replays WHERE webhook_id = $1 AND state = 'running' FOR UPDATE`)
+
+test('a webhook has ten replays running at most, also when they race for the last place', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  await program.fire(transaction())
+  const { db } = house.gateway.context
+  const start = () => program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })
+  await db.query(insertRunning, [webhookId, house.clock.now()])
+  // As long as somebody holds them the gateway cannot finish them.
+  await db.transaction(async (sql) => {
+    const { length } = await sql.query(holdRunning, [webhookId])
+    const answers = await Promise.all(Array.from({ length: 15 }, start))
+    const refused = answers.filter((answer) => answer.status === 409)
+    assert.ok(refused.length >= 15 - (11 - length), `${length} ran, ${refused.length} were refused`)
+    assert.match(refused[0]!.text, /10 replays running/)
+  })
+  await until(start, (answer) => answer.status !== 409)
+})
+
 test('a selection that cannot be is 400', async (t) => {
   const { program, webhookId } = await openLane(t)
   const bodies: unknown[] = [

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { type Database, statement } from '../../src/database/database.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
@@ -71,8 +72,8 @@ export interface Engine {
   close(): Promise<void>
 }
 
-export async function openEngine(settings: NodeJS.ProcessEnv = {}): Promise<Engine> {
-  const house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true', ...settings })
+export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger): Promise<Engine> {
+  const house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true', ...settings }, log)
   const receiver = await openReceiver()
   const partner = await house.makePartner()
   const client = await house.makeClient({ partner })

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/environment.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
@@ -72,8 +73,8 @@ export interface TokenBody {
   readonly issued_at: string
 }
 
-/** `settings` are environment variables on top of the test's own. */
-export async function openTestGateway(settings: NodeJS.ProcessEnv = {}): Promise<TestGateway> {
+/** `settings` are environment variables on top of the test's own; `log` is where its lines go instead of nowhere. */
+export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Logger): Promise<TestGateway> {
   const database = await openTestDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-gateway-'))
   const all: NodeJS.ProcessEnv = {
@@ -92,7 +93,7 @@ export async function openTestGateway(settings: NodeJS.ProcessEnv = {}): Promise
     ...settings,
   }
   const clock = new TestClock()
-  const gateway = await openGateway(readConfig(all), { clock })
+  const gateway = await openGateway(readConfig(all), { clock, ...(log && { log }) })
   return describe(gateway, clock, all, async () => {
     await gateway.close()
     await database.close()

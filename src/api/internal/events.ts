@@ -58,9 +58,10 @@ export const publishEvents: Endpoint<Actor> = {
     if (Array.isArray(key)) throw new Invalid([{ field: 'idempotency-key', problem: 'was sent more than once' }])
     const idempotency = key === undefined ? undefined : { owner: by.name, key }
     const now = context.clock.now()
+    const traceparent = request.span?.traceparent
     const uids = idempotency
-      ? await publishAll(context.db, published, idempotency, now)
-      : (await context.publisher.publish(published, now)).map((event) => event.uid)
+      ? await publishAll(context.db, published, idempotency, now, traceparent)
+      : (await context.publisher.publish(published, now, traceparent)).map((event) => event.uid)
     return reply.status(202).send({ eventIds: uids.map(printEventId) })
   },
 }

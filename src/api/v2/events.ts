@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
+import { TooManyRequests } from '../../problem.ts'
 import { findLogBounds, type LoggedEvent, printEventId, readLog } from '../../webhooks/event.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
@@ -15,6 +16,7 @@ const streamPage = 100
 const lookEveryMs = 1_000
 const heartbeatMs = 15_000
 const endPatienceMs = 1_000
+const retrySeconds = 5
 
 const EventBody = Type.Object({
   sequence: Type.Integer(),
@@ -51,7 +53,12 @@ export const pullEvents: Endpoint<BranchCaller> = {
     const query = request.query as { after?: string; limit?: string }
     const resumed = request.headers['last-event-id']
     const start = Number(typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0))
-    if (request.headers.accept?.includes('text/event-stream')) return stream(context, caller, start, request, reply)
+    if (request.headers.accept?.includes('text/event-stream')) {
+      const leave = context.streams.take(`${caller.environment} ${caller.branchId}`)
+      if (!leave)
+        throw new TooManyRequests('This branch has as many streams open as it may have. Close one.', retrySeconds)
+      return stream(context, caller, start, request, reply).finally(leave)
+    }
     const events = await readLog(context.db, caller, start, limitOf(query))
     const { first, last } = await findLogBounds(context.db, caller)
     return { events: events.map(printEvent), after: events.at(-1)?.sequence ?? start, oldest: first, newest: last }

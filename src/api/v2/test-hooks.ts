@@ -54,10 +54,13 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
         entity: entityOf(kind, payload),
         body: printPayload(kind, payload, amount),
       }
-      const [published] = await context.publisher.publish([event], context.clock.now())
+      const [published] = await context.publisher.publish([event], context.clock.now(), request.span?.traceparent)
       const { id, uid } = published!
-      const patience = parsePatience(request.headers.prefer)
-      const deliveries = await findDeliveries(context, id, patience)
+      const wished = parsePatience(request.headers.prefer)
+      // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
+      const leave = wished > 0 ? context.waits.take(`${environment} ${branchId}`) : undefined
+      const patience = leave ? wished : 0
+      const deliveries = await findDeliveries(context, id, patience).finally(leave)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
       return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
     },
@@ -71,12 +74,15 @@ function parsePatience(prefer: string | string[] | undefined): number {
 }
 
 async function findDeliveries(
-  { db, clock }: Context,
+  { db, clock, tracing }: Context,
   eventId: number,
   patienceSeconds: number,
 ): Promise<EventDelivery[]> {
   const giveUpAt = performance.now() + patienceSeconds * 1000
-  while (await isInboxed(db, eventId)) if ((await dispatchOnce(db, clock.now(), eventsAtOnce)) === 0) await wait(pollMs)
+  while (await isInboxed(db, eventId)) {
+    const taken = await dispatchOnce(db, clock.now(), eventsAtOnce, tracing?.dispatch)
+    if (taken === 0) await wait(pollMs)
+  }
   for (;;) {
     const deliveries = await listDeliveriesOfEvent(db, eventId)
     if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt) return deliveries

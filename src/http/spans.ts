@@ -1,0 +1,55 @@
+/** A span a request, where somebody collects them; where nobody does, no request is touched. Health checks have none. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Who } from './log.ts'
+
+export interface AnsweredRequest {
+  readonly method: string
+  /** As it stands in the table of routes, never as it was asked for. */
+  readonly route: string
+  readonly requestId: string
+  readonly who: Who | undefined
+  readonly refusal: string | undefined
+  /** Undefined for a caller who left before the answer. */
+  readonly status: number | undefined
+}
+
+export interface RequestSpan {
+  readonly traceId: string
+  /** As W3C prints it, for whatever comes of the request. */
+  readonly traceparent: string
+  end(answered: AnsweredRequest): void
+}
+
+export type OpenSpan = (name: string, traceparent: string | undefined) => RequestSpan
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    span: RequestSpan | undefined
+  }
+}
+
+export function traceRequests(app: FastifyInstance, openSpan: OpenSpan): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { logLevel } = request.routeOptions
+    const traceparent = request.headers.traceparent
+    if (logLevel !== 'silent') request.span = openSpan(`${request.method} ${routeOf(request)}`, [traceparent].flat()[0])
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    endSpan(request, reply.statusCode)
+    done()
+  })
+  app.addHook('onRequestAbort', (request, done) => {
+    endSpan(request, undefined)
+    done()
+  })
+}
+
+function endSpan(request: FastifyRequest, status: number | undefined): void {
+  const { method, id: requestId, who, refusal } = request
+  request.span?.end({ method, route: routeOf(request), requestId, who, refusal, status })
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? 'none'
+}
