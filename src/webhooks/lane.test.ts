@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day, hour, minute, second } from '../clock.ts'
-import { freeSlots, isBreakerOpen, type Lane, noteFailure, noteSuccess, openLane, shouldDisable } from './lane.ts'
+import {
+  freeSlots,
+  isBreakerOpen,
+  type Lane,
+  noteFailure,
+  noteSuccess,
+  openLane,
+  shouldDisable,
+  takeInHand,
+} from './lane.ts'
 
 const now = new Date('2026-03-02T10:00:00Z')
 const fresh = (failures = 0) =>
@@ -86,4 +95,20 @@ test('past its lease a lane sends nothing', () => {
   const lane = fresh()
   lane.leasedUntilMs = performance.now() - 1
   assert.equal(freeSlots(lane), 0)
+})
+
+const due = { id: 7, webhook_id: 1 } as Parameters<typeof takeInHand>[1]
+
+test('what is read while the breaker opens is not taken in hand: nobody would send it, nor let the lane go', () => {
+  const lane = fresh(4)
+  noteFailure(lane, now)
+  takeInHand(lane, due)
+  assert.deepEqual([lane.buffer.length, lane.inHand.size], [0, 0])
+})
+
+test('a delivery is in hand once, however often it is read', () => {
+  const lane = fresh()
+  takeInHand(lane, due)
+  takeInHand(lane, due)
+  assert.equal(lane.buffer.length, 1)
 })

@@ -98,6 +98,13 @@ export function noteFailure(lane: Lane, now: Date): void {
   handBack(lane)
 }
 
+/** Not what the lane no longer wants: its webhook changed, or its breaker opened, while the reading was under way. */
+export function takeInHand(lane: Lane, delivery: DueDelivery): void {
+  if (lane.changed || lane.probeAt || lane.inHand.has(delivery.id)) return
+  lane.buffer.push(delivery)
+  lane.inHand.add(delivery.id)
+}
+
 /** What was read and not sent yet is somebody else's again. */
 export function handBack(lane: Lane): void {
   for (const delivery of lane.buffer.splice(0)) lane.inHand.delete(delivery.id)

@@ -23,6 +23,7 @@ import {
   noteSuccess,
   openLane,
   shouldDisable,
+  takeInHand,
 } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import { openSettlements, type Settled, type Settlement } from './settlement.ts'
@@ -263,9 +264,7 @@ class DeliveryWorker implements Worker {
     ])
     for (const delivery of rows) {
       const lane = this.#lanes.get(delivery.webhook_id)
-      if (!lane || lane.changed || lane.inHand.has(delivery.id)) continue
-      lane.buffer.push(delivery)
-      lane.inHand.add(delivery.id)
+      if (lane) takeInHand(lane, delivery)
     }
     // A full page may have more behind it.
     for (const [index, lane] of hungry.entries()) if (lane.buffer.length >= mosts[index]!) lane.drained = false
