@@ -8,6 +8,7 @@ import type { Stage } from './stage.ts'
 
 export interface GatewayUnderTest {
   readonly origin: string
+  readonly pid: number
   readonly db: Database
   readonly vault: Vault
 }
@@ -21,7 +22,7 @@ export async function startGateway(stage: Stage): Promise<GatewayUnderTest & Bro
 export async function startEmptyGateway(stage: Stage, dataDir = stage.makeFolder()): Promise<GatewayUnderTest> {
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
-  await startServer(stage, {
+  const { pid } = await startServer(stage, {
     program: new URL('../src/cli/main.ts', import.meta.url),
     args: ['serve'],
     env: {
@@ -39,5 +40,5 @@ export async function startEmptyGateway(stage: Stage, dataDir = stage.makeFolder
   const socketFolder = encodeURIComponent(join(dataDir, 'postgres', 'socket'))
   const db = openDatabase({ connectionString: `postgresql://countersign@/countersign?host=${socketFolder}` })
   stage.owns(() => db.close())
-  return { origin, db, vault: openVault({ kind: 'file', path: join(dataDir, 'secret.keys') }) }
+  return { origin, pid, db, vault: openVault({ kind: 'file', path: join(dataDir, 'secret.keys') }) }
 }

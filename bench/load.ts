@@ -171,3 +171,63 @@ export async function send(origin: string, request: PrintedRequest): Promise<str
     socket.destroy()
   }
 }
+
+export interface FloodLoad extends Load {
+  readonly connections: number
+  readonly perSecond: number
+  readonly durationMs: number
+}
+
+export interface Flood {
+  readonly statuses: ReadonlyMap<number, number>
+  readonly latenciesMs: readonly number[]
+  readonly sentPerSecond: number
+  /** Requests that found every connection busy: their senders would have given up. */
+  readonly unsent: number
+}
+
+const floodTickMs = 5
+
+/** So many requests a second, whatever the answers do. Ends when every request that was sent is answered. */
+export async function flood({ origin, connections, perSecond, durationMs, prepareRound }: FloodLoad): Promise<Flood> {
+  const requests = await prepareRound(durationMs)
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(origin)))
+  const idle = [...sockets]
+  const sentAt = new Map<Socket, number>()
+  const statuses = new Map<number, number>()
+  const latenciesMs: number[] = []
+  const failures: Error[] = []
+  for (const socket of sockets) {
+    hearAnswers(
+      socket,
+      (error) => failures.push(error),
+      (answer) => {
+        const status = Number(answer.slice(9, 12))
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        latenciesMs.push(performance.now() - sentAt.get(socket)!)
+        sentAt.delete(socket)
+        idle.push(socket)
+      },
+    )
+  }
+  const startedAt = performance.now()
+  let due = 0
+  let unsent = 0
+  while (performance.now() - startedAt < durationMs) {
+    const until = Math.floor(((performance.now() - startedAt) * perSecond) / 1000)
+    for (; due < until; due++) {
+      const socket = idle.pop()
+      if (!socket) {
+        unsent++
+        continue
+      }
+      sentAt.set(socket, performance.now())
+      socket.write(requests.next().value as PrintedRequest)
+    }
+    await new Promise((resolve) => setTimeout(resolve, floodTickMs))
+  }
+  while (sentAt.size > 0 && failures.length === 0) await new Promise((resolve) => setTimeout(resolve, floodTickMs))
+  for (const socket of sockets) socket.removeAllListeners('close').destroy()
+  if (failures[0]) throw failures[0]
+  return { statuses, latenciesMs, sentPerSecond: ((due - unsent) * 1000) / durationMs, unsent }
+}

@@ -6,6 +6,7 @@ import { delivery } from './delivery.ts'
 import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
 import { latency } from './latency.ts'
+import { overload } from './overload.ts'
 import { profile } from './profile.ts'
 import { publish, publishBatch } from './publish.ts'
 import { refresh } from './refresh.ts'
@@ -15,7 +16,7 @@ import { statements } from './statements.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection],
-  ...[publish, publishBatch, delivery, latency, isolation, statements, claim],
+  ...[publish, publishBatch, delivery, latency, isolation, statements, claim, overload],
 ]
 
 async function main(names: readonly string[]): Promise<void> {

@@ -14,7 +14,7 @@ const host = '127.0.0.1'
 export async function startServer(
   stage: Stage,
   { program, args, env, origin, readyPath }: ServerProgram & { origin: string; readyPath: string },
-): Promise<void> {
+): Promise<{ readonly pid: number }> {
   const child = spawn(process.execPath, [fileURLToPath(program), ...args], {
     env: environmentWith(env),
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -26,6 +26,7 @@ export async function startServer(
     if (hasEnded(child) || Date.now() > deadline) throw new Error(`${program} does not start. ${lastWords()}`)
     await wait(50)
   }
+  return { pid: child.pid! }
 }
 
 export interface ServerProgram {

@@ -57,6 +57,13 @@ export class Forbidden extends Problem {
   }
 }
 
+/** The same request may succeed in a moment. */
+export class Unavailable extends Problem {
+  constructor(description = 'The service is away for a moment. Try the same request again.') {
+    super(503, 'temporarily_unavailable', description, { headers: { 'retry-after': '1' } })
+  }
+}
+
 export class TooManyRequests extends Problem {
   constructor(description: string, retryAfterSeconds: number, headers: Record<string, string> = {}) {
     super(429, 'too_many_requests', description, {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openBatch } from './batch.ts'
+import { DatabaseUnavailable } from './database.ts'
 
 interface Item {
   readonly key: string
@@ -9,7 +10,7 @@ interface Item {
 }
 
 /** A database whose statements end when the test says so. */
-function openStage(options: { maxItems?: number; maxInFlight?: number } = {}) {
+function openStage(options: { maxItems?: number; maxInFlight?: number; maxWaiting?: number } = {}) {
   const statements: { items: Item[]; end: (fail?: boolean) => void }[] = []
   let started: () => void = () => {}
   const batch = openBatch<Item, string>(
@@ -99,4 +100,22 @@ test('whatever arrives: everyone gets their own answer, equal keys never share a
       }
     }),
   )
+})
+
+test('when too much waits, newcomers are turned away at once, and let in again when it has left', async () => {
+  const { batch, statements, nextStatement } = openStage({ maxWaiting: 2 })
+  let sent = nextStatement()
+  const answers = [batch.run({ key: 'a', value: 1 })]
+  await sent
+  answers.push(batch.run({ key: 'b', value: 2 }), batch.run({ key: 'c', value: 3 }))
+  await assert.rejects(batch.run({ key: 'd', value: 4 }), DatabaseUnavailable)
+  sent = nextStatement()
+  statements[0]!.end()
+  await sent
+  answers.push(batch.run({ key: 'e', value: 5 }))
+  sent = nextStatement()
+  statements[1]!.end()
+  await sent
+  statements[2]!.end()
+  assert.deepEqual(await Promise.all(answers), ['a=1', 'b=2', 'c=3', 'e=5'])
 })

@@ -3,6 +3,8 @@
  * a statement is under way, newcomers gather and leave with the next one: the fuller the statement, the less an item costs. Two items with the same key never share a
  * statement, so "one statement, one winner" holds inside a batch as it does between nodes.
  */
+import { DatabaseUnavailable } from './database.ts'
+
 export interface Batch<Item, Result> {
   run(item: Item): Promise<Result>
 }
@@ -13,6 +15,8 @@ export interface BatchOptions<Item> {
   readonly sizeOf?: (item: Item) => number
   readonly maxItems?: number
   readonly maxInFlight?: number
+  /** More than this is turned away: whoever came last would wait too long. */
+  readonly maxWaiting?: number
 }
 
 interface Waiting<Item, Result> {
@@ -24,9 +28,10 @@ interface Waiting<Item, Result> {
 export function openBatch<Item, Result>(
   /** Answers in the order of the items. */
   execute: (items: Item[]) => Promise<Result[]>,
-  { keyOf, sizeOf = () => 1, maxItems = 64, maxInFlight = 1 }: BatchOptions<Item>,
+  { keyOf, sizeOf = () => 1, maxItems = 64, maxInFlight = 1, maxWaiting = 5_000 }: BatchOptions<Item>,
 ): Batch<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
+  let waitingSize = 0
   let inFlight = 0
   let scheduled = false
 
@@ -65,6 +70,7 @@ export function openBatch<Item, Result>(
       if ((size <= room || taken.length === 0) && !keys.has(key)) {
         taken.push(waiting)
         room -= size
+        waitingSize -= size
       } else left.push(waiting)
       keys.add(key)
     }
@@ -75,6 +81,8 @@ export function openBatch<Item, Result>(
   return {
     run: (item) =>
       new Promise((resolve, reject) => {
+        if (waitingSize >= maxWaiting) throw new DatabaseUnavailable('Too much waits for the database already.')
+        waitingSize += sizeOf(item)
         queue.push({ item, resolve, reject })
         schedule()
       }),

@@ -24,6 +24,9 @@ export interface Pool {
   close(): Promise<void>
 }
 
+/** Statements that wait for a connection; whoever came next would wait too long. */
+const waitingAtMost = 1_000
+
 /** A connection that is well proves it in a fraction of this. */
 const proofTimeoutMs = 1_000
 
@@ -47,6 +50,8 @@ const session = [
 export class NotPrimary extends Error {
   override readonly name = 'NotPrimary'
 }
+
+class Exhausted extends Error {}
 
 export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Pool {
   const { connections = 10, connectTimeoutMs = 5_000 } = options
@@ -136,6 +141,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
 
   return {
     async acquire() {
+      if (current.waitingCount >= waitingAtMost) throw new Exhausted('Too much waits for a connection already.')
       for (let untried = hosts.length; ; ) {
         const connection = await current.connect().catch((error: unknown) => {
           if (--untried === 0 || !isOfThisServer(error)) throw error
@@ -182,11 +188,13 @@ const unavailableState = /^(08...|53...|57P0[1-5]|25006|25P03)$/
 const unavailableSystemCode = /^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/
 const unavailableMessage =
   /Connection terminated|timeout expired|not queryable|pool after calling end|Query read timeout/
-const exhausted = /timeout exceeded when trying to connect/
+const waitedInVain = /timeout exceeded when trying to connect/
 
 /** Whether the same request may succeed in a moment. */
 export function isAway(error: unknown): boolean {
-  return isOfThisServer(error) || (error instanceof Error && exhausted.test(error.message))
+  return (
+    isOfThisServer(error) || error instanceof Exhausted || (error instanceof Error && waitedInVain.test(error.message))
+  )
 }
 
 function isOfThisServer(error: unknown): boolean {

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseUnavailable } from '../database/database.ts'
-import { type FieldProblem, Invalid, Problem } from '../problem.ts'
+import { type FieldProblem, Invalid, Problem, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
 export type ErrorShape = 'api' | 'oauth' | 'page'
@@ -18,7 +18,9 @@ export type PrintPage = (problem: Problem, request: FastifyRequest, reply: Fasti
 export function errorHandler(log: Logger, printPage: PrintPage) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) log.error({ err: error, request_id: request.id }, 'request failed')
+    // What is turned away for want of room is many, and tells nothing that the metrics do not.
+    if (problem.status >= 500 && !(error instanceof Unavailable))
+      log.error({ err: error, request_id: request.id }, 'request failed')
     sendProblem(problem, request, reply, printPage)
   }
 }
@@ -73,16 +75,7 @@ const textWithNul = '22021'
 
 export function toProblem(error: FastifyError | Problem | Error): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof DatabaseUnavailable) {
-    return new Problem(
-      503,
-      'temporarily_unavailable',
-      'The service is away for a moment. Try the same request again.',
-      {
-        headers: { 'retry-after': '1' },
-      },
-    )
-  }
+  if (error instanceof DatabaseUnavailable) return new Unavailable()
   const { code, validation, validationContext } = error as FastifyError
   if (validation)
     return new Invalid(

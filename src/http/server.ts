@@ -11,10 +11,11 @@ import fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
-import { NotFound, Problem } from '../problem.ts'
+import { NotFound, Problem, Unavailable } from '../problem.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
 import { type Form, parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
+import { watchLoad } from './overload.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
 
 export interface ServerOptions {
@@ -39,6 +40,8 @@ declare module 'fastify' {
     bodyText: string
   }
 }
+
+const busy = new Unavailable('There is more to do at the moment than can be done. Try the same request again.')
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -103,9 +106,12 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   if (options.openSpan) traceRequests(app, options.openSpan)
+  const load = watchLoad()
+  app.addHook('onClose', () => load.close())
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    if (load.isOverloaded && !isHealthCheck(request.url)) return done(busy)
     if (options.requiresHttps()) {
       reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains')
       if (request.protocol !== 'https' && !isHealthCheck(request.url)) {

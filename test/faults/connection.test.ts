@@ -239,3 +239,24 @@ test('a statement that is refused leaves its connection in use', async () => {
   )
   assert.deepEqual(await backend(), before)
 })
+
+test('a statement behind a thousand that wait for a connection is turned away at once', async () => {
+  const { release, taken } = await holdTheConnection()
+  const waiting = Array.from({ length: 1_000 }, () => db.query(statement('', 'SELECT 6 AS six')))
+  await eventually('a thousand wait', () => db.load().waiting === 1_000)
+  await assert.rejects(db.query(statement('', 'SELECT 7')), away)
+  release()
+  await taken
+  assert.equal((await Promise.all(waiting)).length, 1_000)
+})
+
+async function holdTheConnection(): Promise<{ release: () => void; taken: Promise<void> }> {
+  const held = Promise.withResolvers<void>()
+  const isHeld = Promise.withResolvers<void>()
+  const taken = db.transaction(async () => {
+    isHeld.resolve()
+    await held.promise
+  })
+  await isHeld.promise
+  return { release: held.resolve, taken }
+}
