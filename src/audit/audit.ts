@@ -55,9 +55,12 @@ export async function recordAct(
   await sql.query(insertEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, details])
 }
 
+/** By name: a column that a later release adds must not change what a prepared statement answers. */
+export const entryColumns = 'id, at, actor, action, subject, environment, address, request_id, details'
+
 const selectNewest = statement(
   'select_newest_audit_entries',
-  `SELECT * FROM audit_entries
+  `SELECT ${entryColumns} FROM audit_entries
    WHERE ($1::text IS NULL OR actor = $1) AND ($2::text IS NULL OR action LIKE $2) AND ($3::text IS NULL OR subject = $3)
    ORDER BY id DESC LIMIT $4`,
 )

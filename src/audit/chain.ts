@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { type Database, type Sql, statement } from '../database/database.ts'
-import type { AuditEntry } from './audit.ts'
+import { type AuditEntry, entryColumns } from './audit.ts'
 
 const blockSize = 1_000
 const advisoryLock = 7_267_102
@@ -27,7 +27,7 @@ const takeUnsealed = statement(
   `WITH taken AS (
      DELETE FROM audit_unsealed WHERE entry_id = ANY (ARRAY(SELECT entry_id FROM audit_unsealed ORDER BY entry_id LIMIT $1))
      RETURNING entry_id)
-   SELECT e.*, e.details::text AS details_text FROM audit_entries e JOIN taken ON taken.entry_id = e.id ORDER BY e.id`,
+   SELECT ${entryColumns}, details::text AS details_text FROM audit_entries JOIN taken ON entry_id = id ORDER BY id`,
 )
 const insertBlock = statement(
   'insert_audit_block',
@@ -66,8 +66,8 @@ export type Verification =
 const selectBlock = statement('select_audit_block', 'SELECT entry_ids, hash FROM audit_blocks WHERE position = $1')
 const selectEntries = statement(
   'select_block_entries',
-  `SELECT e.*, e.details::text AS details_text FROM unnest($1::bigint[]) WITH ORDINALITY AS b (id, place)
-   JOIN audit_entries e USING (id) ORDER BY place`,
+  `SELECT ${entryColumns}, details::text AS details_text FROM unnest($1::bigint[]) WITH ORDINALITY AS b (id, place)
+   JOIN audit_entries USING (id) ORDER BY place`,
 )
 const countLoose = statement(
   'count_loose_entries',

@@ -173,6 +173,11 @@ export function isDeadlock(error: unknown): boolean {
   return error instanceof Error && (error as { code?: string }).code === '40P01'
 }
 
+/** Whether others held what a statement needed, for too long or in a circle. */
+export function isBlocked(error: unknown): boolean {
+  return isDeadlock(error) || (error instanceof Error && (error as { code?: string }).code === '55P03')
+}
+
 /** Whether a statement failed on the named unique or check constraint. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof Error && (error as { constraint?: string }).constraint === constraint

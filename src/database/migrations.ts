@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Database, type Sql, statement } from './database.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Database, isBlocked, type Sql, statement } from './database.ts'
 
 interface Migration {
   readonly version: number
@@ -23,10 +24,30 @@ const recordApplied = statement(
   'INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, now())',
 )
 
+/**
+ * Older nodes are at work meanwhile. A lock that they hold is waited for only so long, because everybody else waits behind whoever
+ * waits for it; then all is undone and tried again.
+ */
+const lockTimeoutMs = 2_000
+const triesAtMost = 30
+const pauseMs = 500
+
 /** Applies what is missing and answers its names. */
 export async function migrate(db: Database, migrations = readMigrations()): Promise<string[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await migrateOnce(db, migrations)
+    } catch (error) {
+      if (tries === triesAtMost || !isBlocked(error)) throw error
+      await wait(pauseMs)
+    }
+  }
+}
+
+function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   return db.transaction(async (sql) => {
     await sql.query(lock, [advisoryLock])
+    await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
     await sql.script(`CREATE TABLE IF NOT EXISTS schema_migrations (
       version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL)`)
     const missing = await findMissing(sql, migrations)

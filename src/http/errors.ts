@@ -1,7 +1,7 @@
 /** Every failure becomes a response here, in the shape its route speaks. Nothing of the inside leaves in one. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { DatabaseUnavailable } from '../database/database.ts'
+import { DatabaseUnavailable, isBlocked } from '../database/database.ts'
 import { type FieldProblem, Invalid, Problem, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
@@ -75,7 +75,7 @@ const textWithNul = '22021'
 
 export function toProblem(error: FastifyError | Problem | Error): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof DatabaseUnavailable) return new Unavailable()
+  if (error instanceof DatabaseUnavailable || isBlocked(error)) return new Unavailable()
   const { code, validation, validationContext } = error as FastifyError
   if (validation)
     return new Invalid(

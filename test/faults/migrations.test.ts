@@ -50,6 +50,30 @@ test('migrations are numbered without gaps or doubles', () => {
   )
 })
 
+/** The first that nodes of a release before may have to live with. */
+const firstUnderOldNodes = 8
+
+test('a migration adds: nothing that nodes of the release before use is taken away, renamed or made stricter', () => {
+  const harmful = [
+    /\bDROP\s+(TABLE|COLUMN|FUNCTION|VIEW|TYPE|INDEX)\b/i,
+    /\bRENAME\b/i,
+    /\bALTER\s+COLUMN\s+\w+\s+(TYPE|SET\s+NOT\s+NULL|DROP\s+DEFAULT)\b/i,
+    /\bADD\s+COLUMN\s+(?![^,;]*\bDEFAULT\b)[^,;]*\bNOT\s+NULL\b/i,
+    /\bADD\s+(CONSTRAINT|CHECK|UNIQUE|FOREIGN)\b(?![^;]*\bNOT\s+VALID\b)/i,
+    /\b(TRUNCATE|DELETE\s+FROM)\b/i,
+  ]
+  for (const { version, name, text } of readMigrations()) {
+    const statements = text.replace(/--.*$/gm, '')
+    for (const pattern of version < firstUnderOldNodes ? [] : harmful) assert.doesNotMatch(statements, pattern, name)
+  }
+  const caught = ['DROP TABLE x', 'ALTER TABLE x ADD COLUMN y int NOT NULL', 'ALTER TABLE x RENAME TO y']
+  for (const text of caught)
+    assert.ok(
+      harmful.some((pattern) => pattern.test(text)),
+      text,
+    )
+})
+
 test('of ten starters at once one migrates, and all of them find the finished schema', async () => {
   const starters = Array.from({ length: 10 }, connect)
   const applied = await Promise.all(starters.map((db) => migrate(db)))

@@ -75,8 +75,8 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv): Program {
-  const child = spawn(process.execPath, [main, ...args], {
+export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv, program = main): Program {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: tmpdir(),
     env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -139,8 +139,8 @@ export interface GatewayProcess extends Program {
   stop(): Promise<Ending>
 }
 
-export async function startGateway(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
-  const program = startProgram(['serve'], settings)
+export async function startGateway(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
+  const program = startProgram(['serve'], settings, release)
   const ready = await eventually('the gateway is ready', () => {
     checkRuns(program)
     return findReadyLine(program.stdout)

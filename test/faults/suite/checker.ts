@@ -30,6 +30,7 @@ export async function checkPromises(house: House, promises: Promises, patienceMs
     received: received.length,
     duplicates: received.length - distinct.size,
     lost: [
+      ...promises.wrongAnswers,
       ...(await findUnstored(house, promises)),
       ...findMissing(house, promises),
       ...findInversions(house, promises),

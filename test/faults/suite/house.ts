@@ -30,6 +30,8 @@ export interface Node {
   /** The network between this node and both servers. */
   change(weather: Weather): void
   restart(): Promise<void>
+  /** Stopped in order and started as another release. */
+  upgrade(release: string): Promise<void>
 }
 
 export interface House {
@@ -118,6 +120,10 @@ async function openNode(
         }
         await wait(200)
       }
+    },
+    async upgrade(release: string) {
+      await node.gateway.stop()
+      node.gateway = await startGateway(settings, release)
     },
     async close() {
       node.gateway.kill('SIGKILL')

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { hour } from '../../../src/clock.ts'
 import type { House, HouseOptions, Node } from './house.ts'
+import { makeNextRelease } from './next-release.ts'
 import type { Server } from './postgres.ts'
 import type { Weather } from './relay.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
@@ -23,6 +24,13 @@ export interface Preparation {
 const jumps = new URL('jump.ts', import.meta.url).href
 
 export const scenarios: readonly Scenario[] = [
+  {
+    name: 'rolling upgrade to a release with one more migration',
+    async inject({ nodes }) {
+      const release = makeNextRelease()
+      for (const node of nodes) await node.upgrade(release)
+    },
+  },
   {
     name: '`kill -9` of each node in turn',
     async inject({ nodes }) {

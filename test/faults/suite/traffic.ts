@@ -16,6 +16,8 @@ export interface Promises {
   readonly revoked: Set<string>
   /** Answers that were no promise: 429, 503, or none at all. */
   refusals: number
+  /** Answers that nobody should ever get. */
+  readonly wrongAnswers: string[]
 }
 
 export interface Traffic {
@@ -32,7 +34,7 @@ const pauseMs = 15
 const patienceMs = 4_000
 
 export function startTraffic(house: House): Traffic {
-  const promises: Promises = { events: new Map(), tokens: new Set(), revoked: new Set(), refusals: 0 }
+  const promises: Promises = { events: new Map(), tokens: new Set(), revoked: new Set(), refusals: 0, wrongAnswers: [] }
   let stopped = false
   let turn = 0
   let lastEntity = 0
@@ -51,7 +53,7 @@ export function startTraffic(house: House): Traffic {
     }
     const headers = { 'content-type': 'application/json', 'idempotency-key': key, ...basic(house.service) }
     const body = JSON.stringify({ events: [event] })
-    const answer = await call(`${node.origin}/internal/v1/events`, headers, body)
+    const answer = await call(promises, `${node.origin}/internal/v1/events`, headers, body)
     if (answer?.status !== 202) return undefined
     const [id] = (JSON.parse(answer.text) as { eventIds: string[] }).eventIds
     promises.events.set(id!, { entity, place })
@@ -72,14 +74,16 @@ export function startTraffic(house: House): Traffic {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', ...basic(house.client) }
     const fields = { grant_type: 'refresh_token', refresh_token: house.refreshToken }
     for (let round = 0; !stopped; round++) {
-      const answer = await call(`${anyNode().origin}/v1/oauth/refreshtoken`, headers, formOf(fields))
+      const answer = await call(promises, `${anyNode().origin}/v1/oauth/refreshtoken`, headers, formOf(fields))
       if (answer?.status !== 200) {
         await refused()
         continue
       }
       const token = (JSON.parse(answer.text) as { access_token: string }).access_token
       if (round % 3 > 0) promises.tokens.add(token)
-      else if ((await call(`${anyNode().origin}/v1/oauth/revoke`, headers, formOf({ token })))?.status === 200)
+      else if (
+        (await call(promises, `${anyNode().origin}/v1/oauth/revoke`, headers, formOf({ token })))?.status === 200
+      )
         promises.revoked.add(token)
       await wait(2 * pauseMs)
     }
@@ -108,14 +112,24 @@ export function startTraffic(house: House): Traffic {
   }
 }
 
+const expected = [200, 202, 429, 503]
+
 async function call(
+  { wrongAnswers }: Promises,
   url: string,
   headers: Record<string, string>,
   body: string,
 ): Promise<{ status: number; text: string } | undefined> {
   try {
-    const answer = await request(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(patienceMs) })
-    return { status: answer.statusCode, text: await answer.body.text() }
+    const { statusCode: status, body: answer } = await request(url, {
+      method: 'POST',
+      headers,
+      body,
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    const text = await answer.text()
+    if (!expected.includes(status)) wrongAnswers.push(`${url} answered ${status} ${text}`)
+    return { status, text }
   } catch {
     return undefined
   }
