@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from './config.ts'
-import { type Database, DatabaseUnavailable, openDatabase } from './database/database.ts'
+import { type Database, DatabaseUnavailable, openDatabase, statement } from './database/database.ts'
 import { migrate } from './database/migrations.ts'
 import { openPrivateServer } from './database/private-server.ts'
 
@@ -12,6 +12,7 @@ export interface Storage {
   close(): Promise<void>
 }
 
+const greet = statement('greet', 'SELECT 1')
 const visitTimeoutMs = 30_000
 /** No statement of a gateway takes a tenth of this; commands may take their time. */
 const answerTimeoutMs = 5_000
@@ -39,21 +40,21 @@ async function open(config: Config, purpose: 'serve' | 'visit', log: (message: s
   const server =
     config.databaseUrl === undefined ? await openPrivateServer({ dataDir, purpose, searchPath, log }) : undefined
   const connectionString = server?.connectionString ?? config.databaseUrl!
-  try {
-    const migrated = await migrateAlone(connectionString)
-    const connections = Math.max(2, config.databaseConnections)
-    const db = openDatabase({
-      connectionString,
-      connections,
-      answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
-    })
-    const close = async () => {
-      await db.close()
-      await server?.close()
-    }
-    return { db, migrated, close }
-  } catch (error) {
+  const db = openDatabase({
+    connectionString,
+    connections: Math.max(2, config.databaseConnections),
+    answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
+  })
+  const close = async () => {
+    await db.close()
     await server?.close()
+  }
+  try {
+    // A visitor's connection keeps the server that it joined from leaving.
+    await db.query(greet)
+    return { db, migrated: await migrateAlone(connectionString), close }
+  } catch (error) {
+    await close()
     throw error
   }
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { anyText } from '../../test/support/text.ts'
 import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId, writeKeyFile } from './vault.ts'
@@ -91,6 +93,31 @@ test('a key file is made on first use, for its owner only, and is read again aft
   assert.equal(second.open('p', sealed), 'x')
   assert.equal(first.open('p', second.seal('p', 'y')), 'y', 'a node that missed the rotation reads the file again')
   assert.equal(first.currentKeyId, fresh.id)
+})
+
+/** Opens a vault the moment it is told to, and seals something. */
+const starter = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  import(workerData.vault).then(({ openVault }) => {
+    Atomics.wait(workerData.gate, 0, 0)
+    parentPort.postMessage(openVault({ kind: 'file', path: workerData.path }).seal('race', 'kept'))
+  })`
+
+test('of several who start at once on a new folder one makes the key, and what any of them sealed opens', async () => {
+  const vaultModule = new URL('vault.ts', import.meta.url).href
+  for (let round = 0; round < 10; round++) {
+    const path = join(folder, `race-${round}`, 'secret.keys')
+    const gate = new Int32Array(new SharedArrayBuffer(4))
+    const workerData = { vault: vaultModule, path, gate }
+    const starters = Array.from({ length: 4 }, () => new Worker(starter, { eval: true, workerData }))
+    const sealed = Promise.all(starters.map((worker) => once(worker, 'message')))
+    await Promise.all(starters.map((worker) => once(worker, 'online')))
+    Atomics.store(gate, 0, 1)
+    Atomics.notify(gate, 0)
+    const later = openVault({ kind: 'file', path })
+    for (const [bytes] of await sealed) assert.equal(later.open('race', Buffer.from(bytes)), 'kept')
+    assert.deepEqual(readdirSync(join(folder, `race-${round}`)), ['secret.keys'], 'no draft is left')
+  }
 })
 
 test('a key file may hold comments and blank lines, and a line that is no key is named', () => {

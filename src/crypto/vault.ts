@@ -4,7 +4,7 @@
  * authenticated too: a value sealed for one place cannot be opened in another.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const keyIdBytes = 4
@@ -84,11 +84,27 @@ export function printKey(key: SecretKey): string {
 
 /** Written beside and renamed, so that a crash leaves either the old keys or the new ones. */
 export function writeKeyFile(path: string, keys: readonly SecretKey[]): void {
+  renameSync(writeDraft(path, keys), path)
+}
+
+/** Of several who start at once on a new folder, one makes the key and all use it. */
+function makeKeyFile(path: string): void {
+  const draft = writeDraft(path, [generateKey()])
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+function writeDraft(path: string, keys: readonly SecretKey[]): string {
   mkdirSync(dirname(path), { recursive: true })
-  const draft = `${path}.new`
+  const draft = `${path}.${randomBytes(6).toString('hex')}.new`
   writeFileSync(draft, keys.map((key) => `${printKey(key)}\n`).join(''), { mode: 0o600, flush: true })
   chmodSync(draft, 0o600)
-  renameSync(draft, path)
+  return draft
 }
 
 export function readKeyFile(path: string): SecretKey[] {
@@ -105,7 +121,7 @@ export function readKeyFile(path: string): SecretKey[] {
 
 function loadKeys(source: KeySource): readonly SecretKey[] {
   if (source.kind === 'environment') return source.keys
-  if (!existsSync(source.path)) writeKeyFile(source.path, [generateKey()])
+  if (!existsSync(source.path)) makeKeyFile(source.path)
   const keys = readKeyFile(source.path)
   if (keys.length === 0) throw new Error(`${source.path} holds no key.`)
   return keys

@@ -17,6 +17,7 @@ const cases: Record<string, string[]> = {
     'postgresql://user@/name?host=one&port=1',
     'postgresql://user@/name?host=two&port=2',
   ],
+  'postgresql://user@/name?host=%2Fa%2Cb&sslmode=disable': ['postgresql://user@/name?host=%2Fa%2Cb&sslmode=disable'],
   'postgresql://user@/name?host=one,two&port=1': [
     'postgresql://user@/name?host=one&port=1',
     'postgresql://user@/name?host=two&port=1',

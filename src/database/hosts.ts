@@ -1,25 +1,24 @@
 /**
  * A connection string may name several servers, as libpq's may: `postgresql://user@one:5432,two:5432/name`, or
- * `?host=one,two&port=5432,5433`. One of them is the primary; which one changes at a failover.
+ * `?host=one,two&port=5432,5433`. One of them is the primary; which one changes at a failover. A comma in a path is written `%2C`.
  */
 export function parseHosts(connectionString: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)([^?]*)(?:\?(.*))?$/.exec(connectionString)
   if (!parts) return [connectionString]
-  const [, front, authority, path, query = ''] = parts as unknown as [string, string, string, string, string?]
-  const parameters = new URLSearchParams(query)
+  const [front, authority, path, query = ''] = parts.slice(1) as [string, string, string, string?]
+  const parameters = query.split('&').map((pair) => pair.split('=') as [string, string?])
+  const find = (wanted: string) => parameters.find(([name]) => name === wanted)?.[1]?.split(',')
   // Every server is asked whether it is the primary; there is nothing to choose.
-  parameters.delete('target_session_attrs')
-  const hosts = parameters.get('host')?.split(',')
-  if (!hosts) return authority.split(',').map((host) => `${front}${host}${path}${printQuery(parameters)}`)
-  const ports = parameters.get('port')?.split(',')
-  return hosts.map((host, index) => {
-    parameters.set('host', host)
+  const others = parameters.filter(([name]) => !['', 'host', 'port', 'target_session_attrs'].includes(name))
+  const print = (hosts: string, extra: readonly (readonly [string, string?])[]) => {
+    const pairs = [...extra, ...others].map((pair) => pair.join('='))
+    return `${front}${hosts}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
+  }
+  const [hosts, ports] = [find('host'), find('port')]
+  const portOf = (index: number) => {
     const port = ports?.[index] ?? ports?.[0]
-    if (port !== undefined) parameters.set('port', port)
-    return `${front}${authority}${path}${printQuery(parameters)}`
-  })
-}
-
-function printQuery(parameters: URLSearchParams): string {
-  return parameters.size === 0 ? '' : `?${parameters}`
+    return port === undefined ? [] : [['port', port] as const]
+  }
+  if (hosts) return hosts.map((host, index) => print(authority, [['host', host], ...portOf(index)]))
+  return authority.split(',').map((host, index) => print(host, portOf(index)))
 }

@@ -1,22 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { watchLoad } from './overload.ts'
+import { type LoadWatch, watchLoad } from './overload.ts'
 
-function block(ms: number): void {
+/** A turn in which so many requests were taken and which took so long. */
+async function turn(load: LoadWatch, requests: number, ms: number): Promise<void> {
+  for (let taken = 0; taken < requests; taken++) load.turnsAway()
   const until = performance.now() + ms
   while (performance.now() < until);
+  await wait(1)
 }
 
-test('a process that was busy for too long says so, and soon no more', async () => {
+test('a process whose requests keep it busy for too long turns others away, and soon no more', async () => {
   const load = watchLoad()
   try {
-    assert.equal(load.isOverloaded, false)
-    block(600)
-    await new Promise(setImmediate)
-    await wait(1)
-    assert.equal(load.isOverloaded, true)
-    while (load.isOverloaded) await wait(10)
+    assert.equal(load.turnsAway(), false)
+    await turn(load, 1_000, 600)
+    assert.equal(load.turnsAway(), true)
+    while (load.turnsAway()) await wait(10)
+  } finally {
+    load.close()
+  }
+})
+
+test('a process that stood still for another reason turns nobody away', async () => {
+  const load = watchLoad()
+  try {
+    await turn(load, 10, 600)
+    assert.equal(load.turnsAway(), false)
   } finally {
     load.close()
   }

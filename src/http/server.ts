@@ -111,7 +111,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    if (load.isOverloaded && !isHealthCheck(request.url)) return done(busy)
+    if (load.turnsAway() && !isHealthCheck(request.url)) return done(busy)
     if (options.requiresHttps()) {
       reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains')
       if (request.protocol !== 'https' && !isHealthCheck(request.url)) {
