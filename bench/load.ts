@@ -216,7 +216,7 @@ export async function flood({ origin, connections, perSecond, durationMs, prepar
   while (performance.now() - startedAt < durationMs) {
     const until = Math.floor(((performance.now() - startedAt) * perSecond) / 1000)
     for (; due < until; due++) {
-      const socket = idle.pop()
+      const socket = idle.shift()
       if (!socket) {
         unsent++
         continue
