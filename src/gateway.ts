@@ -197,6 +197,8 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
+  // A worker alone has nothing to say but how it is.
+  if (!config.roles.includes('api')) return app
   await collectOpenApi(app)
   const routes = [...apiRoutes, ...pageRoutes]
   for (const route of apiRoutes) route.register(app, context)
