@@ -1,4 +1,5 @@
 /** The people of a benchmark: one client of one partner, and a thousand account holders who approved it. */
+import { randomUUID } from 'node:crypto'
 import { day, minute } from '../src/clock.ts'
 import { issueToken, type Token, type TokenKind } from '../src/crypto/token.ts'
 import type { Vault } from '../src/crypto/vault.ts'
@@ -85,9 +86,10 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
   }
 }
 
-async function makeClient(db: Database, vault: Vault): Promise<{ client: Client; secret: Token }> {
+/** Of an approved partner of its own. */
+export async function makeClient(db: Database, vault: Vault): Promise<{ client: Client; secret: Token }> {
   const now = new Date()
-  const { branch_id } = await applyAsPartner(db, 'Bench Partner', by, now)
+  const { branch_id } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, by, now)
   const partner = await getPartner(db, String(branch_id))
   await setPartnerStatus(db, partner, 'approved', undefined, by, now)
   await setRefreshAccess(db, partner, true, by, now)

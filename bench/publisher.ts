@@ -1,10 +1,7 @@
 /** A system of the brokerage that publishes, and the branches that hear of it. */
-import { randomUUID } from 'node:crypto'
-import { createClient } from '../src/partners/client.ts'
-import { applyAsPartner, getPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import { createService } from '../src/services/service.ts'
 import { createWebhook } from '../src/webhooks/webhook.ts'
-import { callbackUrl } from './brokerage.ts'
+import { makeClient } from './brokerage.ts'
 import type { GatewayUnderTest } from './gateway.ts'
 import type { PrintedRequest } from './load.ts'
 import { type Credentials, jsonPost } from './requests.ts'
@@ -14,17 +11,13 @@ const policy = { allowLoopback: true, ports: [] }
 
 /** An approved partner with webhooks at these addresses. */
 export async function makeBranch({ db, vault }: GatewayUnderTest, urls: readonly string[]): Promise<number> {
-  const now = new Date()
-  const { branch_id: branchId } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, by, now)
-  const partner = await getPartner(db, String(branchId))
-  await setPartnerStatus(db, partner, 'approved', undefined, by, now)
-  const draft = { name: 'Bench Client', callbackUrl, scope: 'read', rotateRefreshTokens: false }
-  const { client } = await createClient(db, vault, partner, 'live', draft, { development: true, by, now })
+  const { client } = await makeClient(db, vault)
+  const branch = { branchId: client.branch_id, environment: 'live' as const }
   for (const url of urls) {
     const webhook = { url, secret: undefined, kinds: undefined }
-    await createWebhook({ db, vault, policy }, { branchId, environment: 'live' }, client.id, webhook, by, now)
+    await createWebhook({ db, vault, policy }, branch, client.id, webhook, by, new Date())
   }
-  return branchId
+  return client.branch_id
 }
 
 export async function makePublisher({ db }: GatewayUnderTest): Promise<Credentials> {

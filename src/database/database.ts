@@ -86,7 +86,7 @@ async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient
   } catch (error) {
     if (error instanceof DatabaseUnavailable) {
       broken = error
-      pool.consider(error.cause)
+      pool.consider(error.cause, connection)
     }
     throw error
   } finally {

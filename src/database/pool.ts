@@ -19,7 +19,7 @@ export interface Pool {
   /** A connection that is nobody else's. */
   connectAlone(): Promise<pg.Client>
   /** Call it when a statement failed: the reason may lie in every connection. */
-  consider(error: unknown): void
+  consider(error: unknown, connection: pg.PoolClient): void
   load(): { readonly busy: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
 }
@@ -59,6 +59,8 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   let place = 0
   /** Moves on whenever a statement gets no answer. */
   let doubts = 0
+  /** Moves on whenever all connections are left behind. */
+  let era = 0
   const settings = {
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: options.answerTimeoutMs,
@@ -70,6 +72,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
 
   /** A connection to the server that was the right one when it was opened. */
   class PrimaryClient extends pg.Client {
+    readonly era = era
     readonly #place = place
     #proven = doubts
 
@@ -133,11 +136,16 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   }
   let current = makePool()
   const former = new Set<Promise<void>>()
-  function leaveBehind(): void {
+  /** All connections of that one's time, once. */
+  function leaveBehind(connection: PrimaryClient): void {
+    if (connection.era !== era) return
+    era++
     const ending = current.end().finally(() => former.delete(ending))
     former.add(ending)
     current = makePool()
   }
+
+  const asClient = (connection: pg.PoolClient) => connection as unknown as PrimaryClient
 
   return {
     async acquire() {
@@ -147,12 +155,13 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
           if (--untried === 0 || !isOfThisServer(error)) throw error
         })
         if (!connection) continue
+        const client = asClient(connection)
         try {
-          await (connection as unknown as PrimaryClient).prove()
+          await client.prove()
           return connection
         } catch (error) {
           connection.release(error as Error)
-          leaveBehind()
+          leaveBehind(client)
         }
       }
     },
@@ -168,9 +177,9 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
         throw error
       }
     },
-    consider(error) {
+    consider(error, connection) {
       if (isUnanswered(error)) doubts++
-      if (isReadOnly(error)) leaveBehind()
+      if (isReadOnly(error)) leaveBehind(asClient(connection))
     },
     load: () => ({
       busy: current.totalCount - current.idleCount,

@@ -39,6 +39,8 @@ const silenceLimitMs = 2_500
 const lingerMs = 200
 const lanesHeldAtMost = 500
 const lanesClaimedAtOnce = 100
+/** Older claims have run out by themselves. */
+const doubtsAtMost = 100
 const attemptsInFlightAtMost = 1_000
 /** The first of many events are sent while the last wait to be dispatched; a backlog is taken in larger and larger pieces. */
 const eventsAtFirst = 25
@@ -227,7 +229,7 @@ class DeliveryWorker implements Worker {
         ...[claimId, now, after(now, leaseMs), most],
       ])
       .catch((error: unknown) => {
-        this.#doubtful.push(claimId)
+        this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
         throw error
       })
     for (const { webhook_id, failures, failing_since } of rows) {
