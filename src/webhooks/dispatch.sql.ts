@@ -57,7 +57,7 @@ export const lockTails = statement(
 export const createDeliveries = statement(
   'create_deliveries',
   `WITH wanted AS MATERIALIZED (
-     SELECT nextval(pg_get_serial_sequence('deliveries', 'id')) AS id, pair.* FROM (
+     SELECT nextval('deliveries_id_seq') AS id, pair.* FROM (
        SELECT e.id AS event_id, e.entity, w.id AS webhook_id
        FROM events e JOIN webhooks w ON w.branch_id = e.branch_id AND w.environment = e.environment AND w.state <> 'deleted'
          AND (e.simulated OR e.kind = ANY (w.kinds))
