@@ -46,6 +46,8 @@ export function route<Caller>(
         schema: endpoint.schema,
         // The gate comes first: a stranger learns nothing about what a good request looks like.
         attachValidation: true,
+        // A form's schema is for its readers: api/form-fields.ts checks what there is to check.
+        ...(endpoint.takes === 'form' && { validatorCompiler: () => () => true }),
         config: endpoint.errors ? { errors: endpoint.errors } : {},
         ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
         ...(early && { onRequest: admit }),

@@ -30,13 +30,13 @@ export function refreshFor(context: Context, caller: ClientCaller, form: FormFie
   return context.refreshes.refresh(caller.client, presented, caller.by)
 }
 
+/** RFC 6749, 5.1 wants both headers. */
 export function sendTokens(reply: FastifyReply, tokens: IssuedTokens): FastifyReply {
-  return sendUnstored(reply, printTokenResponse(tokens))
+  return sendUnstored(reply.header('pragma', 'no-cache'), printTokenResponse(tokens))
 }
 
 export function sendUnstored(reply: FastifyReply, body: unknown): FastifyReply {
   reply.header('cache-control', 'no-store')
-  reply.header('pragma', 'no-cache')
-  reply.type('application/json; charset=utf-8')
+  reply.header('content-type', 'application/json; charset=utf-8')
   return reply.send(body)
 }
