@@ -11,6 +11,7 @@ import { type Commits, measureCommits } from './committing.ts'
 import { measureDelivering } from './delivering.ts'
 import { openHouse } from './house.ts'
 import type { Cost } from './meter.ts'
+import { measureStored } from './storing.ts'
 
 /** No checkpoint comes in between: page images would make one round dearer than the next. */
 const preparations = [
@@ -32,9 +33,10 @@ async function main(): Promise<void> {
     for (const script of preparations) await house.db.script(script)
     const commits = await measureCommits(house.db)
     const costs = { ...(await measureAnswering(house)), ...(await measureDelivering(house)) }
-    process.stdout.write(printCosts(costs, commits))
+    const stored = await measureStored(house.db)
+    process.stdout.write(printCosts(costs, commits) + printStored(stored))
     if (values.write !== undefined)
-      writeFileSync(values.write, `${JSON.stringify(roundAll(costs, commits), null, 2)}\n`)
+      writeFileSync(values.write, `${JSON.stringify(roundAll(costs, commits, stored), null, 2)}\n`)
   } finally {
     await stage.close()
   }
@@ -71,15 +73,20 @@ a commit waits ${print(commitMs)} ms; ten connections commit ${print(commitsPerS
 `
 }
 
+function printStored(stored: Record<string, number>): string {
+  const each = Object.entries(stored).map(([table, bytes]) => `${table} ${print(bytes)}`)
+  return `bytes stored a row, with its index entries: ${each.join(', ')}\n`
+}
+
 function print(value: number): string {
   return round(value).toLocaleString('en')
 }
 
-function roundAll(costs: Costs, commits: Commits): object {
+function roundAll(costs: Costs, commits: Commits, stored: Record<string, number>): object {
   const rounded = (figures: object) =>
     Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value as number)]))
   const works = Object.entries(costs).map(([name, cost]) => [name, rounded(cost)])
-  return { works: Object.fromEntries(works), commits: rounded(commits) }
+  return { works: Object.fromEntries(works), commits: rounded(commits), storedBytes: rounded(stored) }
 }
 
 /** Three digits are more than a noisy machine knows. */
