@@ -22,7 +22,7 @@ export async function startGateway(stage: Stage): Promise<GatewayUnderTest & Bro
 export async function startEmptyGateway(stage: Stage, dataDir = stage.makeFolder()): Promise<GatewayUnderTest> {
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
-  const { pid } = await startServer(stage, {
+  const pid = await startServer(stage, {
     program: new URL('../src/cli/main.ts', import.meta.url),
     args: ['serve'],
     env: {

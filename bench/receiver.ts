@@ -3,6 +3,7 @@ import { startPeer } from './server-process.ts'
 import type { Stage } from './stage.ts'
 
 export interface Receiver {
+  readonly pid: number
   readonly origin: string
   /** Resolves when so many deliveries have come since the last time. */
   awaitMore(count: number): Promise<void>
@@ -13,6 +14,7 @@ export interface Receiver {
 export async function startReceiver(stage: Stage): Promise<Receiver> {
   const peer = await startPeer(stage, new URL('peers/receiver.ts', import.meta.url))
   return {
+    pid: peer.pid,
     origin: peer.origin,
     async awaitMore(count) {
       await peer.ask('await', count)

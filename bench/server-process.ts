@@ -10,11 +10,11 @@ const startTimeoutMs = 30_000
 const stopTimeoutMs = 10_000
 const host = '127.0.0.1'
 
-/** Starts a program of this repository and waits until `readyPath` answers 200. */
+/** Starts a program of this repository, waits until `readyPath` answers 200, and answers its process id. */
 export async function startServer(
   stage: Stage,
   { program, args, env, origin, readyPath }: ServerProgram & { origin: string; readyPath: string },
-): Promise<{ readonly pid: number }> {
+): Promise<number> {
   const child = spawn(process.execPath, [fileURLToPath(program), ...args], {
     env: environmentWith(env),
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -26,7 +26,7 @@ export async function startServer(
     if (hasEnded(child) || Date.now() > deadline) throw new Error(`${program} does not start. ${lastWords()}`)
     await wait(50)
   }
-  return { pid: child.pid! }
+  return child.pid!
 }
 
 export interface ServerProgram {
@@ -37,6 +37,7 @@ export interface ServerProgram {
 
 /** A peer tells its origin when it is ready, and does what it is asked, one thing at a time. */
 export interface PeerProcess {
+  readonly pid: number
   readonly origin: string
   ask<Answer>(kind: string, count: number): Promise<Answer>
 }
@@ -60,6 +61,7 @@ export async function startPeer(stage: Stage, program: URL, args: readonly strin
   }
   const origin = await hear<string>()
   return {
+    pid: child.pid!,
     origin,
     ask(kind, count) {
       child.send({ kind, count } satisfies Request)
