@@ -10,7 +10,10 @@ const by = { name: 'operator:bench' }
 const policy = { allowLoopback: true, ports: [] }
 
 /** An approved partner with webhooks at these addresses. */
-export async function makeBranch({ db, vault }: GatewayUnderTest, urls: readonly string[]): Promise<number> {
+export async function makeBranch(
+  { db, vault }: Pick<GatewayUnderTest, 'db' | 'vault'>,
+  urls: readonly string[],
+): Promise<number> {
   const { client } = await makeClient(db, vault)
   const branch = { branchId: client.branch_id, environment: 'live' as const }
   for (const url of urls) {
@@ -20,7 +23,7 @@ export async function makeBranch({ db, vault }: GatewayUnderTest, urls: readonly
   return client.branch_id
 }
 
-export async function makePublisher({ db }: GatewayUnderTest): Promise<Credentials> {
+export async function makePublisher({ db }: Pick<GatewayUnderTest, 'db'>): Promise<Credentials> {
   const { service, secret } = await createService(db, 'bench', 'live', by, new Date())
   return { id: service.id, secret: secret.text }
 }

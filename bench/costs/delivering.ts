@@ -33,10 +33,9 @@ export async function measureDelivering(house: House): Promise<Costs> {
   try {
     const receiver = await startReceiver(stage)
     const urls = Array.from({ length: webhooks }, (_, index) => `${receiver.origin}/${index}`)
-    const gateway = { ...house, origin: '' }
-    const nobody = await makeBranch(gateway, [])
-    const busy = await makeBranch(gateway, urls)
-    const lone = await makeBranch(gateway, [`${receiver.origin}/lone`])
+    const nobody = await makeBranch(house, [])
+    const busy = await makeBranch(house, urls)
+    const lone = await makeBranch(house, [`${receiver.origin}/lone`])
     const worker = await house.startNode(stage, 'worker')
     const costs: Costs = {}
     const note = async (name: string, measure: () => Promise<Cost>) => {
@@ -136,7 +135,7 @@ async function measureAlone(
   branchId: number,
   receiver?: Receiver,
 ): Promise<Cost> {
-  const publisher = await makePublisher({ ...house, origin: '' })
+  const publisher = await makePublisher(house)
   const wire = await openWire(api.origin, 1)
   try {
     return await measureCost({
