@@ -43,9 +43,8 @@ export async function measureAnswering(house: House): Promise<Costs> {
 
 async function listKinds(house: House): Promise<Kind[]> {
   const { client, makeCodes, makeAccessTokens, makeRefreshTokens } = await fillBrokerage(house.db, house.vault)
-  const gateway = { ...house, origin: '' }
-  const branchId = await makeBranch(gateway, [])
-  const publisher = await makePublisher(gateway)
+  const branchId = await makeBranch(house, [])
+  const publisher = await makePublisher(house)
   const access = await makeAccessTokens(tokens)
   const refresh = await makeRefreshTokens(tokens)
   const profiles = access.map((token) => bearerGet('/v1/user/profile', token))
