@@ -4,6 +4,7 @@
  * when the lease runs out; nothing that it does after that can be settled.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { after, type Clock, second } from '../clock.ts'
 import type { Batch } from '../database/batch.ts'
@@ -32,6 +33,7 @@ import type { SecretKeeper } from './signing-secrets.ts'
 
 const leaseMs = 12 * second
 const renewEveryMs = 3 * second
+const renewAgainMs = 250
 const lookEveryMs = second
 /** A connection that hears of work and is silent for longer is opened anew. */
 const silenceLimitMs = 2_500
@@ -90,6 +92,7 @@ class DeliveryWorker implements Worker {
   #dispatchAgain = false
   #dispatchSize = eventsAtFirst
   #looking: Promise<void> | undefined
+  #renewing: Promise<void> | undefined
   #lookAgain = false
   #lookEverywhere = true
   #closing = false
@@ -99,7 +102,7 @@ class DeliveryWorker implements Worker {
   constructor(desk: WorkerDesk) {
     this.#desk = desk
     this.#settlements = openSettlements(desk.db)
-    this.#timers = [setInterval(() => this.wake(), lookEveryMs), setInterval(() => void this.#renew(), renewEveryMs)]
+    this.#timers = [setInterval(() => this.wake(), lookEveryMs), setInterval(() => this.#renew(), renewEveryMs)]
     desk.changes.subscribe((tag) => this.#reconsider(tag))
     this.wake()
   }
@@ -120,6 +123,7 @@ class DeliveryWorker implements Worker {
     for (const lane of this.#lanes.values()) handBack(lane)
     await this.#dispatching
     await this.#looking
+    await this.#renewing
     if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
     await this.#release([...this.#lanes.values()]).catch((error: unknown) => this.#complain(error))
   }
@@ -375,25 +379,35 @@ class DeliveryWorker implements Worker {
     })
   }
 
-  async #renew(): Promise<void> {
-    const held = [...this.#lanes.values()]
-    if (held.length === 0) return
-    const leasedUntilMs = performance.now() + leaseMs
-    try {
-      const claims = [...new Set(held.map((lane) => lane.claimId))]
-      const until = after(this.#desk.clock.now(), leaseMs)
-      const rows = await this.#desk.db.query<{ webhook_id: number }>(table.renewLeases, [
-        held.map((lane) => lane.webhookId),
-        claims,
-        until,
-      ])
-      const kept = new Set(rows.map((row) => row.webhook_id))
-      for (const lane of held) {
-        if (kept.has(lane.webhookId)) lane.leasedUntilMs = leasedUntilMs
-        else lane.lost = true
+  /** One renewal at a time; one that failed is repeated at once, because the lease does not wait for the next turn. */
+  #renew(): void {
+    this.#renewing ??= this.#renewUntilDone().finally(() => {
+      this.#renewing = undefined
+    })
+  }
+
+  async #renewUntilDone(): Promise<void> {
+    while (this.#lanes.size > 0 && !this.#closing) {
+      try {
+        return await this.#renewOnce([...this.#lanes.values()])
+      } catch (error) {
+        this.#complain(error)
+        await wait(renewAgainMs)
       }
-    } catch (error) {
-      this.#complain(error)
+    }
+  }
+
+  async #renewOnce(held: readonly Lane[]): Promise<void> {
+    const leasedUntilMs = performance.now() + leaseMs
+    const rows = await this.#desk.db.query<{ webhook_id: number }>(table.renewLeases, [
+      held.map((lane) => lane.webhookId),
+      [...new Set(held.map((lane) => lane.claimId))],
+      after(this.#desk.clock.now(), leaseMs),
+    ])
+    const kept = new Set(rows.map((row) => row.webhook_id))
+    for (const lane of held) {
+      if (kept.has(lane.webhookId)) lane.leasedUntilMs = leasedUntilMs
+      else lane.lost = true
     }
   }
 
