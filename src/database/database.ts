@@ -143,8 +143,9 @@ async function listen(
   })
   client.on('notification', (message) => heard(message.payload ?? ''))
   client.on('end', lost)
+  const listening = `LISTEN ${client.escapeIdentifier(channel)}`
   try {
-    await client.query(`LISTEN ${client.escapeIdentifier(channel)}`)
+    await client.query(listening)
   } catch (error) {
     await client.end().catch(() => {})
     throw explain(error)
@@ -152,7 +153,7 @@ async function listen(
   return {
     async ping(patienceMs) {
       try {
-        await client.query({ text: 'SELECT', query_timeout: patienceMs } as pg.QueryConfig)
+        await client.query({ text: listening, query_timeout: patienceMs } as pg.QueryConfig)
       } catch (error) {
         await client.end()
         throw explain(error)
