@@ -39,15 +39,17 @@ export async function runScenario(scenario: Scenario, { calmMs, faultMs }: Scale
   }
 }
 
+/** Whoever waits longer has found a fault that does not heal. */
+const resumePatienceMs = 90_000
+
 async function measureResumption({ nodes, hooks, receiver }: House, traffic: Traffic): Promise<number> {
   const endedAt = performance.now()
   await Promise.all(
     nodes.map(async (node) => {
-      await eventually(`${node.origin} is ready`, () => isReady(node.origin))
+      await eventually(`${node.origin} is ready`, () => isReady(node.origin), resumePatienceMs)
       const id = await traffic.publishAt(node)
-      await eventually('the event reaches every webhook', () =>
-        hooks.every((path) => receiver.at(path).some((request) => request.id === id)),
-      )
+      const hasArrived = () => hooks.every((path) => receiver.at(path).some((request) => request.id === id))
+      await eventually('the event reaches every webhook', hasArrived, resumePatienceMs)
     }),
   )
   return performance.now() - endedAt
