@@ -4,7 +4,7 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
-import { type Bearer, invalidToken, parseBearer, readBearerText, requireScope } from '../oauth/bearer.ts'
+import { type Bearer, invalidToken, parseBearer, pausedToken, readBearerText, requireScope } from '../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
   type Credentials,
@@ -83,16 +83,18 @@ function noteClient(request: FastifyRequest, { id, branch_id }: Registration): v
 export function bearer(scope: Scope): Gate<Bearer> {
   return (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
-    const admit = (bearer: Bearer | undefined) => {
+    const admit = (bearer: Bearer | 'paused' | undefined) => {
       if (!bearer) throw invalidToken()
+      if (bearer === 'paused') throw pausedToken()
       request.who = bearer
       countUse(context, bearer, reply)
       requireScope(bearer, scope)
+      context.activity.note(bearer, scope, context.clock.now())
       return bearer
     }
     const known = context.bearers.recall(text)
     if (known?.environment === context.environment) return admit(known)
-    return context.bearers.find(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
+    return context.bearers.judge(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
   }
 }
 

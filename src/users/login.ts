@@ -68,7 +68,7 @@ export async function signIn(
     await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
       userAgent: browser.userAgent.slice(0, 300),
     })
-    return openSession(sql, user, environment, browser, now)
+    return openSession(sql, user, environment, browser, now, confirms ? from.previous?.firstSeenAt : now)
   })
   return { kind: 'signed-in', user, session }
 }

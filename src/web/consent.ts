@@ -2,11 +2,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
-import { approve, deny } from '../oauth/authorization.ts'
+import { approve, deny, isPaused } from '../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Conflict, Invalid } from '../problem.ts'
-import { isFresh } from '../users/session.ts'
+import { isFresh, type Session } from '../users/session.ts'
 import { type Account, listAccounts } from '../users/user.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import { issueFormToken, readForm } from './forms.ts'
@@ -27,15 +27,7 @@ export async function showConsent(context: Context, request: FastifyRequest, rep
   if (!session || (needsFreshSignIn(pending.request) && !isFresh(session, context.clock.now()))) {
     return reply.redirect(`/login?request=${pending.sealed}`, 303)
   }
-  const accounts = await listAccounts(context.db, session.user.id, context.environment)
-  return sendConsent(
-    context,
-    reply,
-    pending,
-    session.user.name,
-    issueFormToken(formSecret(session.token.text, pending)),
-    accounts,
-  )
+  return sendConsent(context, reply, pending, session)
 }
 
 export async function submitConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -56,8 +48,7 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
       const accounts = await listAccounts(context.db, session.user.id, context.environment)
       const accountNumbers = chooseAccounts(accounts, form.all('account'))
       if (accountNumbers === undefined) {
-        const csrf = issueFormToken(formSecret(session.token.text, pending))
-        return sendConsent(context, reply, pending, session.user.name, csrf, accounts, {
+        return sendConsent(context, reply, pending, session, {
           text: 'Choose at least one account, or deny the request.',
           ticked: form.all('account'),
         })
@@ -102,15 +93,17 @@ export function answeredAlready(): Conflict {
   )
 }
 
-function sendConsent(
+async function sendConsent(
   context: Context,
   reply: FastifyReply,
-  { sealed, request, client }: PendingRequest,
-  userName: string,
-  csrf: string,
-  accounts: readonly Account[],
+  pending: PendingRequest,
+  { token, user }: Session,
   problem?: { readonly text: string; readonly ticked: readonly string[] },
 ) {
+  const { sealed, request, client } = pending
+  const csrf = issueFormToken(formSecret(token.text, pending))
+  const accounts = await listAccounts(context.db, user.id, context.environment)
+  const paused = await isPaused(context.db, user.id, client.id)
   const host = new URL(client.callback_url).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
@@ -119,8 +112,9 @@ function sendConsent(
     leadsOn: true,
     body: html`<section class="card narrow">
 <h1>Allow <em>${client.name}</em> to use your account?</h1>
-<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${userName}</strong>.</p>
+<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
 ${problem !== undefined && notice('error', problem.text)}
+${paused && html`<p class="notice waiting">You have paused this application. Allowing it resumes all the access it had.</p>`}
 <form method="post" action="/consent">
 ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 <h2>It will be able to</h2>

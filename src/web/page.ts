@@ -16,9 +16,13 @@ export interface Page {
   readonly status?: number
 }
 
+/** The pages of the account, in the order of the bar. */
 const navigation = [
   { path: '/account', label: 'Connected applications' },
   { path: '/account/api', label: 'API settings' },
+  { path: '/account/devices', label: 'Sign-ins and devices' },
+  { path: '/account/security', label: 'Security' },
+  { path: '/account/history', label: 'History' },
 ]
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {

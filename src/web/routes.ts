@@ -1,11 +1,16 @@
 /** The pages for people, on one screen. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
-import { createToken, revokeApplication, revokeToken, showApiSettings, showApplications } from './account.ts'
+import { createToken, revokeToken, showApiSettings } from './api-settings.ts'
+import { pauseApplication, resumeApplication, revokeApplication, showApplications } from './applications.ts'
 import { authorize, authorizeSchema } from './authorize.ts'
 import { showConsent, submitConsent } from './consent.ts'
+import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
+import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { pageHeaders } from './page.ts'
+import { showPassword, submitPassword } from './password.ts'
+import { showSecurity } from './security.ts'
 
 type Handler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
@@ -27,9 +32,18 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/', (_context, _request, reply) => Promise.resolve(reply.redirect('/account', 303))),
   page('GET', '/account', showApplications),
   page('POST', '/account/revoke', revokeApplication),
+  page('POST', '/account/pause', pauseApplication),
+  page('POST', '/account/resume', resumeApplication),
   page('GET', '/account/api', showApiSettings),
   page('POST', '/account/api/tokens', createToken),
   page('POST', '/account/api/revoke', revokeToken),
+  page('GET', '/account/devices', showDevices),
+  page('POST', '/account/devices/close', closeDevice),
+  page('POST', '/account/devices/close/others', closeOtherDevices),
+  page('GET', '/account/security', showSecurity),
+  page('GET', '/account/password', showPassword),
+  page('POST', '/account/password', submitPassword),
+  page('GET', '/account/history', showHistory),
 ]
 
 function page(

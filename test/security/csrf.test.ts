@@ -36,9 +36,16 @@ async function openLogin(path?: string): Promise<[Browser, Answer]> {
 async function openAccount(path: string): Promise<[Browser, Answer]> {
   const user = await house.makeUser()
   await house.makeToken(user)
+  await house.signIn(user)
   const browser = await house.signIn(user)
   await house.approve(client, browser)
   return [browser, await browser.get(path)]
+}
+
+async function openPaused(): Promise<[Browser, Answer]> {
+  const [browser, page] = await openAccount('/account')
+  await browser.submit(page, '/account/pause', {})
+  return [browser, await browser.get('/account')]
 }
 
 async function openConsentPage(): Promise<[Browser, Answer]> {
@@ -58,6 +65,17 @@ const forms: Record<string, () => Promise<Prepared>> = {
     return { ...prepared, fields: { ...prepared.fields, decision: 'approve' } }
   },
   '/account/revoke': () => prepare('/account/revoke', () => openAccount('/account')),
+  '/account/pause': () => prepare('/account/pause', () => openAccount('/account')),
+  '/account/resume': () => prepare('/account/resume', openPaused),
+  '/account/devices/close': () => prepare('/account/devices/close', () => openAccount('/account/devices')),
+  '/account/devices/close/others': () =>
+    prepare('/account/devices/close/others', () => openAccount('/account/devices')),
+  '/account/password': () =>
+    prepare('/account/password', () => openAccount('/account/password'), {
+      current: password,
+      next: 'a different password',
+      again: 'a different password',
+    }),
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
@@ -148,10 +166,13 @@ test('the token of the login page is worth nothing after the sign-in', async () 
   assert.equal(await isSignedIn(browser), true)
 })
 
+/** Addresses that have a page to look at as well as a form to send. */
+const pagesToo = ['/login', '/consent', '/account/password']
+
 test('a GET never does what a form does', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()
   const before = await readTables(house.gateway.context.db)
-  for (const action of Object.keys(forms).filter((path) => path !== '/login' && path !== '/consent')) {
+  for (const action of Object.keys(forms).filter((path) => !pagesToo.includes(path))) {
     const answer = await browser.get(`${action}?${new URLSearchParams(fields as Record<string, string>)}`)
     assert.equal(answer.status, 405, action)
     assert.equal(answer.headers.allow, 'POST')

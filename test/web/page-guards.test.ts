@@ -50,6 +50,14 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
   'GET /consent': { status: 200, open: () => openConsent(visitor, client) },
   'GET /account': { status: 200, open: () => visitor.get('/account') },
   'GET /account/api': { status: 200, open: () => visitor.get('/account/api') },
+  'GET /account/devices': { status: 200, open: () => visitor.get('/account/devices') },
+  'GET /account/security': { status: 200, open: () => visitor.get('/account/security?done=password') },
+  'GET /account/password': { status: 200, open: () => visitor.get('/account/password') },
+  'POST /account/password, with nothing': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/password'), '/account/password', {}),
+  },
+  'GET /account/history': { status: 200, open: () => visitor.get('/account/history') },
   'POST /account/api/tokens, with the new token': { status: 200, open: () => createToken({ name: 'mine' }) },
   'POST /account/api/tokens, without a name': { status: 400, open: () => createToken({ name: '' }) },
   'POST /login, refused': { status: 401, open: () => failAtLogin('192.0.2.1', 1) },
@@ -144,7 +152,15 @@ test('a form leaves the site only from the pages of a request', async () => {
     assert.equal(page.status, 200)
     assert.equal(mayLeave(page), true)
   }
-  for (const page of ['/login?confirm=1', '/account', '/account/api', '/nowhere']) {
+  const inside = [
+    '/account',
+    '/account/api',
+    '/account/devices',
+    '/account/security',
+    '/account/password',
+    '/account/history',
+  ]
+  for (const page of ['/login?confirm=1', ...inside, '/nowhere']) {
     assert.equal(mayLeave(await visitor.get(page)), false, page)
   }
 })
