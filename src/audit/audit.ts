@@ -16,6 +16,8 @@ export const gatewayActor: Actor = { name: 'gateway' }
 export type AuditAction =
   | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'account_added'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed'}`
+  | `second_factor.${'added' | 'removed' | 'reset'}`
+  | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
   | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_granted' | 'refresh_withdrawn' | 'member_added' | 'member_removed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked'}`

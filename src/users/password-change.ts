@@ -56,6 +56,8 @@ export async function changePassword(
     await forgive(sql, limits, attempt)
     await recordAct(sql, by, 'user.password_changed', `user:${user.id}`, now)
     await alongside(sql)
-    return { kind: 'changed', session: await openSession(sql, user, environment, browser, now, session.firstSeenAt) }
+    const { firstSeenAt, strongAt } = session
+    const times = { firstSeenAt, strongAt }
+    return { kind: 'changed', session: await openSession(sql, user, environment, browser, now, times) }
   })
 }

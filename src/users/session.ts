@@ -18,6 +18,8 @@ export interface Session {
   readonly user: User
   readonly authenticatedAt: Date
   readonly firstSeenAt: Date
+  /** When a second factor was proven; undefined when the password was all. */
+  readonly strongAt: Date | undefined
 }
 
 export interface Browser {
@@ -31,6 +33,7 @@ interface SessionRow extends Omit<User, 'id'> {
   readonly authenticated_at: Date
   readonly last_seen_at: Date
   readonly first_seen_at: Date
+  readonly strong_at: Date | null
 }
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
@@ -40,11 +43,11 @@ export async function openSession(
   environment: Environment,
   browser: Browser,
   now: Date,
-  firstSeenAt = now,
+  { firstSeenAt = now, strongAt }: { firstSeenAt?: Date; strongAt?: Date | undefined } = {},
 ): Promise<Token> {
   const token = issueToken('session', environment)
   const userAgent = browser.userAgent.slice(0, 300)
-  const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt]
+  const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, strongAt]
   await sql.query(table.insertSession, values)
   return token
 }
@@ -67,12 +70,18 @@ export async function findSession(
     token,
     authenticatedAt: authenticated_at,
     firstSeenAt: row.first_seen_at,
+    strongAt: row.strong_at ?? undefined,
     user: { id: user_id, username, name, role, status, created_at },
   }
 }
 
 export function isFresh(session: Session, now: Date): boolean {
   return now.getTime() - session.authenticatedAt.getTime() <= freshMs
+}
+
+/** The same with a second factor. */
+export function isStrong({ strongAt }: Session, now: Date): boolean {
+  return strongAt !== undefined && now.getTime() - strongAt.getTime() <= freshMs
 }
 
 export async function closeSession(sql: Sql, session: Session, by: Actor, now: Date): Promise<void> {

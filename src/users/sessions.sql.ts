@@ -2,14 +2,14 @@ import { statement } from '../database/database.ts'
 
 export const insertSession = statement(
   'insert_session',
-  `INSERT INTO sessions (hash, user_id, environment, created_at, authenticated_at, last_seen_at, address, user_agent, first_seen_at)
-   VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7)`,
+  `INSERT INTO sessions (hash, user_id, environment, created_at, authenticated_at, last_seen_at, address, user_agent, first_seen_at, strong_at)
+   VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8)`,
 )
 
 /** Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in. */
 export const selectSession = statement(
   'select_session',
-  `SELECT s.id, s.authenticated_at, s.last_seen_at, coalesce(s.first_seen_at, s.created_at) AS first_seen_at,
+  `SELECT s.id, s.authenticated_at, s.last_seen_at, coalesce(s.first_seen_at, s.created_at) AS first_seen_at, s.strong_at,
           u.id AS user_id, u.username, u.name, u.role, u.status, u.created_at
    FROM sessions s JOIN users u ON u.id = s.user_id
    WHERE s.hash = $1 AND s.environment = $2 AND s.last_seen_at > $3 AND s.created_at > $4 AND u.status = 'active'`,

@@ -21,6 +21,11 @@ export const selectUsers = statement(
   'SELECT id, username, name, role, status, created_at FROM users ORDER BY created_at, id',
 )
 
+export const selectUserWithPassword = statement(
+  'select_user_with_password',
+  'SELECT id, username, name, role, status, password_hash, created_at FROM users WHERE id = $1',
+)
+
 export const selectPasswordHash = statement('select_password_hash', 'SELECT password_hash FROM users WHERE id = $1')
 
 export const updatePassword = statement(

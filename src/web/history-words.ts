@@ -24,8 +24,8 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.password_changed': (entry) => ({
     title: isOwn(entry) ? 'You changed your password' : 'The brokerage set a new password for you',
   }),
-  'session.opened': (entry) => ({ title: 'Signed in', text: device(entry) }),
-  'session.confirmed': (entry) => ({ title: 'Confirmed that it was you', text: device(entry) }),
+  'session.opened': (entry) => ({ title: 'Signed in', text: signedInWith(entry) }),
+  'session.confirmed': (entry) => ({ title: 'Confirmed that it was you', text: signedInWith(entry) }),
   'session.refused': (entry) => ({ title: refusedAt(entry), alarming: true }),
   'session.throttled': (entry) => ({
     title: refusedAt(entry),
@@ -40,6 +40,10 @@ const words: Partial<Record<AuditAction, Words>> = {
     title: 'Signed out everywhere else',
     text: details.sessions === 1 ? 'One other sign-in ended.' : `${details.sessions} other sign-ins ended.`,
   }),
+  'second_factor.added': ({ details }) => ({ title: `Set up two-factor sign-in: ${details.factor}` }),
+  'second_factor.removed': ({ details }) => ({ title: `Removed from two-factor sign-in: ${details.factor}` }),
+  'second_factor.reset': () => ({ title: 'The brokerage took back your two-factor sign-in', alarming: true }),
+  'recovery_codes.made': () => ({ title: 'Made new recovery codes' }),
   'api_token.created': ({ details }) => ({
     title: `Made the API token “${details.name}”`,
     text: 'It acts as you, with every scope.',
@@ -68,7 +72,14 @@ function isOwn({ actor }: AuditEntry): boolean {
   return actor.startsWith('user:')
 }
 
+function signedInWith(entry: AuditEntry): string | undefined {
+  const { secondFactor } = entry.details
+  const words = device(entry)
+  return typeof secondFactor === 'string' ? `${words}, with ${secondFactor}` : words
+}
+
 function refusedAt({ details }: AuditEntry): string {
+  if (details.at === 'second step') return 'A sign-in was refused at the second step: the password was right'
   return details.at === 'password change' ? 'A password change was refused' : 'A sign-in was refused'
 }
 

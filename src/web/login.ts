@@ -6,15 +6,16 @@ import { deny } from '../oauth/authorization.ts'
 import { printErrorCallback } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { signIn } from '../users/login.ts'
-import { closeSession, isFresh, type Session } from '../users/session.ts'
-import { answeredAlready, needsFreshSignIn } from './consent.ts'
+import { closeSession, type Session } from '../users/session.ts'
+import { answeredAlready, findObstacle } from './consent.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from './cookies.ts'
-import { type Destination, findDestination, openPending } from './destination.ts'
+import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
 import { knownDevice, rememberDevice } from './device-cookie.ts'
 import { issueFormToken, readForm, refuseForeignOrigin } from './forms.ts'
 import { html } from './html.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { csrfField, notice, sendPage } from './page.ts'
+import { goOnToSecondStep } from './second-step.ts'
 import { actorOf, browserOf, currentSession } from './visitor.ts'
 
 const refusedText =
@@ -22,9 +23,9 @@ const refusedText =
 
 export async function showLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const query = request.query as Form
-  const destination = await findDestination(context, textOf(query.request), textOf(query.return))
+  const destination = await parseDestination(context, query)
   const session = await currentSession(context, request)
-  if (session && !mustConfirm(context, destination, session) && query.confirm === undefined)
+  if (session && query.confirm === undefined && !(await mustConfirm(context, destination, session)))
     return reply.redirect(destination.path, 303)
   return sendLogin(context, request, reply, { destination, session })
 }
@@ -47,6 +48,8 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
     case 'refused':
       request.refusal = 'access_denied'
       return sendLogin(context, request, reply, { destination, session: previous, problem: refusedText, username })
+    case 'half-way':
+      return goOnToSecondStep(context, reply, outcome.step, destination)
     case 'signed-in':
       request.who = { userId: outcome.user.id }
       setCookie(context, reply, 'session', outcome.session.text)
@@ -115,10 +118,6 @@ ${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<b
   })
 }
 
-function mustConfirm(context: Context, { pending }: Destination, session: Session): boolean {
-  return pending !== undefined && needsFreshSignIn(pending.request) && !isFresh(session, context.clock.now())
-}
-
-function textOf(value: Form[string] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value
+async function mustConfirm(context: Context, { pending }: Destination, session: Session): Promise<boolean> {
+  return pending !== undefined && (await findObstacle(context, pending, session)) === 'sign-in'
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTP
 import type { Context } from '../context.ts'
 import { createToken, revokeToken, showApiSettings } from './api-settings.ts'
 import { pauseApplication, resumeApplication, revokeApplication, showApplications } from './applications.ts'
+import { removeApp, showAppSetup, submitAppSetup } from './authenticator-app.ts'
 import { authorize, authorizeSchema } from './authorize.ts'
 import { showConsent, submitConsent } from './consent.ts'
 import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
@@ -10,6 +11,8 @@ import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { pageHeaders } from './page.ts'
 import { showPassword, submitPassword } from './password.ts'
+import { makeCodes } from './recovery-codes.ts'
+import { showSecondStep, submitSecondStep } from './second-step.ts'
 import { showSecurity } from './security.ts'
 
 type Handler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -25,6 +28,8 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/v1/oauth/authorize', authorize, authorizeSchema),
   page('GET', '/login', showLogin),
   page('POST', '/login', submitLogin),
+  page('GET', '/login/second', showSecondStep),
+  page('POST', '/login/second', submitSecondStep),
   page('POST', '/login/cancel', cancelLogin),
   page('POST', '/logout', logout),
   page('GET', '/consent', showConsent),
@@ -41,6 +46,10 @@ export const pageRoutes: readonly PageRoute[] = [
   page('POST', '/account/devices/close', closeDevice),
   page('POST', '/account/devices/close/others', closeOtherDevices),
   page('GET', '/account/security', showSecurity),
+  page('GET', '/account/security/app', showAppSetup),
+  page('POST', '/account/security/app', submitAppSetup),
+  page('POST', '/account/security/app/remove', removeApp),
+  page('POST', '/account/security/recovery', makeCodes),
   page('GET', '/account/password', showPassword),
   page('POST', '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { makeApp, makeGuardedUser, readSecret, startSignIn } from '../support/second-factor.ts'
 import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '../support/web.ts'
 
 let house: TestGateway
@@ -48,6 +49,17 @@ async function openPaused(): Promise<[Browser, Answer]> {
   return [browser, await browser.get('/account')]
 }
 
+async function openGuarded(): Promise<[Browser, Answer]> {
+  const { browser } = await makeGuardedUser(house)
+  return [browser, await browser.get('/account/security')]
+}
+
+async function openSecondStep(): Promise<[Browser, Answer]> {
+  const { user } = await makeGuardedUser(house)
+  const browser = await startSignIn(house, user)
+  return [browser, await browser.get('/login/second')]
+}
+
 async function openConsentPage(): Promise<[Browser, Answer]> {
   const browser = await house.signIn(await house.makeUser())
   return [browser, await openConsent(browser, client)]
@@ -57,6 +69,14 @@ const forms: Record<string, () => Promise<Prepared>> = {
   '/login': async () => {
     const { username } = await house.makeUser()
     return prepare('/login', () => openLogin('/login'), { username, password })
+  },
+  '/login/second': async () => {
+    const { user, app } = await makeGuardedUser(house)
+    const browser = await startSignIn(house, user)
+    const hidden = hiddenFields((await browser.get('/login/second')).text, '/login/second') as { csrf: string }
+    const [, foreign] = await openSecondStep()
+    const foreignToken = hiddenFields(foreign.text, '/login/second').csrf!
+    return { browser, fields: { ...hidden, code: app.code() }, foreignToken }
   },
   '/login/cancel': () => prepare('/login/cancel', () => openLogin()),
   '/logout': () => prepare('/logout', () => openAccount('/account')),
@@ -76,6 +96,14 @@ const forms: Record<string, () => Promise<Prepared>> = {
       next: 'a different password',
       again: 'a different password',
     }),
+  '/account/security/app': async () => {
+    const prepared = await prepare('/account/security/app', () => openAccount('/account/security/app'))
+    const page = await prepared.browser.get('/account/security/app')
+    const fields = hiddenFields(page.text, '/account/security/app') as { csrf: string }
+    return { ...prepared, fields: { ...fields, code: makeApp(house, readSecret(page)).code() } }
+  },
+  '/account/security/app/remove': () => prepare('/account/security/app/remove', openGuarded),
+  '/account/security/recovery': () => prepare('/account/security/recovery', openGuarded),
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
@@ -167,7 +195,7 @@ test('the token of the login page is worth nothing after the sign-in', async () 
 })
 
 /** Addresses that have a page to look at as well as a form to send. */
-const pagesToo = ['/login', '/consent', '/account/password']
+const pagesToo = ['/login', '/login/second', '/consent', '/account/password', '/account/security/app']
 
 test('a GET never does what a form does', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()

@@ -16,6 +16,7 @@ import { minute } from '../../src/clock.ts'
 import { Browser as VisitorBrowser } from '../support/browser.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
 const phone = { width: 390, height: 844 }
@@ -227,6 +228,36 @@ test('a wrong password is told where it can be read, and the Enter key signs in'
 })
 
 for (const javaScriptEnabled of [true, false]) {
+  test(`an account holder sets up an authenticator app and signs in with it, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+    const user = await house.makeUser()
+    const { page, complaints, close } = await openVisit({ viewport: phone, javaScriptEnabled })
+    await page.goto(`${house.baseUrl}/account/security`)
+    await signIn(page, user.username)
+    await page.getByRole('link', { name: 'Set up an authenticator app' }).click()
+    const app = makeApp(house, (await page.locator('code.secret').textContent())!.replaceAll(' ', ''))
+    await page.getByLabel('Code from the app').fill(app.code())
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+    assert.equal(await page.locator('.codes code').count(), 10)
+    await page.getByRole('link', { name: 'I have kept them' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    house.clock.advance(30_000)
+
+    await connect(page, authorizeUrl(client, 'read'))
+    await signIn(page, user.username)
+    await page.getByRole('heading', { name: 'One more step' }).waitFor()
+    await page.getByLabel('Code from your authenticator app').fill(app.code())
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Allow' }).click()
+    assert.ok((await takeCallback(page)).has('code'))
+
+    await page.goto(`${house.baseUrl}/account/security`)
+    await page.getByRole('button', { name: 'Remove the authenticator app' }).click()
+    await page.getByText('It is removed.').waitFor()
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+
   test(`an account holder pauses an application, changes the password and ends other sign-ins, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const user = await house.makeUser()
     const { page, complaints, close } = await openVisit({ viewport: phone, javaScriptEnabled })
@@ -340,6 +371,7 @@ async function signInElsewhere(username: string, userAgent: string): Promise<voi
 function tour(page: Page): Record<string, () => Promise<unknown>> {
   const visit = (path: string) => page.goto(house.baseUrl + path)
   let username: string
+  let recovery: string[]
   return {
     login: () => visit('/login'),
     'login-refused': () => signIn(page, 'nobody', 'not the right password'),
@@ -379,7 +411,37 @@ function tour(page: Page): Record<string, () => Promise<unknown>> {
       await page.getByRole('button', { name: 'Change password' }).click()
       await page.locator('.problem').first().waitFor()
     },
-    history: () => visit('/account/history'),
+    'app-setup': () => visit('/account/security/app'),
+    'app-refused': async () => {
+      await page.getByLabel('Code from the app').fill('000000')
+      await page.getByRole('button', { name: 'Turn on' }).click()
+      await page.locator('.problem').waitFor()
+    },
+    'recovery-codes': async () => {
+      const secret = (await page.locator('code.secret').textContent())!.replaceAll(' ', '')
+      await page.getByLabel('Code from the app').fill(makeApp(house, secret).code())
+      await page.getByRole('button', { name: 'Turn on' }).click()
+      await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+      recovery = await page.locator('.codes code').allInnerTexts()
+    },
+    'security-guarded': () => visit('/account/security'),
+    'second-step': async () => {
+      await visit('/login?confirm=1')
+      await signIn(page, username)
+      await page.getByRole('heading', { name: 'One more step' }).waitFor()
+    },
+    'second-step-refused': async () => {
+      await page.getByText('Use a recovery code instead').click()
+      await page.getByLabel('Recovery code').fill('not one of them')
+      await page.getByRole('button', { name: 'Use recovery code' }).click()
+      await page.locator('.problem').waitFor()
+    },
+    history: async () => {
+      await page.getByLabel('Recovery code').fill(recovery[0]!)
+      await page.getByRole('button', { name: 'Use recovery code' }).click()
+      await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
+      await visit('/account/history')
+    },
     'api-none': () => visit('/account/api'),
     'api-created': async () => {
       await page.getByLabel('Name').fill('My notebook at home')

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, Browser, hiddenFields, send } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { makeGuardedUser, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { approveForm, assertGuarded, openConsent, parsePolicy, pathOf, startRequest } from '../support/web.ts'
 
 let house: TestGateway
@@ -56,6 +57,26 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
   'POST /account/password, with nothing': {
     status: 400,
     open: async () => visitor.submit(await visitor.get('/account/password'), '/account/password', {}),
+  },
+  'GET /account/security/app': { status: 200, open: () => visitor.get('/account/security/app') },
+  'POST /account/security/app, with a wrong code': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/security/app'), '/account/security/app', {}),
+  },
+  'POST /account/security/recovery': {
+    status: 200,
+    open: async () => {
+      const { browser } = await makeGuardedUser(house)
+      return browser.submit(await browser.get('/account/security'), '/account/security/recovery', {})
+    },
+  },
+  'GET /login/second': {
+    status: 200,
+    open: async () => (await startSignIn(house, (await makeGuardedUser(house)).user)).get('/login/second'),
+  },
+  'POST /login/second, refused': {
+    status: 401,
+    open: async () => sendSecond(await startSignIn(house, (await makeGuardedUser(house)).user), { code: '000000' }),
   },
   'GET /account/history': { status: 200, open: () => visitor.get('/account/history') },
   'POST /account/api/tokens, with the new token': { status: 200, open: () => createToken({ name: 'mine' }) },
