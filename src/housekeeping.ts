@@ -12,6 +12,7 @@ import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
+import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
@@ -25,6 +26,7 @@ export interface Removed {
   readonly sessions: number
   readonly loginBuckets: number
   readonly activity: number
+  readonly challenges: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -36,6 +38,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     sessions: await removeDeadSessions(db, now),
     loginBuckets: await removeOldBuckets(db, now),
     activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
+    challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
   }
 }
 

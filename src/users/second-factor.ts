@@ -7,6 +7,17 @@ import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { lockUser } from './api-tokens.sql.ts'
+import {
+  type Answered,
+  addPasskey,
+  listPasskeys,
+  type Passkey,
+  type PasskeySite,
+  passkeysPerUser,
+  removePasskey,
+  removePasskeysOf,
+} from './passkey.ts'
 import { countRecoveryCodes, makeRecoveryCodes, removeRecoveryCodes } from './recovery-code.ts'
 import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
@@ -15,15 +26,21 @@ import type { User } from './user.ts'
 
 export interface SecondFactors {
   readonly totp: TotpFactor | undefined
+  /** Of both sites. */
+  readonly passkeys: readonly Passkey[]
   readonly recoveryCodes: number
 }
 
 export async function findSecondFactors(sql: Sql, userId: string): Promise<SecondFactors> {
-  return { totp: await findTotp(sql, userId), recoveryCodes: await countRecoveryCodes(sql, userId) }
+  return {
+    totp: await findTotp(sql, userId),
+    passkeys: await listPasskeys(sql, userId),
+    recoveryCodes: await countRecoveryCodes(sql, userId),
+  }
 }
 
-export function isGuarded({ totp }: SecondFactors): boolean {
-  return totp !== undefined
+export function isGuarded({ totp, passkeys }: SecondFactors): boolean {
+  return totp !== undefined || passkeys.length > 0
 }
 
 export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {
@@ -61,7 +78,26 @@ export function addAuthenticatorApp(
   })
 }
 
-export async function finishAdding(
+/** Undefined when the browser's answer proves nothing, or there are as many as there may be. */
+export function addSecondPasskey(
+  db: Database,
+  vault: Vault,
+  site: PasskeySite,
+  holder: Holder,
+  answered: Answered & { name: string },
+  now: Date,
+): Promise<FactorAdded | undefined> {
+  return db.transaction(async (sql) => {
+    const { user } = holder.session
+    await sql.query(lockUser, [user.id])
+    const before = await findSecondFactors(sql, user.id)
+    if (before.passkeys.length >= passkeysPerUser) return undefined
+    if (!(await addPasskey(sql, vault, site, user.id, answered, now))) return undefined
+    return finishAdding(sql, holder, before, { factor: `passkey “${answered.name}”` }, now)
+  })
+}
+
+async function finishAdding(
   sql: Sql,
   { session, environment, browser, by }: Holder,
   before: SecondFactors,
@@ -93,8 +129,15 @@ export function removeAuthenticatorApp(db: Database, userId: string, by: Actor, 
   })
 }
 
+export function removeSecondPasskey(db: Database, userId: string, id: number, by: Actor, now: Date): Promise<void> {
+  return db.transaction(async (sql) => {
+    const name = await removePasskey(sql, userId, id)
+    if (name !== undefined) await finishRemoving(sql, userId, { factor: `passkey “${name}”` }, by, now)
+  })
+}
+
 /** With the last factor the recovery codes go: alone they would guard nothing. */
-export async function finishRemoving(
+async function finishRemoving(
   sql: Sql,
   userId: string,
   details: Record<string, unknown>,
@@ -109,6 +152,7 @@ export async function finishRemoving(
 export function resetSecondFactor(db: Database, user: User, by: Actor, now: Date): Promise<void> {
   return db.transaction(async (sql) => {
     await removeTotp(sql, user.id)
+    await removePasskeysOf(sql, user.id)
     await removeRecoveryCodes(sql, user.id)
     await closeSessionsOf(sql, user.id)
     await recordAct(sql, by, 'second_factor.reset', `user:${user.id}`, now)

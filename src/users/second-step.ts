@@ -12,6 +12,7 @@ import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { LoginDesk } from './login.ts'
 import { countAttempt, forgive } from './login-throttle.ts'
+import { type Answered, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
@@ -60,6 +61,7 @@ export async function findStepUser(sql: Sql, step: FirstStep): Promise<User | un
 export type Proof =
   | { readonly kind: 'authenticator app'; readonly code: string }
   | { readonly kind: 'recovery code'; readonly code: string }
+  | ({ readonly kind: 'passkey'; readonly site: PasskeySite } & Answered)
 
 export type SecondStep =
   | { readonly kind: 'signed-in'; readonly session: Token }
@@ -112,5 +114,7 @@ function acceptProof(sql: Sql, vault: Vault, userId: string, proof: Proof, now: 
       return useTotpCode(sql, vault, userId, proof.code, now)
     case 'recovery code':
       return useRecoveryCode(sql, userId, proof.code, now)
+    case 'passkey':
+      return usePasskey(sql, vault, proof.site, userId, proof, now)
   }
 }

@@ -11,12 +11,13 @@ export interface AccountPage {
   readonly here: string
   readonly body: Html
   readonly status?: number
+  readonly scripts?: readonly string[]
 }
 
 export function sendAccountPage(context: Context, reply: FastifyReply, { session, csrf }: SignedIn, page: AccountPage) {
-  const { title, here, body, status = 200 } = page
+  const { title, here, body, status = 200, scripts = [] } = page
   const account = { user: session.user, csrf, here }
-  return sendPage(reply, { title, body, status, environment: context.environment, account })
+  return sendPage(reply, { title, body, status, scripts, environment: context.environment, account })
 }
 
 export function parseId(text: string | undefined, field: string): number {

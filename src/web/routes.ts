@@ -10,6 +10,7 @@ import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { pageHeaders } from './page.ts'
+import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
 import { showPassword, submitPassword } from './password.ts'
 import { makeCodes } from './recovery-codes.ts'
 import { showSecondStep, submitSecondStep } from './second-step.ts'
@@ -49,6 +50,9 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/account/security/app', showAppSetup),
   page('POST', '/account/security/app', submitAppSetup),
   page('POST', '/account/security/app/remove', removeApp),
+  page('GET', '/account/security/passkey', showPasskeySetup),
+  page('POST', '/account/security/passkey', submitPasskeySetup),
+  page('POST', '/account/security/passkey/remove', removeKey),
   page('POST', '/account/security/recovery', makeCodes),
   page('GET', '/account/password', showPassword),
   page('POST', '/account/password', submitPassword),

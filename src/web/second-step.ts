@@ -1,7 +1,8 @@
-/** The second page of a sign-in, for those who have a second factor: a code of the app, or a recovery code. */
+/** The second page of a sign-in, for those who have a second factor: a passkey, a code of the app, or a recovery code. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
+import { askForKnown } from '../users/passkey.ts'
 import { findSecondFactors, type SecondFactors } from '../users/second-factor.ts'
 import {
   type FirstStep,
@@ -17,9 +18,10 @@ import { type Destination, findDestination, parseDestination } from './destinati
 import { knownDevice, rememberDevice } from './device-cookie.ts'
 import { printField } from './field.ts'
 import { issueFormToken, readForm, type SubmittedForm } from './forms.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
 import { addressMustWait, loginDesk } from './login-desk.ts'
-import { csrfField, sendPage } from './page.ts'
+import { csrfField, notice, sendPage } from './page.ts'
+import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
 import { browserOf, currentSession } from './visitor.ts'
 
 const refusedText =
@@ -57,7 +59,7 @@ export async function submitSecondStep(context: Context, request: FastifyRequest
     previous: await currentSession(context, request),
     knownDevice: device,
   }
-  const proof = readProof(form)
+  const proof = readProof(context, form)
   const outcome = await takeSecondStep(loginDesk(context), user, proof, from, context.clock.now())
   switch (outcome.kind) {
     case 'address-must-wait':
@@ -87,7 +89,10 @@ function backToLogin(reply: FastifyReply, { field, pending }: Destination): Fast
   return reply.redirect(`/login?${new URLSearchParams([[field.name, field.value]])}${confirm}`, 303)
 }
 
-function readProof(form: SubmittedForm): Proof {
+function readProof(context: Context, form: SubmittedForm): Proof {
+  const response = form.find('credential') ?? ''
+  const site = passkeySite(context)
+  if (response !== '' && site) return { kind: 'passkey', site, response, sealed: form.find('offer') ?? '' }
   const recovery = form.find('recovery')
   if (recovery !== undefined) return { kind: 'recovery code', code: recovery }
   return { kind: 'authenticator app', code: form.find('code') ?? '' }
@@ -105,22 +110,42 @@ async function sendSecondStep(context: Context, request: FastifyRequest, reply: 
   const factors = await findSecondFactors(context.db, user.id)
   const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
   const hidden = html`${csrf}<input type="hidden" name="${field.name}" value="${field.value}">`
+  const passkey = await printPasskey(context, user, factors, hidden, refused)
   return sendPage(reply, {
     title: 'Second step',
     environment: context.environment,
     status: refused === undefined ? 200 : 401,
     leadsOn: pending !== undefined,
+    scripts: passkey ? [passkeyScript] : [],
     body: html`<section class="card narrow">
 <h1>One more step</h1>
 <p>Your password was right. Now show that it is you, <strong>${user.username}</strong>.</p>
+${passkey}
 ${factors.totp && printCodeForm(hidden, refused)}
-${printRecoveryForm(hidden, factors, refused)}
+${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}
 <p class="small"><a href="/login?${new URLSearchParams([[field.name, field.value]]).toString()}&amp;confirm=1">Start again</a></p>
 </section>`,
   })
 }
 
-function printCodeForm(hidden: ReturnType<typeof html>, refused: Proof['kind'] | undefined) {
+/** Undefined for those who have none on this site. */
+async function printPasskey(
+  context: Context,
+  user: User,
+  { passkeys, totp }: SecondFactors,
+  fields: Html,
+  refused: Proof['kind'] | undefined,
+): Promise<Html | undefined> {
+  const site = passkeySite(context)
+  if (!site || !passkeys.some(({ environment }) => environment === site.environment)) return undefined
+  const asked = await askForKnown(context.vault, site, user, passkeys, context.clock.now())
+  const form = { action: '/login/second', way: 'get', asked, fields, button: 'Use a passkey', primary: !totp } as const
+  const problem =
+    refused === 'passkey' && notice('error', 'That passkey was not accepted, or there were too many attempts.')
+  return html`${problem}${printPasskeyForm(form)}`
+}
+
+function printCodeForm(hidden: Html, refused: Proof['kind'] | undefined) {
   const problem = refused === 'authenticator app' ? refusedText : undefined
   return html`<form method="post" action="/login/second">
 ${hidden}
@@ -129,12 +154,17 @@ ${printField({ name: 'code', label: 'Code from your authenticator app', autocomp
 </form>`
 }
 
-function printRecoveryForm(hidden: ReturnType<typeof html>, { totp, recoveryCodes }: SecondFactors, refused?: string) {
+function printRecoveryForm(
+  hidden: Html,
+  { totp, recoveryCodes }: SecondFactors,
+  hasPasskey: boolean,
+  refused?: string,
+) {
   const problem =
     refused === 'recovery code'
       ? 'That recovery code is not right, has been used, or there were too many attempts.'
       : undefined
-  const open = totp === undefined || problem !== undefined
+  const open = (totp === undefined && !hasPasskey) || problem !== undefined
   return html`<details class="other"${open && html` open`}>
 <summary>Use a recovery code instead</summary>
 <form method="post" action="/login/second">

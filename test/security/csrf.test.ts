@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { Authenticator, addKey, readOptions } from '../support/authenticator.ts'
 import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import { makeApp, makeGuardedUser, readSecret, startSignIn } from '../support/second-factor.ts'
@@ -10,7 +11,7 @@ import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '
 let house: TestGateway
 let client: TestClient
 before(async () => {
-  house = await openTestGateway()
+  house = await openTestGateway({ HOST: 'localhost' })
   client = await house.makeClient()
 })
 after(() => house.close())
@@ -103,6 +104,19 @@ const forms: Record<string, () => Promise<Prepared>> = {
     return { ...prepared, fields: { ...fields, code: makeApp(house, readSecret(page)).code() } }
   },
   '/account/security/app/remove': () => prepare('/account/security/app/remove', openGuarded),
+  '/account/security/passkey': async () => {
+    const prepared = await prepare('/account/security/passkey', () => openAccount('/account/security/passkey'))
+    const page = await prepared.browser.get('/account/security/passkey')
+    const fields = hiddenFields(page.text, '/account/security/passkey') as { csrf: string }
+    const credential = new Authenticator(house.baseUrl).create(readOptions(page))
+    return { ...prepared, fields: { ...fields, name: 'My key', credential } }
+  },
+  '/account/security/passkey/remove': () =>
+    prepare('/account/security/passkey/remove', async () => {
+      const [browser] = await openGuarded()
+      await addKey(browser, new Authenticator(house.baseUrl))
+      return [browser, await browser.get('/account/security')]
+    }),
   '/account/security/recovery': () => prepare('/account/security/recovery', openGuarded),
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
@@ -195,7 +209,14 @@ test('the token of the login page is worth nothing after the sign-in', async () 
 })
 
 /** Addresses that have a page to look at as well as a form to send. */
-const pagesToo = ['/login', '/login/second', '/consent', '/account/password', '/account/security/app']
+const pagesToo = [
+  '/login',
+  '/login/second',
+  '/consent',
+  '/account/password',
+  '/account/security/app',
+  '/account/security/passkey',
+]
 
 test('a GET never does what a form does', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()

@@ -54,6 +54,7 @@ test('with nothing dead nothing is removed', async () => {
     sessions: 0,
     loginBuckets: 0,
     activity: 0,
+    challenges: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

@@ -11,7 +11,7 @@ let house: TestGateway
 let client: TestClient
 let visitor: Browser
 before(async () => {
-  house = await openTestGateway({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' })
+  house = await openTestGateway({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1,::1', HOST: 'localhost' })
   client = await house.makeClient()
   visitor = await house.signIn(await house.makeUser())
 })
@@ -62,6 +62,11 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
   'POST /account/security/app, with a wrong code': {
     status: 400,
     open: async () => visitor.submit(await visitor.get('/account/security/app'), '/account/security/app', {}),
+  },
+  'GET /account/security/passkey': { status: 200, open: () => visitor.get('/account/security/passkey') },
+  'POST /account/security/passkey, with nothing': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/security/passkey'), '/account/security/passkey', {}),
   },
   'POST /account/security/recovery': {
     status: 200,
