@@ -52,6 +52,11 @@ for (const form of document.querySelectorAll('form[data-passkey]')) {
   }
   status.textContent = ''
   button.hidden = false
+  // A page that comes back from the browser's memory may be used again.
+  addEventListener('pageshow', () => {
+    button.disabled = false
+    status.textContent = ''
+  })
   button.addEventListener('click', async () => {
     if (!form.reportValidity()) return
     button.disabled = true

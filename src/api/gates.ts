@@ -87,9 +87,10 @@ export function bearer(scope: Scope): Gate<Bearer> {
       if (!bearer) throw invalidToken()
       if (bearer === 'paused') throw pausedToken()
       request.who = bearer
-      countUse(context, bearer, reply)
+      const now = context.clock.now()
+      countUse(context, bearer, reply, now)
       requireScope(bearer, scope)
-      context.activity.note(bearer, scope, context.clock.now())
+      context.activity.note(bearer, scope, now)
       return bearer
     }
     const known = context.bearers.recall(text)
@@ -119,7 +120,7 @@ export const branch: Gate<BranchCaller> = async (context, request, reply) => {
   const known = token.kind === 'personal' ? await context.bearers.find(token) : undefined
   if (!known) throw personal ? branchRefusal() : invalidToken()
   request.who = known
-  countUse(context, known, reply)
+  countUse(context, known, reply, context.clock.now())
   const { environment } = context
   const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
   const branchId = await getBranchOfMember(context.db, known.userId)
@@ -179,9 +180,9 @@ function branchRefusal(
   return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
 }
 
-function countUse(context: Context, known: Bearer, reply: FastifyReply): void {
+function countUse(context: Context, known: Bearer, reply: FastifyReply, now: Date): void {
   if (context.tokenRate.isOn) reply.headers(printUsage(context.tokenRate.count(`${known.kind}:${known.tokenId}`)))
-  context.lastUse.ofBearer(known, context.clock.now())
+  context.lastUse.ofBearer(known, now)
 }
 
 function readCredentials(request: FastifyRequest): Credentials[] {

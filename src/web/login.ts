@@ -67,6 +67,7 @@ export async function cancelLogin(context: Context, request: FastifyRequest, rep
   if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
   request.refusal = error.code
+  clearCookie(context, reply, 'step')
   return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
 }
 

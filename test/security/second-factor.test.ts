@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
+import { generateKey, openVault, parseKey } from '../../src/crypto/vault.ts'
+import { reseal } from '../../src/database/reseal.ts'
+import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
@@ -179,6 +182,26 @@ test('a dump of the database holds neither the secret of an app nor a recovery c
     assert.equal(text.includes(code), false)
     assert.equal(text.includes(code.replaceAll('-', '')), false)
   }
+})
+
+test('keys rotate under the secrets of apps as under others, and their codes go on', async () => {
+  const { user, app } = await makeGuardedUser(house)
+  const { db, vault } = house.gateway.context
+  const keys = [generateKey(), parseKey(house.settings.SECRET_KEY!)!]
+  const rotated = openVault({ kind: 'environment', keys })
+  assert.ok((await reseal(db, rotated, sealedTotpSecrets, () => {})) > 0)
+  assert.equal(await useTotpCode(db, vault, user.id, app.code(), house.clock.now()), false, 'the old key opens nothing')
+  assert.equal(await useTotpCode(db, rotated, user.id, app.code(), house.clock.now()), true)
+  await reseal(db, openVault({ kind: 'environment', keys: keys.toReversed() }), sealedTotpSecrets, () => {})
+})
+
+test('somebody half-way can still cancel, and the application hears that access was denied', async () => {
+  const { user } = await makeGuardedUser(strict)
+  const browser = new Browser(strict.baseUrl)
+  const half = await signInWith(browser, user.username, { path: await startRequest(browser, client) })
+  const canceled = await browser.submit(await browser.get(half.location!), '/login/cancel', {})
+  assert.equal(new URL(canceled.location!).searchParams.get('error'), 'access_denied')
+  assert.equal(browser.cookies.has(stepCookie), false)
 })
 
 test('where the brokerage demands it, trade is approved only with a second factor given minutes ago', async () => {

@@ -11,7 +11,7 @@ import { openTestGateway, password, type TestGateway } from '../support/gateway.
 let house: TestGateway
 let chromium: Browser
 before(async () => {
-  house = await openTestGateway({ HOST: 'localhost' })
+  house = await openTestGateway({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
   chromium = await launchChromium()
 })
 after(async () => {
@@ -115,6 +115,31 @@ test('the same passkey is not added twice, and somebody who stops half-way is to
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByText('That did not work, or was stopped. You can try again.').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isEnabled(), true)
+  await close()
+})
+
+test('where a second factor is demanded for trade, the holder is led to set one up and comes back to the request', async () => {
+  const user = await house.makeUser()
+  const client = await house.makeClient({ callbackUrl: 'https://app.example.com/callback' })
+  const { page, complaints, close } = await openVisit()
+  await page.route('https://app.example.com/**', (route) => route.fulfill({ body: 'Partner' }))
+  const query = new URLSearchParams({ client_id: client.id, scope: 'trade', state: 'st' })
+  await signIn(page, user.username, `/v1/oauth/authorize?${query}`)
+  await page.getByRole('heading', { name: 'Set up two-factor sign-in first' }).waitFor()
+  const request = page.url()
+  await inspect(page, 'set-up-first')
+  await page.getByRole('link', { name: 'Set it up now' }).click()
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  await page.goto(request)
+  await page.getByRole('button', { name: 'Allow' }).click()
+  await page.waitForURL('https://app.example.com/callback?*')
+  assert.ok(new URL(page.url()).searchParams.has('code'))
+  assert.deepEqual(
+    complaints.filter((text) => !text.includes('403')),
+    [],
+  )
   await close()
 })
 
