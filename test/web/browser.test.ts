@@ -241,6 +241,7 @@ for (const javaScriptEnabled of [true, false]) {
     assert.equal(await page.locator('.codes code').count(), 10)
     await page.getByRole('link', { name: 'I have kept them' }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     house.clock.advance(30_000)
 
     await connect(page, authorizeUrl(client, 'read'))
