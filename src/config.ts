@@ -32,6 +32,8 @@ export interface Config {
   /** Where spans are sent; undefined when nobody collects them. */
   readonly tracing: TracingConfig | undefined
   readonly searchPath: string
+  /** Whether a client may get the scope `trade` only from somebody who has just proven a second factor. */
+  readonly secondFactorForTrade: boolean
   readonly limits: Limits
   readonly webhooks: WebhookConfig
 }
@@ -127,6 +129,11 @@ export const settings: readonly Setting[] = [
   { name: 'LOGIN_FAILURES_PER_USER', fallback: '5', meaning: 'failed sign-ins of a user in 15 minutes before a wait' },
   { name: 'LOGIN_FAILURES_PER_ADDRESS', fallback: '20', meaning: 'the same from one address' },
   {
+    name: 'REQUIRE_SECOND_FACTOR_FOR_TRADE',
+    fallback: 'false',
+    meaning: 'true asks for a second factor, given minutes ago, before the scope trade can be approved',
+  },
+  {
     name: 'CLIENT_FAILURES_PER_MINUTE',
     fallback: '30',
     meaning: 'failed client authentications from one address in a minute',
@@ -198,6 +205,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       : undefined,
     tracing: reader.tracing(),
     searchPath: environment.PATH ?? '',
+    secondFactorForTrade: reader.oneOf('REQUIRE_SECOND_FACTOR_FOR_TRADE', ['true', 'false']) === 'true',
     limits: {
       bodyBytes: reader.integer('BODY_LIMIT_BYTES', 1024),
       headerBytes: reader.integer('HEADER_LIMIT_BYTES', 4096),

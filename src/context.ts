@@ -9,6 +9,7 @@ import type { Environment } from './environment.ts'
 import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import type { Activity } from './oauth/activity.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
 import type { Bearers } from './oauth/bearer.ts'
 import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts'
@@ -39,6 +40,7 @@ export interface SharedContext {
   readonly services: ServiceDesk
   readonly bearers: Bearers
   readonly lastUse: LastUse
+  readonly activity: Activity
   /** Failed authentications of one client from one address; and of all clients from one address. */
   readonly clientFailures: RateLimit
   readonly addressFailures: RateLimit

@@ -20,6 +20,7 @@ import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
 import { openMetricsServer } from './metrics/server.ts'
+import { openActivity } from './oauth/activity.ts'
 import { openCodeExchange } from './oauth/authorization-code.ts'
 import { openBearers } from './oauth/bearer.ts'
 import { openKnownClients, openServiceDesk } from './oauth/client-authentication.ts'
@@ -98,6 +99,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       services: openServiceDesk(db, changes),
       bearers: openBearers(db, changes, clock),
       lastUse: openLastUse(db),
+      activity: openActivity(db),
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
       addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
       publisher: openPublisher(db),

@@ -8,9 +8,11 @@ import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
+import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
+import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
@@ -23,6 +25,8 @@ export interface Removed {
   readonly answers: number
   readonly sessions: number
   readonly loginBuckets: number
+  readonly activity: number
+  readonly challenges: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -33,6 +37,8 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     answers: await inBatches(() => removeOldAnswers(db, now, batchSize)),
     sessions: await removeDeadSessions(db, now),
     loginBuckets: await removeOldBuckets(db, now),
+    activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
+    challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
   }
 }
 
@@ -64,6 +70,7 @@ export interface Housekeeping {
 export function openHousekeeping(context: SharedContext): Housekeeping {
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
+    repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
@@ -73,6 +80,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     async close() {
       await Promise.all(tasks.map((task) => task.stop()))
       await context.lastUse.flush().catch(() => {})
+      await context.activity.flush().catch(() => {})
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
-import { type Bearer, invalidToken, parseBearer, readBearerText, requireScope } from '../oauth/bearer.ts'
+import { type Bearer, invalidToken, parseBearer, pausedToken, readBearerText, requireScope } from '../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
   type Credentials,
@@ -83,16 +83,19 @@ function noteClient(request: FastifyRequest, { id, branch_id }: Registration): v
 export function bearer(scope: Scope): Gate<Bearer> {
   return (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
-    const admit = (bearer: Bearer | undefined) => {
+    const admit = (bearer: Bearer | 'paused' | undefined) => {
       if (!bearer) throw invalidToken()
+      if (bearer === 'paused') throw pausedToken()
       request.who = bearer
-      countUse(context, bearer, reply)
+      const now = context.clock.now()
+      countUse(context, bearer, reply, now)
       requireScope(bearer, scope)
+      context.activity.note(bearer, scope, now)
       return bearer
     }
     const known = context.bearers.recall(text)
     if (known?.environment === context.environment) return admit(known)
-    return context.bearers.find(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
+    return context.bearers.judge(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
   }
 }
 
@@ -117,7 +120,7 @@ export const branch: Gate<BranchCaller> = async (context, request, reply) => {
   const known = token.kind === 'personal' ? await context.bearers.find(token) : undefined
   if (!known) throw personal ? branchRefusal() : invalidToken()
   request.who = known
-  countUse(context, known, reply)
+  countUse(context, known, reply, context.clock.now())
   const { environment } = context
   const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
   const branchId = await getBranchOfMember(context.db, known.userId)
@@ -177,9 +180,9 @@ function branchRefusal(
   return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
 }
 
-function countUse(context: Context, known: Bearer, reply: FastifyReply): void {
+function countUse(context: Context, known: Bearer, reply: FastifyReply, now: Date): void {
   if (context.tokenRate.isOn) reply.headers(printUsage(context.tokenRate.count(`${known.kind}:${known.tokenId}`)))
-  context.lastUse.ofBearer(known, context.clock.now())
+  context.lastUse.ofBearer(known, now)
 }
 
 function readCredentials(request: FastifyRequest): Credentials[] {

@@ -15,12 +15,14 @@ export const gatewayActor: Actor = { name: 'gateway' }
 
 export type AuditAction =
   | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'account_added'}`
-  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed'}`
+  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed'}`
+  | `second_factor.${'added' | 'removed' | 'reset'}`
+  | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
   | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_granted' | 'refresh_withdrawn' | 'member_added' | 'member_removed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked'}`
   | `service.${'created' | 'revoked'}`
-  | `authorization.${'approved' | 'denied' | 'revoked'}`
+  | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'secret_rotated' | 'replayed'}`

@@ -3,6 +3,7 @@ import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile
 import { type Database, statement } from '../database/database.ts'
 import { reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
+import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
 import type { Command, Desk, Printer } from './command.ts'
 
@@ -26,8 +27,9 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   const progress = (resealed: number) => print.progress(`${resealed} secrets sealed anew`)
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
   const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
+  const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
   print.progress('')
-  return { vault, resealed: clientSecrets + webhookSecrets }
+  return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets }
 }
 
 /** Comes before any configuration: it is how one begins. */

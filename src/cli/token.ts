@@ -62,7 +62,7 @@ export const tokenCommands: readonly Command[] = [
       const userId = key === undefined ? undefined : (await getUser(db, key)).id
       const rows = await listAuthorizations(db, { userId, clientId: words.find('client') })
       print.table(
-        rows.map(({ id, user_id, client_name, environment, scopes, approved_at, last_used_at }) => ({
+        rows.map(({ id, user_id, client_name, environment, scopes, approved_at, last_used_at, paused_at }) => ({
           id,
           user_id,
           client_name,
@@ -70,6 +70,7 @@ export const tokenCommands: readonly Command[] = [
           scopes,
           approved_at,
           last_used_at,
+          paused_at,
         })),
         'There are no authorizations.',
       )

@@ -1,6 +1,7 @@
 import { randomLetters } from '../crypto/random.ts'
 import { Invalid } from '../problem.ts'
 import { openPasswords } from '../users/password.ts'
+import { resetSecondFactor } from '../users/second-factor.ts'
 import { addAccount, createUser, getUser, listAccounts, listUsers, setPassword, setUserStatus } from '../users/user.ts'
 import type { Command, Desk, Words } from './command.ts'
 import { parseEnvironment } from './environment.ts'
@@ -61,6 +62,17 @@ export const userCommands: readonly Command[] = [
       const { password, shown } = choosePassword(words)
       await setPassword(db, openPasswords(1), user, password, by, clock.now())
       print.record({ username: user.username, ...shown })
+    },
+  },
+  {
+    name: 'user reset-second-factor',
+    summary:
+      'Removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
+    positionals: ['user'],
+    async run({ db, clock, by, print }, { positionals }) {
+      const user = await getUser(db, positionals[0]!)
+      await resetSecondFactor(db, user, by, clock.now())
+      print.record({ username: user.username, second_factor: 'none' })
     },
   },
   statusCommand('disable', 'Locks a user out: sessions end, tokens stop working at once.', 'disabled'),

@@ -5,6 +5,7 @@ import { openVault, readKeyFile, type SecretKey, sealedKeyId, type Vault } from 
 import type { Database } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
+import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 
@@ -57,6 +58,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
   const tally: Tally = { total: 0, older: 0, unopened: new Map() }
   await count(db, vault, keys[0]?.id, sealedClientSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedWebhookSecrets, tally)
+  await count(db, vault, keys[0]?.id, sealedTotpSecrets, tally)
   const { total, older, unopened } = tally
   if (total === 0) return { finding: ok('No secret is stored yet.') }
   if (unopened.size > 0) {
@@ -64,7 +66,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
     return {
       finding: fail(
         `Of ${total} stored secrets some do not open: ${under}.`,
-        'Add that key to SECRET_KEY or the key file, on every node. Without it those webhooks cannot be signed.',
+        'Add that key to SECRET_KEY or the key file, on every node. Without it webhooks cannot be signed, nor codes of authenticator apps be checked.',
       ),
     }
   }

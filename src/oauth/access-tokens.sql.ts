@@ -5,6 +5,7 @@ export const selectAccessToken = statement(
   'select_access_token',
   `SELECT t.id, t.scopes, t.issued_at, t.expires_at, t.grant_id, g.authorization_id, g.account_numbers,
           u.id AS user_id, u.username, c.id AS client_id, c.branch_id,
+          a.paused_at IS NOT NULL AS paused,
           (t.revoked_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL
            AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved') AS in_force
    FROM access_tokens t JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id
@@ -29,8 +30,8 @@ export const revokeByRefreshToken = statement(
 export const selectRefreshToken = statement(
   'select_refresh_token',
   `SELECT r.issued_at, g.scopes, g.client_id, u.id AS user_id, u.username,
-          (r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND u.status = 'active'
-           AND c.status = 'active' AND p.status = 'approved' AND p.refresh_access) AS in_force
+          (r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
+           AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved' AND p.refresh_access) AS in_force
    FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id
    JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id JOIN partners p USING (branch_id)
    WHERE r.hash = $1`,

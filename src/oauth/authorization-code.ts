@@ -10,7 +10,7 @@ import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
 import { isInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
-import { OAuthError } from './oauth-error.ts'
+import { OAuthError, pausedText } from './oauth-error.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 export interface PresentedCode {
@@ -19,7 +19,15 @@ export interface PresentedCode {
   readonly verifier: string | undefined
 }
 
-type Outcome = 'exchanged' | 'foreign' | 'replayed' | 'expired' | 'revoked' | 'other-callback' | 'wrong-verifier'
+type Outcome =
+  | 'exchanged'
+  | 'foreign'
+  | 'replayed'
+  | 'expired'
+  | 'revoked'
+  | 'paused'
+  | 'other-callback'
+  | 'wrong-verifier'
 
 interface Exchange {
   readonly codeHash: Buffer
@@ -44,6 +52,7 @@ const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
   expired: 'The code is unknown, expired or already used.',
   replayed: 'The code has been used before; the tokens that it gave are revoked. Start the authorization again.',
   revoked: 'The user has taken back the authorization.',
+  paused: pausedText,
   'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
   'wrong-verifier': 'code_verifier does not match the code_challenge of the authorization request.',
 }

@@ -22,6 +22,7 @@ export interface Authorization {
   readonly approved_at: Date
   readonly updated_at: Date
   readonly last_used_at: Date | null
+  readonly paused_at: Date | null
   readonly client_name: string
   readonly environment: Environment
   readonly callback_url: string
@@ -39,19 +40,24 @@ export interface Consent {
   readonly accountNumbers: readonly string[]
 }
 
-/** Spec 4.2. Undefined when the request has been answered before. */
+/** Spec 4.2. Undefined when the request has been answered before. Whoever approves a paused application resumes it. */
 export async function approve(db: Database, consent: Consent, by: Actor, now: Date): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
-    const [granted] = await sql.query<{ id: number; authorization_id: number }>(table.approveRequest, [
-      ...[request.id, now, userId, request.clientId, request.scopes, accountNumbers],
-      ...[request.callbackUrl, request.codeChallenge, code.hash, after(now, codeLifetimeMs)],
-    ])
+    const [granted] = await sql.query<{ id: number; authorization_id: number; resumed: boolean }>(
+      table.approveRequest,
+      [
+        ...[request.id, now, userId, request.clientId, request.scopes, accountNumbers],
+        ...[request.callbackUrl, request.codeChallenge, code.hash, after(now, codeLifetimeMs)],
+      ],
+    )
     if (!granted) return undefined
-    const { id, authorization_id } = granted
-    const details = { userId, authorizationId: authorization_id, grantId: id, scopes: request.scopes, accountNumbers }
-    await recordAct(sql, by, 'authorization.approved', `client:${request.clientId}`, now, details)
+    const { id, authorization_id: authorizationId, resumed } = granted
+    const details = { userId, authorizationId, grantId: id, scopes: request.scopes, accountNumbers }
+    const subject = `client:${request.clientId}`
+    await recordAct(sql, by, 'authorization.approved', subject, now, details)
+    if (resumed) await recordAct(sql, by, 'authorization.resumed', subject, now, { authorizationId, userId })
     return code
   })
 }
@@ -93,6 +99,41 @@ export async function revokeAuthorization(
     await recordAct(sql, by, 'authorization.revoked', `client:${revoked.client_id}`, now, details)
   })
   changes.announce(`authorization:${id}`)
+}
+
+/**
+ * While an application is paused its tokens, codes and refresh tokens are refused, and none of them is lost. Here at
+ * once, everywhere with the commit.
+ */
+export async function setAuthorizationPaused(
+  db: Database,
+  changes: Pick<Changes, 'announce'>,
+  { id, ownerId, paused }: { id: number; ownerId: string; paused: boolean },
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    const values = [id, ownerId, paused ? now : null, now]
+    const [changed] = await sql.query<{ id: number; client_id: string }>(table.setPaused, values)
+    if (!changed) throw new NotFound(`There is no authorization ${id} to ${paused ? 'pause' : 'resume'}.`)
+    const details = { authorizationId: id, userId: ownerId }
+    const act = paused ? 'authorization.paused' : 'authorization.resumed'
+    await recordAct(sql, by, act, `client:${changed.client_id}`, now, details)
+  })
+  changes.announce(`authorization:${id}`)
+}
+
+/** Every application of a holder who no longer trusts what has been happening. Answers the ids. */
+export async function pauseAuthorizationsOf(sql: Sql, userId: string, by: Actor, now: Date): Promise<number[]> {
+  const paused = await sql.query<{ id: number; client_id: string }>(table.pauseAll, [userId, now])
+  for (const { id, client_id } of paused) {
+    await recordAct(sql, by, 'authorization.paused', `client:${client_id}`, now, { authorizationId: id, userId })
+  }
+  return paused.map(({ id }) => id)
+}
+
+export async function isPaused(sql: Sql, userId: string, clientId: string): Promise<boolean> {
+  return (await sql.query(table.selectPaused, [userId, clientId])).length > 0
 }
 
 /** A request can no longer be answered well before its answer is forgotten. */

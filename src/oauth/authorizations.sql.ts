@@ -5,17 +5,19 @@ export const approveRequest = statement(
   'approve_request',
   `WITH answered AS (
      INSERT INTO answered_requests (request_id, answered_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING request_id),
+   paused AS (
+     SELECT FROM authorizations WHERE user_id = $3 AND client_id = $4 AND revoked_at IS NULL AND paused_at IS NOT NULL),
    approved AS (
      INSERT INTO authorizations AS a (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
      SELECT $3, $4, $5::text[], $6::text[], $2, $2 FROM answered
      ON CONFLICT (user_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
        scopes = ARRAY(SELECT DISTINCT scope FROM unnest(a.scopes || excluded.scopes) AS scope),
-       account_numbers = excluded.account_numbers, updated_at = excluded.updated_at
+       account_numbers = excluded.account_numbers, updated_at = excluded.updated_at, paused_at = NULL
      RETURNING id)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_challenge,
                        code_hash, code_expires_at, approved_at)
    SELECT id, $4, $3, $5::text[], $6::text[], $7, $8, $9, $10, $2 FROM approved
-   RETURNING id, authorization_id`,
+   RETURNING id, authorization_id, EXISTS (SELECT FROM paused) AS resumed`,
 )
 
 export const denyRequest = statement(
@@ -25,7 +27,7 @@ export const denyRequest = statement(
 
 export const selectAuthorizations = statement(
   'select_authorizations',
-  `SELECT a.id, a.user_id, a.client_id, a.scopes, a.account_numbers, a.approved_at, a.updated_at, a.last_used_at,
+  `SELECT a.id, a.user_id, a.client_id, a.scopes, a.account_numbers, a.approved_at, a.updated_at, a.last_used_at, a.paused_at,
           c.name AS client_name, c.environment, c.callback_url, c.status AS client_status,
           p.name AS partner_name, p.status AS partner_status,
           EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
@@ -39,6 +41,26 @@ export const revokeAuthorization = statement(
   'revoke_authorization',
   `UPDATE authorizations SET revoked_at = $2, revoked_reason = $3, updated_at = $2
    WHERE id = $1 AND ($4::text IS NULL OR user_id = $4) AND revoked_at IS NULL RETURNING id, user_id, client_id`,
+)
+
+/** With $3, pauses; without, resumes. A second click finds nothing to change. */
+export const setPaused = statement(
+  'set_authorization_paused',
+  `UPDATE authorizations SET paused_at = $3::timestamptz, updated_at = $4
+   WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND (paused_at IS NULL) = ($3::timestamptz IS NOT NULL)
+   RETURNING id, client_id`,
+)
+
+export const pauseAll = statement(
+  'pause_authorizations',
+  `UPDATE authorizations SET paused_at = $2, updated_at = $2
+   WHERE user_id = $1 AND revoked_at IS NULL AND paused_at IS NULL RETURNING id, client_id`,
+)
+
+export const selectPaused = statement(
+  'select_paused_authorization',
+  `SELECT id FROM authorizations
+   WHERE user_id = $1 AND client_id = $2 AND revoked_at IS NULL AND paused_at IS NOT NULL`,
 )
 
 export const touchAuthorizations = statement(

@@ -12,7 +12,7 @@ import type { Environment } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
-import { BearerError } from './oauth-error.ts'
+import { BearerError, pausedText } from './oauth-error.ts'
 
 export interface Bearer {
   readonly kind: 'access' | 'personal'
@@ -36,19 +36,34 @@ export interface Bearers {
   recall(text: string): Bearer | undefined
   /** Undefined for anything that is not, or no longer, in force. */
   find(token: Token): Promise<Bearer | undefined>
+  /** The same for those who owe an explanation: a token whose application is paused is told apart. */
+  judge(token: Token): Promise<Bearer | 'paused' | undefined>
 }
 
 export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
   const memory = openMemory<Bearer>(changes, 50_000)
   const living = (bearer: Bearer | undefined) =>
     bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
+  async function judge(token: Token): Promise<Bearer | 'paused' | undefined> {
+    let paused = false
+    const found = await memory.learn(fingerprint(token.text), async () => {
+      const read = await readBearer(db, token)
+      paused = read === 'paused'
+      return read === 'paused' ? undefined : read
+    })
+    return paused ? 'paused' : living(found)
+  }
   return {
     recall: (text) => (text.length === tokenLength ? living(memory.recall(fingerprint(text))) : undefined),
-    find: async (token) => living(await memory.learn(fingerprint(token.text), () => readBearer(db, token))),
+    async find(token) {
+      const found = await judge(token)
+      return found === 'paused' ? undefined : found
+    },
+    judge,
   }
 }
 
-function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
+function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | 'paused' | undefined> {
   if (token.kind === 'access') return readAccessToken(db, token)
   if (token.kind === 'personal') return readPersonalToken(db, token)
   return Promise.resolve(undefined)
@@ -66,12 +81,14 @@ interface AccessTokenRow {
   readonly username: string
   readonly client_id: string
   readonly branch_id: number
+  readonly paused: boolean
   readonly in_force: boolean
 }
 
-async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
+async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | 'paused' | undefined> {
   const [row] = await db.query<AccessTokenRow>(selectAccessToken, [token.hash])
   if (!row?.in_force) return undefined
+  if (row.paused) return 'paused'
   const { id, grant_id, authorization_id, user_id, client_id, branch_id } = row
   return {
     value: {
@@ -154,6 +171,10 @@ export function parseBearer(text: string, environment: Environment, otherUrl: st
 
 export function invalidToken(): BearerError {
   return new BearerError(401, 'invalid_token', 'The access token is unknown, expired or revoked.')
+}
+
+export function pausedToken(): BearerError {
+  return new BearerError(401, 'invalid_token', pausedText)
 }
 
 export function requireScope(bearer: Bearer, scope: Scope): void {

@@ -18,6 +18,7 @@ export const exchangeCodes = statement(
          WHEN f.exchanged_at IS NOT NULL THEN 'replayed'
          WHEN f.code_expires_at <= $9 THEN 'expired'
          WHEN f.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
+         WHEN a.paused_at IS NOT NULL THEN 'paused'
          WHEN asked.callback_url <> f.callback_url THEN 'other-callback'
          WHEN f.code_challenge IS DISTINCT FROM asked.challenge THEN 'wrong-verifier'
          ELSE 'exchanged'

@@ -25,6 +25,9 @@ export class OAuthError extends Problem {
   }
 }
 
+/** What a partner hears of an application that its holder has paused: nothing is lost, and trying again is no use. */
+export const pausedText = 'The user has paused this application. It works again when the user resumes it.'
+
 /** RFC 6750, 3: what a resource answers about the bearer token it was shown, or was not. */
 export class BearerError extends Problem {
   constructor(

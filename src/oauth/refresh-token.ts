@@ -16,14 +16,14 @@ import type { Registration } from '../partners/client.ts'
 import { parseScopes, printScopes } from '../scope.ts'
 import { isInForce } from './client-directory.ts'
 import { revokeGrant } from './codes.sql.ts'
-import { OAuthError } from './oauth-error.ts'
+import { OAuthError, pausedText } from './oauth-error.ts'
 import * as table from './refresh-tokens.sql.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 /** How long a client that did not hear the answer may ask again. */
 const rotationGrace = '30 seconds'
 
-type Outcome = 'refreshed' | 'rotated' | 'repeated' | 'reused' | 'revoked' | 'unknown' | 'wider-scope'
+type Outcome = 'refreshed' | 'rotated' | 'repeated' | 'reused' | 'revoked' | 'paused' | 'unknown' | 'wider-scope'
 
 interface Judged {
   readonly grant_id: number
@@ -164,6 +164,8 @@ function refusalOf(outcome: Outcome): OAuthError {
       return new OAuthError('invalid_scope', 'scope may only name what the user approved.')
     case 'revoked':
       return new OAuthError('invalid_grant', 'The authorization behind this refresh token has been revoked.')
+    case 'paused':
+      return new OAuthError('invalid_grant', pausedText)
     case 'reused':
       return new OAuthError(
         'invalid_grant',

@@ -13,6 +13,7 @@ export const refreshTokens = statement(
          WHEN g.client_id <> asked.client_id THEN 'unknown'
          WHEN r.replaced_at IS NOT NULL THEN 'reused'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
+         WHEN a.paused_at IS NOT NULL THEN 'paused'
          WHEN NOT string_to_array(asked.scope, ' ') <@ g.scopes THEN 'wider-scope'
          ELSE 'refreshed'
        END AS outcome
@@ -42,8 +43,10 @@ export const rotateToken = statement(
          WHEN g.client_id <> $2 THEN 'unknown'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
          WHEN f.replaced_at > $6::timestamptz - $11::interval AND NOT EXISTS (
-           SELECT FROM refresh_tokens child WHERE child.parent_id = f.id AND child.replaced_at IS NOT NULL) THEN 'repeated'
+           SELECT FROM refresh_tokens child WHERE child.parent_id = f.id AND child.replaced_at IS NOT NULL)
+           THEN CASE WHEN a.paused_at IS NULL THEN 'repeated' ELSE 'paused' END
          WHEN f.replaced_at IS NOT NULL THEN 'reused'
+         WHEN a.paused_at IS NOT NULL THEN 'paused'
          WHEN NOT string_to_array($3, ' ') <@ g.scopes THEN 'wider-scope'
          ELSE 'rotated'
        END AS outcome

@@ -113,3 +113,10 @@ function checkDraft(draft: ClientDraft, environment: Environment, development: b
   if (problems.length > 0 || parsed.kind !== 'scopes') throw new Invalid(problems)
   return parsed.scopes
 }
+
+/** What the applications with these ids are called. */
+export async function findClientNames(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await sql.query<{ id: string; name: string }>(table.selectClientNames, [ids])
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}

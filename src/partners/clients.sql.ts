@@ -63,6 +63,11 @@ export const selectSecrets = statement(
    WHERE client_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY id`,
 )
 
+export const selectClientNames = statement(
+  'select_client_names',
+  'SELECT id, name FROM clients WHERE id = ANY ($1::text[])',
+)
+
 export const lockClient = statement('lock_client', 'SELECT id FROM clients WHERE id = $1 FOR UPDATE')
 
 export const touchSecrets = statement(

@@ -9,6 +9,8 @@ import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type Attempt, countAttempt, forgive, type LoginLimits } from './login-throttle.ts'
 import { isOutdated, type Passwords, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
+import { hasSecondFactor } from './second-factor.ts'
+import { type FirstStep, markPassword } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import type { User } from './user.ts'
@@ -23,6 +25,8 @@ export interface Credentials {
 
 export type SignIn =
   | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token }
+  /** The password was right, and is not enough for this user. */
+  | { readonly kind: 'half-way'; readonly step: FirstStep }
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
@@ -59,8 +63,13 @@ export async function signIn(
   }
   const { password_hash, ...user } = found
   const outdated = isOutdated(password_hash) ? await passwords.hash(password) : undefined
-  const session = await db.transaction(async (sql) => {
+  const mark = markPassword(outdated ?? password_hash)
+  return db.transaction<SignIn>(async (sql) => {
     if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
+    if (await hasSecondFactor(sql, user.id)) {
+      await forgive(sql, limits, attempt)
+      return { kind: 'half-way', step: { userId: user.id, passwordMark: mark, at: now.getTime() } }
+    }
     if (from.previous) await sql.query(deleteSession, [from.previous.token.hash])
     await forgive(sql, limits, attempt)
     const confirms = from.previous?.user.id === user.id
@@ -68,9 +77,13 @@ export async function signIn(
     await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
       userAgent: browser.userAgent.slice(0, 300),
     })
-    return openSession(sql, user, environment, browser, now)
+    const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now
+    return {
+      kind: 'signed-in',
+      user,
+      session: await openSession(sql, user, environment, browser, now, { firstSeenAt }),
+    }
   })
-  return { kind: 'signed-in', user, session }
 }
 
 /** Usernames that do not exist are not written down: people type passwords into that field. */

@@ -2,7 +2,7 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
-import type { Sql } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './sessions.sql.ts'
 import type { User } from './user.ts'
@@ -17,6 +17,9 @@ export interface Session {
   readonly token: Token
   readonly user: User
   readonly authenticatedAt: Date
+  readonly firstSeenAt: Date
+  /** When a second factor was proven; undefined when the password was all. */
+  readonly strongAt: Date | undefined
 }
 
 export interface Browser {
@@ -29,13 +32,23 @@ interface SessionRow extends Omit<User, 'id'> {
   readonly user_id: string
   readonly authenticated_at: Date
   readonly last_seen_at: Date
+  readonly first_seen_at: Date
+  readonly strong_at: Date | null
 }
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
-export async function openSession(sql: Sql, user: User, environment: Environment, browser: Browser, now: Date) {
+export async function openSession(
+  sql: Sql,
+  user: User,
+  environment: Environment,
+  browser: Browser,
+  now: Date,
+  { firstSeenAt = now, strongAt }: { firstSeenAt?: Date; strongAt?: Date | undefined } = {},
+): Promise<Token> {
   const token = issueToken('session', environment)
   const userAgent = browser.userAgent.slice(0, 300)
-  await sql.query(table.insertSession, [token.hash, user.id, environment, now, browser.address, userAgent])
+  const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, strongAt]
+  await sql.query(table.insertSession, values)
   return token
 }
 
@@ -56,6 +69,8 @@ export async function findSession(
     id,
     token,
     authenticatedAt: authenticated_at,
+    firstSeenAt: row.first_seen_at,
+    strongAt: row.strong_at ?? undefined,
     user: { id: user_id, username, name, role, status, created_at },
   }
 }
@@ -64,9 +79,50 @@ export function isFresh(session: Session, now: Date): boolean {
   return now.getTime() - session.authenticatedAt.getTime() <= freshMs
 }
 
+/** The same with a second factor. */
+export function isStrong({ strongAt }: Session, now: Date): boolean {
+  return strongAt !== undefined && now.getTime() - strongAt.getTime() <= freshMs
+}
+
 export async function closeSession(sql: Sql, session: Session, by: Actor, now: Date): Promise<void> {
   await sql.query(table.deleteSession, [session.token.hash])
   await recordAct(sql, by, 'session.closed', `user:${session.user.id}`, now)
+}
+
+/** One sign-in of a user, as the user sees it. */
+export interface SignedInDevice {
+  readonly id: number
+  readonly environment: Environment
+  readonly first_seen_at: Date
+  readonly last_seen_at: Date
+  readonly address: string
+  readonly user_agent: string
+}
+
+/** On both sites, most recently used first. */
+export function listSessions(sql: Sql, userId: string, now: Date): Promise<SignedInDevice[]> {
+  return sql.query<SignedInDevice>(table.selectSessionsOf, [userId, after(now, -idleMs), after(now, -absoluteMs)])
+}
+
+/** False when it has ended already, or is somebody else's. */
+export async function closeSessionOf(db: Database, user: User, id: number, by: Actor, now: Date): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const [closed] = await sql.query<{ address: string; user_agent: string }>(table.deleteSessionOf, [id, user.id])
+    if (!closed) return false
+    const details = { address: closed.address, userAgent: closed.user_agent }
+    await recordAct(sql, by, 'session.closed', `user:${user.id}`, now, details)
+    return true
+  })
+}
+
+/** Every sign-in but this one, on both sites. Answers how many there were. */
+export async function closeOtherSessions(db: Database, session: Session, by: Actor, now: Date): Promise<number> {
+  return db.transaction(async (sql) => {
+    const closed = await sql.query(table.deleteOtherSessions, [session.user.id, session.token.hash])
+    if (closed.length > 0)
+      await recordAct(sql, by, 'session.others_closed', `user:${session.user.id}`, now, { sessions: closed.length })
+    return closed.length
+  })
 }
 
 export async function closeSessionsOf(sql: Sql, userId: string): Promise<void> {

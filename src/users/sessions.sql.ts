@@ -2,14 +2,14 @@ import { statement } from '../database/database.ts'
 
 export const insertSession = statement(
   'insert_session',
-  `INSERT INTO sessions (hash, user_id, environment, created_at, authenticated_at, last_seen_at, address, user_agent)
-   VALUES ($1, $2, $3, $4, $4, $4, $5, $6)`,
+  `INSERT INTO sessions (hash, user_id, environment, created_at, authenticated_at, last_seen_at, address, user_agent, first_seen_at, strong_at)
+   VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8)`,
 )
 
 /** Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in. */
 export const selectSession = statement(
   'select_session',
-  `SELECT s.id, s.authenticated_at, s.last_seen_at,
+  `SELECT s.id, s.authenticated_at, s.last_seen_at, coalesce(s.first_seen_at, s.created_at) AS first_seen_at, s.strong_at,
           u.id AS user_id, u.username, u.name, u.role, u.status, u.created_at
    FROM sessions s JOIN users u ON u.id = s.user_id
    WHERE s.hash = $1 AND s.environment = $2 AND s.last_seen_at > $3 AND s.created_at > $4 AND u.status = 'active'`,
@@ -20,6 +20,22 @@ export const touchSession = statement('touch_session', 'UPDATE sessions SET last
 export const deleteSession = statement('delete_session', 'DELETE FROM sessions WHERE hash = $1 RETURNING user_id')
 
 export const deleteSessionsOf = statement('delete_sessions_of', 'DELETE FROM sessions WHERE user_id = $1')
+
+export const selectSessionsOf = statement(
+  'select_sessions_of',
+  `SELECT id, environment, coalesce(first_seen_at, created_at) AS first_seen_at, last_seen_at, address, user_agent
+   FROM sessions WHERE user_id = $1 AND last_seen_at > $2 AND created_at > $3 ORDER BY last_seen_at DESC, id DESC`,
+)
+
+export const deleteSessionOf = statement(
+  'delete_session_of',
+  'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING address, user_agent',
+)
+
+export const deleteOtherSessions = statement(
+  'delete_other_sessions',
+  'DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 RETURNING id',
+)
 
 export const deleteDeadSessions = statement(
   'delete_dead_sessions',

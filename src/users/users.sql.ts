@@ -21,9 +21,22 @@ export const selectUsers = statement(
   'SELECT id, username, name, role, status, created_at FROM users ORDER BY created_at, id',
 )
 
+export const selectUserWithPassword = statement(
+  'select_user_with_password',
+  'SELECT id, username, name, role, status, password_hash, created_at FROM users WHERE id = $1',
+)
+
+export const selectPasswordHash = statement('select_password_hash', 'SELECT password_hash FROM users WHERE id = $1')
+
 export const updatePassword = statement(
   'update_password',
   'UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1',
+)
+
+/** Only while the old one is still the one that was checked: of two changes at once, one happens. */
+export const replacePassword = statement(
+  'replace_password',
+  'UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING id',
 )
 
 export const updateUserStatus = statement(

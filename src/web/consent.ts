@@ -2,11 +2,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
-import { approve, deny } from '../oauth/authorization.ts'
+import { approve, deny, isPaused } from '../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Conflict, Invalid } from '../problem.ts'
-import { isFresh } from '../users/session.ts'
+import { hasSecondFactor } from '../users/second-factor.ts'
+import { isFresh, isStrong, type Session } from '../users/session.ts'
 import { type Account, listAccounts } from '../users/user.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import { issueFormToken, readForm } from './forms.ts'
@@ -16,26 +17,33 @@ import { scopeWords } from './scope-words.ts'
 import { actorOf, currentSession } from './visitor.ts'
 
 /** Scopes that change things ask for a password entered minutes ago. */
-export function needsFreshSignIn(request: AuthorizationRequest): boolean {
+function needsFreshSignIn(request: AuthorizationRequest): boolean {
   return request.scopes.includes('trade') || request.scopes.includes('write')
+}
+
+/**
+ * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that the brokerage
+ * demands for trading; or a second factor that has to be set up first.
+ */
+export async function findObstacle(
+  { config, clock, db }: Context,
+  { request }: PendingRequest,
+  session: Session,
+): Promise<'sign-in' | 'second-factor' | undefined> {
+  const now = clock.now()
+  if (needsFreshSignIn(request) && !isFresh(session, now)) return 'sign-in'
+  if (!config.secondFactorForTrade || !request.scopes.includes('trade') || isStrong(session, now)) return undefined
+  return (await hasSecondFactor(db, session.user.id)) ? 'sign-in' : 'second-factor'
 }
 
 export async function showConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const sealed = (request.query as Form).request
   const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
   const session = await currentSession(context, request)
-  if (!session || (needsFreshSignIn(pending.request) && !isFresh(session, context.clock.now()))) {
-    return reply.redirect(`/login?request=${pending.sealed}`, 303)
-  }
-  const accounts = await listAccounts(context.db, session.user.id, context.environment)
-  return sendConsent(
-    context,
-    reply,
-    pending,
-    session.user.name,
-    issueFormToken(formSecret(session.token.text, pending)),
-    accounts,
-  )
+  const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
+  if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  return sendConsent(context, reply, pending, session)
 }
 
 export async function submitConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -45,9 +53,9 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
   if (!session) return reply.redirect(`/login?request=${pending.sealed}`, 303)
   const form = readForm(request, formSecret(session.token.text, pending))
   const now = context.clock.now()
-  if (needsFreshSignIn(pending.request) && !isFresh(session, now)) {
-    return reply.redirect(`/login?request=${pending.sealed}`, 303)
-  }
+  const obstacle = await findObstacle(context, pending, session)
+  if (obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
   const by = actorOf(context, request, session)
   const { state } = pending.request
   const callbackUrl = pending.client.callback_url
@@ -56,8 +64,7 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
       const accounts = await listAccounts(context.db, session.user.id, context.environment)
       const accountNumbers = chooseAccounts(accounts, form.all('account'))
       if (accountNumbers === undefined) {
-        const csrf = issueFormToken(formSecret(session.token.text, pending))
-        return sendConsent(context, reply, pending, session.user.name, csrf, accounts, {
+        return sendConsent(context, reply, pending, session, {
           text: 'Choose at least one account, or deny the request.',
           ticked: form.all('account'),
         })
@@ -102,15 +109,17 @@ export function answeredAlready(): Conflict {
   )
 }
 
-function sendConsent(
+async function sendConsent(
   context: Context,
   reply: FastifyReply,
-  { sealed, request, client }: PendingRequest,
-  userName: string,
-  csrf: string,
-  accounts: readonly Account[],
+  pending: PendingRequest,
+  { token, user }: Session,
   problem?: { readonly text: string; readonly ticked: readonly string[] },
 ) {
+  const { sealed, request, client } = pending
+  const csrf = issueFormToken(formSecret(token.text, pending))
+  const accounts = await listAccounts(context.db, user.id, context.environment)
+  const paused = await isPaused(context.db, user.id, client.id)
   const host = new URL(client.callback_url).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
@@ -119,8 +128,9 @@ function sendConsent(
     leadsOn: true,
     body: html`<section class="card narrow">
 <h1>Allow <em>${client.name}</em> to use your account?</h1>
-<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${userName}</strong>.</p>
+<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
 ${problem !== undefined && notice('error', problem.text)}
+${paused && html`<p class="notice waiting">You have paused this application. Allowing it resumes all the access it had.</p>`}
 <form method="post" action="/consent">
 ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 <h2>It will be able to</h2>
@@ -135,6 +145,21 @@ ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accoun
 </div>
 <p class="small">Either way you return to <strong>${host}</strong>. The application never sees your password.</p>
 </form>
+</section>`,
+  })
+}
+
+/** The request waits meanwhile: whoever has set one up comes back to this very address. */
+function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed }: PendingRequest) {
+  return sendPage(reply, {
+    title: 'Set up two-factor sign-in first',
+    environment: context.environment,
+    status: 403,
+    body: html`<section class="card narrow">
+<h1>Set up two-factor sign-in first</h1>
+<p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only when you have shown, with a second factor, that it is you.</p>
+<p><a class="button primary" href="/account/security">Set it up now</a></p>
+<p>Then <a href="/consent?request=${sealed}">come back to this request</a>. It stays open for half an hour.</p>
 </section>`,
   })
 }

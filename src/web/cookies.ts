@@ -1,13 +1,13 @@
 /**
- * Three cookies: the session, a visit (the anchor of form tokens before sign-in) and the device (proof that a user has
- * signed in here before). `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
+ * Four cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was right, the second
+ * factor is awaited) and the device (proof that a user has signed in here before). `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
  * not keep the cookies of two ports apart.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { randomLetters } from '../crypto/random.ts'
 
-type CookieKind = 'session' | 'visit' | 'device'
+type CookieKind = 'session' | 'visit' | 'step' | 'device'
 
 const deviceLifetimeSeconds = 180 * 24 * 3600
 
@@ -27,7 +27,11 @@ export function clearCookie(context: Context, reply: FastifyReply, kind: CookieK
 /** The visit's secret, made on the first page that has a form. */
 export function ensureVisit(context: Context, request: FastifyRequest, reply: FastifyReply): string {
   const known = readCookie(context, request, 'visit')
-  if (known !== undefined && /^[A-Za-z0-9]{43}$/.test(known)) return known
+  return known !== undefined && /^[A-Za-z0-9]{43}$/.test(known) ? known : renewVisit(context, reply)
+}
+
+/** The form tokens of pages that were shown before are worth nothing from here on. */
+export function renewVisit(context: Context, reply: FastifyReply): string {
   const fresh = randomLetters(43)
   setCookie(context, reply, 'visit', fresh)
   return fresh

@@ -1,5 +1,6 @@
 /** Where a visitor goes after signing in: to the authorization request they came with, or to a page of their account. */
 import type { Context } from '../context.ts'
+import type { Form } from '../http/form.ts'
 import { type AuthorizationRequest, unsealRequest } from '../oauth/authorization-request.ts'
 import { isInForce } from '../oauth/client-directory.ts'
 import type { Registration } from '../partners/client.ts'
@@ -17,6 +18,15 @@ export interface Destination {
   readonly pending: PendingRequest | undefined
   /** What the login form carries along. */
   readonly field: { readonly name: 'request' | 'return'; readonly value: string }
+}
+
+/** The same from the address of a page. */
+export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {
+  return findDestination(context, textOf(request), textOf(back))
+}
+
+function textOf(value: Form[string] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
 }
 
 export async function findDestination(

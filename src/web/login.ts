@@ -5,16 +5,17 @@ import type { Form } from '../http/form.ts'
 import { deny } from '../oauth/authorization.ts'
 import { printErrorCallback } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
-import { Problem, TooManyRequests } from '../problem.ts'
 import { signIn } from '../users/login.ts'
-import { TooManyPasswordChecks } from '../users/password.ts'
-import { closeSession, isFresh, type Session } from '../users/session.ts'
-import { answeredAlready, needsFreshSignIn } from './consent.ts'
+import { closeSession, type Session } from '../users/session.ts'
+import { answeredAlready, findObstacle } from './consent.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from './cookies.ts'
-import { type Destination, findDestination, openPending } from './destination.ts'
+import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
+import { knownDevice, rememberDevice } from './device-cookie.ts'
 import { issueFormToken, readForm, refuseForeignOrigin } from './forms.ts'
 import { html } from './html.ts'
+import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { csrfField, notice, sendPage } from './page.ts'
+import { goOnToSecondStep } from './second-step.ts'
 import { actorOf, browserOf, currentSession } from './visitor.ts'
 
 const refusedText =
@@ -22,9 +23,9 @@ const refusedText =
 
 export async function showLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const query = request.query as Form
-  const destination = await findDestination(context, textOf(query.request), textOf(query.return))
+  const destination = await parseDestination(context, query)
   const session = await currentSession(context, request)
-  if (session && !mustConfirm(context, destination, session) && query.confirm === undefined)
+  if (session && query.confirm === undefined && !(await mustConfirm(context, destination, session)))
     return reply.redirect(destination.path, 303)
   return sendLogin(context, request, reply, { destination, session })
 }
@@ -40,22 +41,15 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
     knownDevice: knownDevice(context, request, username),
   }
   const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
-  const desk = { db: context.db, passwords: context.passwords, limits: context.config.limits, vault: context.vault }
-  const outcome = await signIn(desk, credentials, from, context.clock.now()).catch((error: unknown) => {
-    if (!(error instanceof TooManyPasswordChecks)) throw error
-    throw new Problem(503, 'temporarily_unavailable', 'Many people are signing in at the moment. Try again shortly.', {
-      headers: { 'retry-after': '5' },
-    })
-  })
+  const outcome = await signIn(loginDesk(context), credentials, from, context.clock.now()).catch(tellCrowded)
   switch (outcome.kind) {
     case 'address-must-wait':
-      throw new TooManyRequests(
-        'There were too many failed sign-ins from this network. Wait a little and try again.',
-        outcome.retryAfterSeconds,
-      )
+      throw addressMustWait(outcome)
     case 'refused':
       request.refusal = 'access_denied'
       return sendLogin(context, request, reply, { destination, session: previous, problem: refusedText, username })
+    case 'half-way':
+      return goOnToSecondStep(context, reply, outcome.step, destination)
     case 'signed-in':
       request.who = { userId: outcome.user.id }
       setCookie(context, reply, 'session', outcome.session.text)
@@ -73,6 +67,7 @@ export async function cancelLogin(context: Context, request: FastifyRequest, rep
   if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
   request.refusal = error.code
+  clearCookie(context, reply, 'step')
   return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
 }
 
@@ -124,24 +119,6 @@ ${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<b
   })
 }
 
-function mustConfirm(context: Context, { pending }: Destination, session: Session): boolean {
-  return pending !== undefined && needsFreshSignIn(pending.request) && !isFresh(session, context.clock.now())
-}
-
-const devicePurpose = 'device-cookie'
-
-function knownDevice(context: Context, request: FastifyRequest, username: string): string | undefined {
-  const sealed = readCookie(context, request, 'device')
-  const text = sealed === undefined ? undefined : context.vault.open(devicePurpose, Buffer.from(sealed, 'base64url'))
-  const [owner, device] = text?.split('\n') ?? []
-  return owner === username.toLowerCase() ? device : undefined
-}
-
-function rememberDevice(context: Context, reply: FastifyReply, known: string | undefined, username: string): void {
-  const device = known ?? crypto.randomUUID()
-  setCookie(context, reply, 'device', context.vault.seal(devicePurpose, `${username}\n${device}`).toString('base64url'))
-}
-
-function textOf(value: Form[string] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value
+async function mustConfirm(context: Context, { pending }: Destination, session: Session): Promise<boolean> {
+  return pending !== undefined && (await findObstacle(context, pending, session)) === 'sign-in'
 }

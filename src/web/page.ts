@@ -14,11 +14,17 @@ export interface Page {
   /** A form of this page ends at the callback, or wherever the callback leads on to: no form-action can name that. */
   readonly leadsOn?: boolean
   readonly status?: number
+  /** Of public/, beside the one that every page has. */
+  readonly scripts?: readonly string[]
 }
 
+/** The pages of the account, in the order of the bar. */
 const navigation = [
   { path: '/account', label: 'Connected applications' },
   { path: '/account/api', label: 'API settings' },
+  { path: '/account/devices', label: 'Sign-ins and devices' },
+  { path: '/account/security', label: 'Security' },
+  { path: '/account/history', label: 'History' },
 ]
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
@@ -41,7 +47,7 @@ export function pageHeaders(leadsOn = false): Record<string, string> {
   }
 }
 
-export function printPage({ title, body, environment, account }: Page): string {
+export function printPage({ title, body, environment, account, scripts = [] }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -52,7 +58,10 @@ export function printPage({ title, body, environment, account }: Page): string {
 <link rel="icon" href="${assetUrl('mark.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('countersign.css')}">
 <script src="${assetUrl('submit-once.js')}" defer></script>
-</head>
+${scripts.map(
+  (name) => html`<script src="${assetUrl(name)}" defer></script>
+`,
+)}</head>
 <body>
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">

@@ -1,11 +1,20 @@
 /** The pages for people, on one screen. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
-import { createToken, revokeApplication, revokeToken, showApiSettings, showApplications } from './account.ts'
+import { createToken, revokeToken, showApiSettings } from './api-settings.ts'
+import { pauseApplication, resumeApplication, revokeApplication, showApplications } from './applications.ts'
+import { removeApp, showAppSetup, submitAppSetup } from './authenticator-app.ts'
 import { authorize, authorizeSchema } from './authorize.ts'
 import { showConsent, submitConsent } from './consent.ts'
+import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
+import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { pageHeaders } from './page.ts'
+import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
+import { showPassword, submitPassword } from './password.ts'
+import { makeCodes } from './recovery-codes.ts'
+import { showSecondStep, submitSecondStep } from './second-step.ts'
+import { showSecurity } from './security.ts'
 
 type Handler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
@@ -20,6 +29,8 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/v1/oauth/authorize', authorize, authorizeSchema),
   page('GET', '/login', showLogin),
   page('POST', '/login', submitLogin),
+  page('GET', '/login/second', showSecondStep),
+  page('POST', '/login/second', submitSecondStep),
   page('POST', '/login/cancel', cancelLogin),
   page('POST', '/logout', logout),
   page('GET', '/consent', showConsent),
@@ -27,9 +38,25 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/', (_context, _request, reply) => Promise.resolve(reply.redirect('/account', 303))),
   page('GET', '/account', showApplications),
   page('POST', '/account/revoke', revokeApplication),
+  page('POST', '/account/pause', pauseApplication),
+  page('POST', '/account/resume', resumeApplication),
   page('GET', '/account/api', showApiSettings),
   page('POST', '/account/api/tokens', createToken),
   page('POST', '/account/api/revoke', revokeToken),
+  page('GET', '/account/devices', showDevices),
+  page('POST', '/account/devices/close', closeDevice),
+  page('POST', '/account/devices/close/others', closeOtherDevices),
+  page('GET', '/account/security', showSecurity),
+  page('GET', '/account/security/app', showAppSetup),
+  page('POST', '/account/security/app', submitAppSetup),
+  page('POST', '/account/security/app/remove', removeApp),
+  page('GET', '/account/security/passkey', showPasskeySetup),
+  page('POST', '/account/security/passkey', submitPasskeySetup),
+  page('POST', '/account/security/passkey/remove', removeKey),
+  page('POST', '/account/security/recovery', makeCodes),
+  page('GET', '/account/password', showPassword),
+  page('POST', '/account/password', submitPassword),
+  page('GET', '/account/history', showHistory),
 ]
 
 function page(

@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { Authenticator, addKey, readOptions } from '../support/authenticator.ts'
 import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { makeApp, makeGuardedUser, readSecret, startSignIn } from '../support/second-factor.ts'
 import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '../support/web.ts'
 
 let house: TestGateway
 let client: TestClient
 before(async () => {
-  house = await openTestGateway()
+  house = await openTestGateway({ HOST: 'localhost' })
   client = await house.makeClient()
 })
 after(() => house.close())
@@ -36,9 +38,27 @@ async function openLogin(path?: string): Promise<[Browser, Answer]> {
 async function openAccount(path: string): Promise<[Browser, Answer]> {
   const user = await house.makeUser()
   await house.makeToken(user)
+  await house.signIn(user)
   const browser = await house.signIn(user)
   await house.approve(client, browser)
   return [browser, await browser.get(path)]
+}
+
+async function openPaused(): Promise<[Browser, Answer]> {
+  const [browser, page] = await openAccount('/account')
+  await browser.submit(page, '/account/pause', {})
+  return [browser, await browser.get('/account')]
+}
+
+async function openGuarded(): Promise<[Browser, Answer]> {
+  const { browser } = await makeGuardedUser(house)
+  return [browser, await browser.get('/account/security')]
+}
+
+async function openSecondStep(): Promise<[Browser, Answer]> {
+  const { user } = await makeGuardedUser(house)
+  const browser = await startSignIn(house, user)
+  return [browser, await browser.get('/login/second')]
 }
 
 async function openConsentPage(): Promise<[Browser, Answer]> {
@@ -51,6 +71,14 @@ const forms: Record<string, () => Promise<Prepared>> = {
     const { username } = await house.makeUser()
     return prepare('/login', () => openLogin('/login'), { username, password })
   },
+  '/login/second': async () => {
+    const { user, app } = await makeGuardedUser(house)
+    const browser = await startSignIn(house, user)
+    const hidden = hiddenFields((await browser.get('/login/second')).text, '/login/second') as { csrf: string }
+    const [, foreign] = await openSecondStep()
+    const foreignToken = hiddenFields(foreign.text, '/login/second').csrf!
+    return { browser, fields: { ...hidden, code: app.code() }, foreignToken }
+  },
   '/login/cancel': () => prepare('/login/cancel', () => openLogin()),
   '/logout': () => prepare('/logout', () => openAccount('/account')),
   '/consent': async () => {
@@ -58,6 +86,38 @@ const forms: Record<string, () => Promise<Prepared>> = {
     return { ...prepared, fields: { ...prepared.fields, decision: 'approve' } }
   },
   '/account/revoke': () => prepare('/account/revoke', () => openAccount('/account')),
+  '/account/pause': () => prepare('/account/pause', () => openAccount('/account')),
+  '/account/resume': () => prepare('/account/resume', openPaused),
+  '/account/devices/close': () => prepare('/account/devices/close', () => openAccount('/account/devices')),
+  '/account/devices/close/others': () =>
+    prepare('/account/devices/close/others', () => openAccount('/account/devices')),
+  '/account/password': () =>
+    prepare('/account/password', () => openAccount('/account/password'), {
+      current: password,
+      next: 'a different password',
+      again: 'a different password',
+    }),
+  '/account/security/app': async () => {
+    const prepared = await prepare('/account/security/app', () => openAccount('/account/security/app'))
+    const page = await prepared.browser.get('/account/security/app')
+    const fields = hiddenFields(page.text, '/account/security/app') as { csrf: string }
+    return { ...prepared, fields: { ...fields, code: makeApp(house, readSecret(page)).code() } }
+  },
+  '/account/security/app/remove': () => prepare('/account/security/app/remove', openGuarded),
+  '/account/security/passkey': async () => {
+    const prepared = await prepare('/account/security/passkey', () => openAccount('/account/security/passkey'))
+    const page = await prepared.browser.get('/account/security/passkey')
+    const fields = hiddenFields(page.text, '/account/security/passkey') as { csrf: string }
+    const credential = new Authenticator(house.baseUrl).create(readOptions(page))
+    return { ...prepared, fields: { ...fields, name: 'My key', credential } }
+  },
+  '/account/security/passkey/remove': () =>
+    prepare('/account/security/passkey/remove', async () => {
+      const [browser] = await openGuarded()
+      await addKey(browser, new Authenticator(house.baseUrl))
+      return [browser, await browser.get('/account/security')]
+    }),
+  '/account/security/recovery': () => prepare('/account/security/recovery', openGuarded),
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
@@ -148,10 +208,20 @@ test('the token of the login page is worth nothing after the sign-in', async () 
   assert.equal(await isSignedIn(browser), true)
 })
 
+/** Addresses that have a page to look at as well as a form to send. */
+const pagesToo = [
+  '/login',
+  '/login/second',
+  '/consent',
+  '/account/password',
+  '/account/security/app',
+  '/account/security/passkey',
+]
+
 test('a GET never does what a form does', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()
   const before = await readTables(house.gateway.context.db)
-  for (const action of Object.keys(forms).filter((path) => path !== '/login' && path !== '/consent')) {
+  for (const action of Object.keys(forms).filter((path) => !pagesToo.includes(path))) {
     const answer = await browser.get(`${action}?${new URLSearchParams(fields as Record<string, string>)}`)
     assert.equal(answer.status, 405, action)
     assert.equal(answer.headers.allow, 'POST')

@@ -47,7 +47,15 @@ async function begin(): Promise<void> {
 test('with nothing dead nothing is removed', async () => {
   await begin()
   const { access_token } = await connect()
-  assert.deepEqual(await remove(), { accessTokens: 0, grants: 0, answers: 0, sessions: 0, loginBuckets: 0 })
+  assert.deepEqual(await remove(), {
+    accessTokens: 0,
+    grants: 0,
+    answers: 0,
+    sessions: 0,
+    loginBuckets: 0,
+    activity: 0,
+    challenges: 0,
+  })
   assert.equal((await house.profile(access_token)).status, 200)
 })
 

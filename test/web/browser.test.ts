@@ -5,14 +5,19 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { minute } from '../../src/clock.ts'
+import { Browser as VisitorBrowser } from '../support/browser.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { makeApp } from '../support/second-factor.ts'
+import { signInWith } from '../support/web.ts'
 
 const phone = { width: 390, height: 844 }
 const desk = { width: 1280, height: 800 }
@@ -222,6 +227,77 @@ test('a wrong password is told where it can be read, and the Enter key signs in'
   await close()
 })
 
+for (const javaScriptEnabled of [true, false]) {
+  test(`an account holder sets up an authenticator app and signs in with it, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+    const user = await house.makeUser()
+    const { page, complaints, close } = await openVisit({ viewport: phone, javaScriptEnabled })
+    await page.goto(`${house.baseUrl}/account/security`)
+    await signIn(page, user.username)
+    await page.getByRole('link', { name: 'Set up an authenticator app' }).click()
+    const app = makeApp(house, (await page.locator('code.secret').textContent())!.replaceAll(' ', ''))
+    await page.getByLabel('Code from the app').fill(app.code())
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+    assert.equal(await page.locator('.codes code').count(), 10)
+    await page.getByRole('link', { name: 'I have kept them' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    house.clock.advance(30_000)
+
+    await connect(page, authorizeUrl(client, 'read'))
+    await signIn(page, user.username)
+    await page.getByRole('heading', { name: 'One more step' }).waitFor()
+    await page.getByLabel('Code from your authenticator app').fill(app.code())
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Allow' }).click()
+    assert.ok((await takeCallback(page)).has('code'))
+
+    await page.goto(`${house.baseUrl}/account/security`)
+    await page.getByRole('button', { name: 'Remove the authenticator app' }).click()
+    await page.getByText('It is removed.').waitFor()
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+
+  test(`an account holder pauses an application, changes the password and ends other sign-ins, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
+    const user = await house.makeUser()
+    const { page, complaints, close } = await openVisit({ viewport: phone, javaScriptEnabled })
+    await connect(page, authorizeUrl(client))
+    await signIn(page, user.username)
+    await page.getByRole('button', { name: 'Allow' }).click()
+    const code = (await takeCallback(page)).get('code')!
+    const { access_token } = (await house.exchange(client, code)).json<TokenBody>()
+
+    await page.goto(`${house.baseUrl}/account`)
+    await page.getByRole('button', { name: 'Pause Portfolio Pal' }).click()
+    await page.getByText('Paused since').waitFor()
+    assert.equal((await house.profile(access_token)).status, 401)
+    await page.getByRole('button', { name: 'Resume Portfolio Pal' }).click()
+    await page.getByRole('button', { name: 'Pause Portfolio Pal' }).waitFor()
+    assert.equal((await house.profile(access_token)).status, 200)
+
+    await signInElsewhere(user.username, otherDevices[0]!)
+    await page.getByRole('link', { name: 'Sign-ins and devices' }).click()
+    await page.getByText('Safari on iPhone').first().waitFor()
+    await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
+    await page.getByText('You are signed in nowhere else.').waitFor()
+
+    await page.getByRole('link', { name: 'Security' }).click()
+    await page.getByRole('link', { name: 'Change password' }).click()
+    await page.getByLabel('Password now').fill(password)
+    await page.getByLabel('New password', { exact: true }).fill('a different password')
+    await page.getByLabel('New password, again').fill('a different password')
+    await page.getByRole('button', { name: 'Change password' }).dblclick()
+    await page.getByText('Your password is changed.').waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await page.getByRole('link', { name: 'History' }).click()
+    await page.getByText('You changed your password').waitFor()
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+}
+
 test('the pages of the two environments are signed in to apart, though they share a host', async () => {
   const user = await house.makeUser()
   const { page, close } = await openVisit()
@@ -283,10 +359,20 @@ test('the script of the site is the only one that runs: the policy stops one tha
   await close()
 })
 
+const otherDevices = [
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 Version/18.4 Mobile/15E148 Safari/604.1',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:150.0) Gecko/20100101 Firefox/150.0',
+]
+
+async function signInElsewhere(username: string, userAgent: string): Promise<void> {
+  await signInWith(new VisitorBrowser(house.baseUrl), username, { headers: { 'user-agent': userAgent } })
+}
+
 /** Every page there is, each with the way to it. */
 function tour(page: Page): Record<string, () => Promise<unknown>> {
   const visit = (path: string) => page.goto(house.baseUrl + path)
   let username: string
+  let recovery: string[]
   return {
     login: () => visit('/login'),
     'login-refused': () => signIn(page, 'nobody', 'not the right password'),
@@ -308,6 +394,54 @@ function tour(page: Page): Record<string, () => Promise<unknown>> {
       await page.getByRole('button', { name: 'Allow' }).click()
       await takeCallback(page)
       await visit('/account')
+    },
+    'connected-paused': async () => {
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await page.getByText('Paused since').waitFor()
+    },
+    devices: async () => {
+      for (const userAgent of otherDevices) await signInElsewhere(username, userAgent)
+      await visit('/account/devices')
+    },
+    security: () => visit('/account/security'),
+    password: () => visit('/account/password'),
+    'password-refused': async () => {
+      await page.getByLabel('Password now').fill('not the right password')
+      await page.getByLabel('New password', { exact: true }).fill('short')
+      await page.getByLabel('New password, again').fill('other')
+      await page.getByRole('button', { name: 'Change password' }).click()
+      await page.locator('.problem').first().waitFor()
+    },
+    'app-setup': () => visit('/account/security/app'),
+    'app-refused': async () => {
+      await page.getByLabel('Code from the app').fill('000000')
+      await page.getByRole('button', { name: 'Turn on' }).click()
+      await page.locator('.problem').waitFor()
+    },
+    'recovery-codes': async () => {
+      const secret = (await page.locator('code.secret').textContent())!.replaceAll(' ', '')
+      await page.getByLabel('Code from the app').fill(makeApp(house, secret).code())
+      await page.getByRole('button', { name: 'Turn on' }).click()
+      await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+      recovery = await page.locator('.codes code').allInnerTexts()
+    },
+    'security-guarded': () => visit('/account/security'),
+    'second-step': async () => {
+      await visit('/login?confirm=1')
+      await signIn(page, username)
+      await page.getByRole('heading', { name: 'One more step' }).waitFor()
+    },
+    'second-step-refused': async () => {
+      await page.getByText('Use a recovery code instead').click()
+      await page.getByLabel('Recovery code').fill('not one of them')
+      await page.getByRole('button', { name: 'Use recovery code' }).click()
+      await page.locator('.problem').waitFor()
+    },
+    history: async () => {
+      await page.getByLabel('Recovery code').fill(recovery[0]!)
+      await page.getByRole('button', { name: 'Use recovery code' }).click()
+      await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
+      await visit('/account/history')
     },
     'api-none': () => visit('/account/api'),
     'api-created': async () => {
@@ -340,6 +474,12 @@ const tooWide = `[...document.querySelectorAll('body *')]
 const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
   .filter((each) => each.getBoundingClientRect().height < 44)
   .map((each) => each.outerHTML.slice(0, 80))`
+
+/** What axe finds that would keep somebody out. It is given to the page by the debugger: the policy lets no script in. */
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const inaccessible = `axe.run().then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, nodes }) => id + ' ' + nodes[0].html.slice(0, 80)))`
 
 /** WCAG 1.4.3: text, and the hint in an empty field, stands out from what is behind it by at least 4.5 to 1. */
 const tooFaint = `(() => {
@@ -376,6 +516,8 @@ for (const viewport of [phone, desk]) {
         tooWide: await page.evaluate(tooWide),
         tooLow: await page.evaluate(tooLow),
       }
+      await page.evaluate(axeSource)
+      measured.inaccessible = await page.evaluate(inaccessible)
       for (const colorScheme of ['dark', 'light'] as const) {
         await page.emulateMedia({ colorScheme })
         measured[colorScheme] = await page.evaluate(tooFaint)
@@ -383,7 +525,7 @@ for (const viewport of [phone, desk]) {
       }
       found[name] = measured
     }
-    const fine = { tooWide: [], tooLow: [], dark: [], light: [] }
+    const fine = { tooWide: [], tooLow: [], inaccessible: [], dark: [], light: [] }
     assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
     await close()
   })

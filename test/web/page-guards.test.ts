@@ -4,13 +4,14 @@ import { after, before, test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, Browser, hiddenFields, send } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { makeGuardedUser, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { approveForm, assertGuarded, openConsent, parsePolicy, pathOf, startRequest } from '../support/web.ts'
 
 let house: TestGateway
 let client: TestClient
 let visitor: Browser
 before(async () => {
-  house = await openTestGateway({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' })
+  house = await openTestGateway({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1,::1', HOST: 'localhost' })
   client = await house.makeClient()
   visitor = await house.signIn(await house.makeUser())
 })
@@ -50,6 +51,39 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
   'GET /consent': { status: 200, open: () => openConsent(visitor, client) },
   'GET /account': { status: 200, open: () => visitor.get('/account') },
   'GET /account/api': { status: 200, open: () => visitor.get('/account/api') },
+  'GET /account/devices': { status: 200, open: () => visitor.get('/account/devices') },
+  'GET /account/security': { status: 200, open: () => visitor.get('/account/security?done=password') },
+  'GET /account/password': { status: 200, open: () => visitor.get('/account/password') },
+  'POST /account/password, with nothing': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/password'), '/account/password', {}),
+  },
+  'GET /account/security/app': { status: 200, open: () => visitor.get('/account/security/app') },
+  'POST /account/security/app, with a wrong code': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/security/app'), '/account/security/app', {}),
+  },
+  'GET /account/security/passkey': { status: 200, open: () => visitor.get('/account/security/passkey') },
+  'POST /account/security/passkey, with nothing': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/security/passkey'), '/account/security/passkey', {}),
+  },
+  'POST /account/security/recovery': {
+    status: 200,
+    open: async () => {
+      const { browser } = await makeGuardedUser(house)
+      return browser.submit(await browser.get('/account/security'), '/account/security/recovery', {})
+    },
+  },
+  'GET /login/second': {
+    status: 200,
+    open: async () => (await startSignIn(house, (await makeGuardedUser(house)).user)).get('/login/second'),
+  },
+  'POST /login/second, refused': {
+    status: 401,
+    open: async () => sendSecond(await startSignIn(house, (await makeGuardedUser(house)).user), { code: '000000' }),
+  },
+  'GET /account/history': { status: 200, open: () => visitor.get('/account/history') },
   'POST /account/api/tokens, with the new token': { status: 200, open: () => createToken({ name: 'mine' }) },
   'POST /account/api/tokens, without a name': { status: 400, open: () => createToken({ name: '' }) },
   'POST /login, refused': { status: 401, open: () => failAtLogin('192.0.2.1', 1) },
@@ -144,7 +178,15 @@ test('a form leaves the site only from the pages of a request', async () => {
     assert.equal(page.status, 200)
     assert.equal(mayLeave(page), true)
   }
-  for (const page of ['/login?confirm=1', '/account', '/account/api', '/nowhere']) {
+  const inside = [
+    '/account',
+    '/account/api',
+    '/account/devices',
+    '/account/security',
+    '/account/password',
+    '/account/history',
+  ]
+  for (const page of ['/login?confirm=1', ...inside, '/nowhere']) {
     assert.equal(mayLeave(await visitor.get(page)), false, page)
   }
 })

@@ -1,44 +1,14 @@
-/** The account holder's pages: who may use the account, and the tokens for their own programs. */
+/** API settings: the tokens that account holders make for their own programs (spec 5.1). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { type Environment, isEnvironment } from '../environment.ts'
-import { type Authorization, listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
 import { Invalid, Problem } from '../problem.ts'
-import { scopes } from '../scope.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { isFresh } from '../users/session.ts'
+import { ignoreAlreadyGone, parseId, sendAccountPage } from './account-page.ts'
 import { type Html, html } from './html.ts'
-import { csrfField, notice, printDate, sendPage } from './page.ts'
-import { scopeWords } from './scope-words.ts'
+import { csrfField, notice, printDate } from './page.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
-
-export async function showApplications(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account')
-  if (!visitor) return reply
-  const all = await listAuthorizations(context.db, { userId: visitor.session.user.id })
-  const applications = all.filter((each) => each.environment === context.environment)
-  return sendPage(reply, {
-    title: 'Connected applications',
-    environment: context.environment,
-    account: { ...accountBar(visitor), here: '/account' },
-    body: html`<h1>Connected applications</h1>
-<p>These applications may use your account. Revoking one takes effect at once.</p>
-${applications.length === 0 && html`<p class="card empty">No application is connected to your account.</p>`}
-${applications.map((each) => printApplication(each, visitor))}`,
-  })
-}
-
-export async function revokeApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
-  const id = parseId(form.find('authorization'), 'authorization')
-  const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
-  await revokeAuthorization(context.db, context.changes, revoked, visitor.by, context.clock.now()).catch(
-    ignoreAlreadyGone,
-  )
-  return reply.redirect('/account', 303)
-}
 
 export async function showApiSettings(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, '/account/api')
@@ -76,37 +46,6 @@ export async function revokeToken(context: Context, request: FastifyRequest, rep
   return reply.redirect('/account/api', 303)
 }
 
-function accountBar({ session, csrf }: SignedIn) {
-  return { user: session.user, csrf }
-}
-
-function parseId(text: string | undefined, field: string): number {
-  if (text === undefined || !/^\d{1,15}$/.test(text)) throw new Invalid([{ field, problem: 'must be a number' }])
-  return Number(text)
-}
-
-/** A second click, or somebody else's id: either way the page then shows what is true. */
-function ignoreAlreadyGone(error: unknown): void {
-  if (!(error instanceof Problem && error.status === 404)) throw error
-}
-
-function printApplication(each: Authorization, { csrf }: SignedIn): Html {
-  const granted = scopes.filter((scope) => each.scopes.includes(scope))
-  const paused = each.client_status !== 'active' || each.partner_status !== 'approved'
-  return html`<article class="card application">
-<h2>${each.client_name} <span class="faint">by ${each.partner_name}</span></h2>
-${paused && html`<p class="notice error">The brokerage has suspended this application; it has no access at present.</p>`}
-<ul class="scopes">${granted.map((scope) => html`<li${scopeWords[scope].movesMoney && html` class="money"`}><strong>${scopeWords[scope].title}</strong> ${scopeWords[scope].movesMoney && html`<span class="badge">moves money</span>`}<br>${scopeWords[scope].text}</li>`)}</ul>
-<dl>
-<dt>Connected since</dt><dd>${printDate(each.approved_at)}</dd>
-<dt>Last used</dt><dd>${each.last_used_at ? printDate(each.last_used_at) : 'never'}</dd>
-<dt>Access</dt><dd>${each.lasting ? 'until you revoke it' : '24 hours after each approval'}</dd>
-<dt>Accounts</dt><dd>${each.account_numbers.length > 0 ? each.account_numbers.join(', ') : 'none'}</dd>
-</dl>
-<form method="post" action="/account/revoke">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="danger">Revoke access</button></form>
-</article>`
-}
-
 interface ApiSettings {
   readonly created?: { readonly text: string; readonly environment: Environment }
   readonly problem?: Problem
@@ -124,10 +63,9 @@ async function sendApiSettings(
   const tokens = await listApiTokens(context.db, visitor.session.user.id)
   const { baseUrl, sisterUrl, environment } = context
   const urls = environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
-  return sendPage(reply, {
+  return sendAccountPage(context, reply, visitor, {
     title: 'API settings',
-    environment,
-    account: { ...accountBar(visitor), here: '/account/api' },
+    here: '/account/api',
     status: problem?.status ?? 200,
     body: html`<h1>API settings</h1>
 <p>For your own programs. A token acts as you, with every scope, until you revoke it.</p>

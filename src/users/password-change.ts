@@ -1,0 +1,63 @@
+/**
+ * A user's own change of password. The old one is guessed no faster here than at sign-in: attempts go into the same
+ * buckets. Afterwards every other session is over and this one has a new id.
+ */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import type { Token } from '../crypto/token.ts'
+import type { Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import type { LoginDesk } from './login.ts'
+import { countAttempt, forgive } from './login-throttle.ts'
+import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
+import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
+import { replacePassword, selectPasswordHash } from './users.sql.ts'
+
+export interface PasswordChange {
+  readonly current: string
+  /** Judged by `findPasswordProblem` before. */
+  readonly next: string
+  /** Proof, checked by the caller, that this user has signed in from this device before. */
+  readonly knownDevice: string | undefined
+}
+
+export type PasswordChanged =
+  | { readonly kind: 'changed'; readonly session: Token }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
+
+/** `alongside` happens in the same transaction, or not at all. */
+export async function changePassword(
+  { db, passwords, limits, vault }: LoginDesk,
+  { current, next, knownDevice }: PasswordChange,
+  from: { session: Session; environment: Environment; browser: Browser; by: Actor },
+  now: Date,
+  alongside: (sql: Sql) => Promise<void>,
+): Promise<PasswordChanged> {
+  const { session, environment, browser, by } = from
+  const { user } = session
+  if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+  const key = vault.derive('login-throttle')[0]!
+  const who = { username: user.username, address: browser.address, knownDevice }
+  const attempt = await countAttempt(db, limits, who, key, now)
+  if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
+  const [stored] = await db.query<{ password_hash: string }>(selectPasswordHash, [user.id])
+  const tooLong = Buffer.byteLength(current) > passwordMaxBytes
+  const matches = await passwords.verify(stored?.password_hash, tooLong ? '' : current)
+  if (!matches || !attempt.userAllowed) {
+    const act = attempt.startsWait ? 'session.throttled' : 'session.refused'
+    if (attempt.userAllowed) await recordAct(db, by, act, `user:${user.id}`, now, { at: 'password change' })
+    return { kind: 'refused' }
+  }
+  const hash = await passwords.hash(next)
+  return db.transaction<PasswordChanged>(async (sql) => {
+    const [replaced] = await sql.query(replacePassword, [user.id, stored!.password_hash, hash, now])
+    if (!replaced) return { kind: 'refused' }
+    await closeSessionsOf(sql, user.id)
+    await forgive(sql, limits, attempt)
+    await recordAct(sql, by, 'user.password_changed', `user:${user.id}`, now)
+    await alongside(sql)
+    const { firstSeenAt, strongAt } = session
+    const times = { firstSeenAt, strongAt }
+    return { kind: 'changed', session: await openSession(sql, user, environment, browser, now, times) }
+  })
+}

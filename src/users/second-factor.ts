@@ -1,0 +1,160 @@
+/**
+ * The second factors of a user. Whoever has one is asked for it at every sign-in, on both sites. The first one comes with
+ * recovery codes and ends every other session, because those were opened with the password alone.
+ */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import type { Token } from '../crypto/token.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Database, Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { lockUser } from './api-tokens.sql.ts'
+import {
+  type Answered,
+  addPasskey,
+  listPasskeys,
+  type Passkey,
+  type PasskeySite,
+  passkeysPerUser,
+  removePasskey,
+  removePasskeysOf,
+} from './passkey.ts'
+import { countRecoveryCodes, makeRecoveryCodes, removeRecoveryCodes } from './recovery-code.ts'
+import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
+import { deleteSession } from './sessions.sql.ts'
+import { addTotp, findTotp, removeTotp, type TotpFactor } from './totp.ts'
+import type { User } from './user.ts'
+
+export interface SecondFactors {
+  readonly totp: TotpFactor | undefined
+  /** Of both sites. */
+  readonly passkeys: readonly Passkey[]
+  readonly recoveryCodes: number
+}
+
+export async function findSecondFactors(sql: Sql, userId: string): Promise<SecondFactors> {
+  return {
+    totp: await findTotp(sql, userId),
+    passkeys: await listPasskeys(sql, userId),
+    recoveryCodes: await countRecoveryCodes(sql, userId),
+  }
+}
+
+export function isGuarded({ totp, passkeys }: SecondFactors): boolean {
+  return totp !== undefined || passkeys.length > 0
+}
+
+export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {
+  return isGuarded(await findSecondFactors(sql, userId))
+}
+
+/** Who adds or removes a factor, from where. */
+export interface Holder {
+  readonly session: Session
+  readonly environment: Environment
+  readonly browser: Browser
+  readonly by: Actor
+}
+
+export interface FactorAdded {
+  /** Shown once; none when there were some already. */
+  readonly recoveryCodes: readonly string[]
+  /** The same session under a new id, with the proof that was just given. */
+  readonly session: Token
+}
+
+/** Undefined when there is an app already. */
+export function addAuthenticatorApp(
+  db: Database,
+  vault: Vault,
+  holder: Holder,
+  proven: { secret: string; step: number },
+  now: Date,
+): Promise<FactorAdded | undefined> {
+  return db.transaction(async (sql) => {
+    const { user } = holder.session
+    const before = await findSecondFactors(sql, user.id)
+    if (!(await addTotp(sql, vault, user.id, proven, now))) return undefined
+    return finishAdding(sql, holder, before, { factor: 'authenticator app' }, now)
+  })
+}
+
+/** Undefined when the browser's answer proves nothing, or there are as many as there may be. */
+export function addSecondPasskey(
+  db: Database,
+  vault: Vault,
+  site: PasskeySite,
+  holder: Holder,
+  answered: Answered & { name: string },
+  now: Date,
+): Promise<FactorAdded | undefined> {
+  return db.transaction(async (sql) => {
+    const { user } = holder.session
+    await sql.query(lockUser, [user.id])
+    const before = await findSecondFactors(sql, user.id)
+    if (before.passkeys.length >= passkeysPerUser) return undefined
+    if (!(await addPasskey(sql, vault, site, user.id, answered, now))) return undefined
+    return finishAdding(sql, holder, before, { factor: `passkey “${answered.name}”` }, now)
+  })
+}
+
+async function finishAdding(
+  sql: Sql,
+  { session, environment, browser, by }: Holder,
+  before: SecondFactors,
+  details: Record<string, unknown>,
+  now: Date,
+): Promise<FactorAdded> {
+  const { user } = session
+  await recordAct(sql, by, 'second_factor.added', `user:${user.id}`, now, details)
+  if (isGuarded(before)) await sql.query(deleteSession, [session.token.hash])
+  else await closeSessionsOf(sql, user.id)
+  const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, by, now)
+  const times = { firstSeenAt: session.firstSeenAt, strongAt: now }
+  return { recoveryCodes, session: await openSession(sql, user, environment, browser, now, times) }
+}
+
+export function renewRecoveryCodes(db: Database, userId: string, by: Actor, now: Date): Promise<readonly string[]> {
+  return db.transaction((sql) => replaceCodes(sql, userId, by, now))
+}
+
+async function replaceCodes(sql: Sql, userId: string, by: Actor, now: Date): Promise<string[]> {
+  await recordAct(sql, by, 'recovery_codes.made', `user:${userId}`, now)
+  return makeRecoveryCodes(sql, userId, now)
+}
+
+/** A second click finds nothing to remove. */
+export function removeAuthenticatorApp(db: Database, userId: string, by: Actor, now: Date): Promise<void> {
+  return db.transaction(async (sql) => {
+    if (await removeTotp(sql, userId)) await finishRemoving(sql, userId, { factor: 'authenticator app' }, by, now)
+  })
+}
+
+export function removeSecondPasskey(db: Database, userId: string, id: number, by: Actor, now: Date): Promise<void> {
+  return db.transaction(async (sql) => {
+    const name = await removePasskey(sql, userId, id)
+    if (name !== undefined) await finishRemoving(sql, userId, { factor: `passkey “${name}”` }, by, now)
+  })
+}
+
+/** With the last factor the recovery codes go: alone they would guard nothing. */
+async function finishRemoving(
+  sql: Sql,
+  userId: string,
+  details: Record<string, unknown>,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await recordAct(sql, by, 'second_factor.removed', `user:${userId}`, now, details)
+  if (!(await hasSecondFactor(sql, userId))) await removeRecoveryCodes(sql, userId)
+}
+
+/** For people who lost everything, by an operator who has made sure who asks. Every session ends. */
+export function resetSecondFactor(db: Database, user: User, by: Actor, now: Date): Promise<void> {
+  return db.transaction(async (sql) => {
+    await removeTotp(sql, user.id)
+    await removePasskeysOf(sql, user.id)
+    await removeRecoveryCodes(sql, user.id)
+    await closeSessionsOf(sql, user.id)
+    await recordAct(sql, by, 'second_factor.reset', `user:${user.id}`, now)
+  })
+}

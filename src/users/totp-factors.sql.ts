@@ -1,0 +1,32 @@
+import { statement } from '../database/database.ts'
+
+export const insertTotp = statement(
+  'insert_totp',
+  `INSERT INTO totp_factors (user_id, sealed, last_step, created_at) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (user_id) DO NOTHING RETURNING id`,
+)
+
+export const selectTotp = statement(
+  'select_totp',
+  'SELECT id, user_id, sealed, last_step, created_at, last_used_at FROM totp_factors WHERE user_id = $1',
+)
+
+/** One code, one use: of two that come at once, the second finds the step taken. */
+export const useStep = statement(
+  'use_totp_step',
+  'UPDATE totp_factors SET last_step = $2, last_used_at = $3 WHERE id = $1 AND last_step < $2 RETURNING id',
+)
+
+export const deleteTotp = statement('delete_totp', 'DELETE FROM totp_factors WHERE user_id = $1 RETURNING id')
+
+export const selectSealed = statement(
+  'select_sealed_totp',
+  'SELECT id, user_id, sealed FROM totp_factors WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
+)
+
+export const readSealed = statement(
+  'read_sealed_totp',
+  'SELECT id, user_id, sealed FROM totp_factors WHERE id > $1 ORDER BY id LIMIT $2',
+)
+
+export const updateSealed = statement('update_sealed_totp', 'UPDATE totp_factors SET sealed = $2 WHERE id = $1')

@@ -1,0 +1,87 @@
+/**
+ * Codes of an authenticator app (RFC 6238): six digits, a new one every 30 seconds; the one before and the one after count
+ * too, because clocks differ. A code counts once, and never after a newer one was used.
+ */
+import { Secret, TOTP } from 'otpauth'
+import type { Vault } from '../crypto/vault.ts'
+import type { Sql } from '../database/database.ts'
+import type { SealedTable } from '../database/reseal.ts'
+import * as table from './totp-factors.sql.ts'
+import type { User } from './user.ts'
+
+const stepSeconds = 30
+const secretBytes = 20
+
+interface TotpRow {
+  readonly id: number
+  readonly user_id: string
+  readonly sealed: Buffer
+  readonly last_step: number
+}
+
+export interface TotpFactor {
+  readonly id: number
+  readonly created_at: Date
+  readonly last_used_at: Date | null
+}
+
+/** Binds a sealed secret to its user: moved to another row, it does not open. */
+const purposeOf = (userId: string) => `totp:${userId}`
+
+export function makeTotpSecret(): string {
+  return new Secret({ size: secretBytes }).base32
+}
+
+/** What the app reads from the picture. */
+export function printTotpUri(secret: string, user: User, issuer: string): string {
+  return totpOf(secret, user.username, issuer).toString()
+}
+
+/** The step that a code belongs to; undefined for a wrong one. */
+export function findStep(secret: string, code: string, now: Date): number | undefined {
+  const token = code.replaceAll(/\s/g, '')
+  if (!/^\d{6}$/.test(token)) return undefined
+  const timestamp = now.getTime()
+  const delta = totpOf(secret).validate({ token, timestamp, window: 1 })
+  return delta === null ? undefined : Math.floor(timestamp / 1000 / stepSeconds) + delta
+}
+
+/** False when the user has an app already. The code that proved it is used up with it. */
+export async function addTotp(
+  sql: Sql,
+  vault: Vault,
+  userId: string,
+  { secret, step }: { secret: string; step: number },
+  now: Date,
+): Promise<boolean> {
+  const sealed = vault.seal(purposeOf(userId), secret)
+  return (await sql.query(table.insertTotp, [userId, sealed, step, now])).length > 0
+}
+
+export async function findTotp(sql: Sql, userId: string): Promise<TotpFactor | undefined> {
+  const [found] = await sql.query<TotpFactor>(table.selectTotp, [userId])
+  return found
+}
+
+export async function useTotpCode(sql: Sql, vault: Vault, userId: string, code: string, now: Date): Promise<boolean> {
+  const [row] = await sql.query<TotpRow>(table.selectTotp, [userId])
+  const secret = row && vault.open(purposeOf(userId), row.sealed)
+  const step = secret === undefined ? undefined : findStep(secret, code, now)
+  if (!row || step === undefined) return false
+  return (await sql.query(table.useStep, [row.id, step, now])).length > 0
+}
+
+export async function removeTotp(sql: Sql, userId: string): Promise<boolean> {
+  return (await sql.query(table.deleteTotp, [userId])).length > 0
+}
+
+export const sealedTotpSecrets: SealedTable<TotpRow> = {
+  select: table.selectSealed,
+  read: table.readSealed,
+  update: table.updateSealed,
+  purposeOf: (row) => purposeOf(row.user_id),
+}
+
+function totpOf(secret: string, label = '', issuer = ''): TOTP {
+  return new TOTP({ secret: Secret.fromBase32(secret), label, issuer, digits: 6, period: stepSeconds })
+}

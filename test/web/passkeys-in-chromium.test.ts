@@ -1,0 +1,165 @@
+/** Passkeys in a real browser, with an authenticator that Chromium plays. With SCREENSHOTS, its pages are photographed too. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { launchChromium } from '../support/chromium.ts'
+import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
+
+let house: TestGateway
+let chromium: Browser
+before(async () => {
+  house = await openTestGateway({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
+  chromium = await launchChromium()
+})
+after(async () => {
+  await chromium?.close()
+  await house?.close()
+})
+
+interface Visit {
+  readonly page: Page
+  readonly complaints: string[]
+  close(): Promise<void>
+}
+
+async function openVisit(options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await chromium.newContext({ viewport: { width: 390, height: 844 }, ...options })
+  context.setDefaultTimeout(10_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  const debuggee = await context.newCDPSession(page)
+  await debuggee.send('WebAuthn.enable')
+  await debuggee.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    page,
+    complaints,
+    close: () => context.close(),
+  }
+}
+
+async function signIn(page: Page, username: string, path = '/account/security'): Promise<void> {
+  await page.goto(`${house.baseUrl}${path}`)
+  await page.getByLabel('Username').fill(username)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: /Sign in|Continue/ }).click()
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const inaccessible = `axe.run().then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, nodes }) => id + ' ' + nodes[0].html.slice(0, 80)))`
+
+/** The page is good for everybody, in both sizes and both colour schemes. */
+async function inspect(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      if (folder) await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+      await page.evaluate(axeSource)
+      assert.deepEqual(await page.evaluate(inaccessible), [], `${name} ${width} ${colorScheme}`)
+    }
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, name)
+  }
+}
+
+test('an account holder adds a passkey, signs in with it and removes it', async () => {
+  const user = await house.makeUser()
+  const { page, complaints, close } = await openVisit()
+  await signIn(page, user.username)
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  assert.match(await page.getByLabel('Name').inputValue(), /^Chrome on /)
+  await inspect(page, 'passkey-setup')
+  await page.getByLabel('Name').fill('My laptop')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  await page.getByRole('link', { name: 'I have kept them' }).click()
+  await page.getByText('My laptop', { exact: true }).waitFor()
+  await inspect(page, 'security-passkey')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+
+  await signIn(page, user.username, '/account/devices')
+  await page.getByRole('heading', { name: 'One more step' }).waitFor()
+  await inspect(page, 'second-step-passkey')
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.getByRole('heading', { name: 'Sign-ins and devices' }).waitFor()
+  await page.getByRole('link', { name: 'Security' }).click()
+  await page.getByRole('button', { name: 'Remove the passkey My laptop' }).click()
+  await page.getByText('It is removed.').waitFor()
+  assert.deepEqual(complaints, [])
+  await close()
+})
+
+test('the same passkey is not added twice, and somebody who stops half-way is told and may try again', async () => {
+  const user = await house.makeUser()
+  const { page, close } = await openVisit()
+  await signIn(page, user.username, '/account/security/passkey')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  await page.goto(`${house.baseUrl}/account/security/passkey`)
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByText('That did not work, or was stopped. You can try again.').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isEnabled(), true)
+  await close()
+})
+
+test('where a second factor is demanded for trade, the holder is led to set one up and comes back to the request', async () => {
+  const user = await house.makeUser()
+  const client = await house.makeClient({ callbackUrl: 'https://app.example.com/callback' })
+  const { page, complaints, close } = await openVisit()
+  await page.route('https://app.example.com/**', (route) => route.fulfill({ body: 'Partner' }))
+  const query = new URLSearchParams({ client_id: client.id, scope: 'trade', state: 'st' })
+  await signIn(page, user.username, `/v1/oauth/authorize?${query}`)
+  await page.getByRole('heading', { name: 'Set up two-factor sign-in first' }).waitFor()
+  const request = page.url()
+  await inspect(page, 'set-up-first')
+  await page.getByRole('link', { name: 'Set it up now' }).click()
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  await page.goto(request)
+  await page.getByRole('button', { name: 'Allow' }).click()
+  await page.waitForURL('https://app.example.com/callback?*')
+  assert.ok(new URL(page.url()).searchParams.has('code'))
+  assert.deepEqual(
+    complaints.filter((text) => !text.includes('403')),
+    [],
+  )
+  await close()
+})
+
+test('without JavaScript the page says that passkeys need it, and a recovery code is the way in', async () => {
+  const user = await house.makeUser()
+  const withScript = await openVisit()
+  await signIn(withScript.page, user.username, '/account/security/passkey')
+  await withScript.page.getByRole('button', { name: 'Add a passkey' }).click()
+  await withScript.page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  const [code] = await withScript.page.locator('.codes code').allInnerTexts()
+  await withScript.close()
+
+  const { page, close } = await openVisit({ javaScriptEnabled: false })
+  await signIn(page, user.username)
+  await page.getByText('Passkeys need JavaScript').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Use a passkey' }).isVisible(), false)
+  await page.getByText('Use a recovery code instead').click()
+  await page.getByLabel('Recovery code').fill(code!)
+  await page.getByRole('button', { name: 'Use recovery code' }).click()
+  await page.getByRole('heading', { name: 'Security', exact: true }).waitFor()
+  await close()
+})
