@@ -241,6 +241,7 @@ for (const javaScriptEnabled of [true, false]) {
     assert.equal(await page.locator('.codes code').count(), 10)
     await page.getByRole('link', { name: 'I have kept them' }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     house.clock.advance(30_000)
 
     await connect(page, authorizeUrl(client, 'read'))
@@ -292,7 +293,11 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
     await page.getByRole('link', { name: 'History' }).click()
     await page.getByText('You changed your password').waitFor()
-    assert.deepEqual(complaints, [])
+    // Whoever goes back, or clicks twice, leaves what was on its way.
+    assert.deepEqual(
+      complaints.filter((text) => !text.endsWith('net::ERR_ABORTED')),
+      [],
+    )
     await close()
   })
 }

@@ -92,6 +92,7 @@ test('an account holder adds a passkey, signs in with it and removes it', async 
   await page.getByText('My laptop', { exact: true }).waitFor()
   await inspect(page, 'security-passkey')
   await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 
   await signIn(page, user.username, '/account/devices')
   await page.getByRole('heading', { name: 'One more step' }).waitFor()
