@@ -293,7 +293,11 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
     await page.getByRole('link', { name: 'History' }).click()
     await page.getByText('You changed your password').waitFor()
-    assert.deepEqual(complaints, [])
+    // Whoever goes back, or clicks twice, leaves what was on its way.
+    assert.deepEqual(
+      complaints.filter((text) => !text.endsWith('net::ERR_ABORTED')),
+      [],
+    )
     await close()
   })
 }
