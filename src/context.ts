@@ -21,6 +21,7 @@ import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
 import type { Publisher } from './webhooks/event.ts'
 import type { Signal } from './webhooks/signal.ts'
+import type { SecretKeeper } from './webhooks/signing-secrets.ts'
 
 export interface SharedContext {
   readonly config: Config
@@ -50,6 +51,8 @@ export interface SharedContext {
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */
   readonly eventSignal: Signal
+  /** What signs the deliveries of each webhook. */
+  readonly signingSecrets: SecretKeeper
   /** Aborted when the gateway begins to close. */
   readonly closing: AbortSignal
 }

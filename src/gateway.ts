@@ -105,6 +105,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       waits: openPlaces(waitsPerBranch),
       guard: config.webhooks,
       eventSignal: openSignal(),
+      signingSecrets: openSecretKeeper(db, vault, changes),
       closing: closing.signal,
     }
     closers.push(openHousekeeping(shared).close)
@@ -138,10 +139,9 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
 
 /** The worker of this node, with the sockets it sends through. */
 function openDelivery(shared: SharedContext): () => Promise<void> {
-  const { config, db, vault, changes, clock, log, tracing, eventSignal } = shared
+  const { config, db, changes, clock, log, tracing, eventSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
-  const secrets = openSecretKeeper(db, vault, changes)
   const worker = openWorker({
     db,
     changes,
@@ -149,7 +149,6 @@ function openDelivery(shared: SharedContext): () => Promise<void> {
     log,
     sender,
     secrets,
-    userAgent: 'Countersign-Webhooks/1',
     attempted: listenersOf(shared),
     traceDispatch: tracing?.dispatch,
     dispatched: () => eventSignal.fire(),

@@ -1,6 +1,7 @@
 import {
   addMember,
   applyAsPartner,
+  findApplication,
   getPartner,
   listMembers,
   listPartners,
@@ -44,7 +45,7 @@ export const partnerCommands: readonly Command[] = [
     async run({ db, print }, { positionals }) {
       const partner = await getPartner(db, positionals[0]!)
       const members = (await listMembers(db, partner)).map((member) => member.username)
-      print.record({ ...partner, members })
+      print.record({ ...partner, members, ...(await findApplication(db, partner)) })
     },
   },
   onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, by, clock }, partner) =>

@@ -14,25 +14,38 @@ export interface Page {
   /** A form of this page ends at the callback, or wherever the callback leads on to: no form-action can name that. */
   readonly leadsOn?: boolean
   readonly status?: number
+  /** Links of a part of the site, in place of the account's. */
+  readonly navigation?: readonly Link[]
+  /** Room for tables. */
+  readonly wide?: boolean
+  /** The page hears of changes from its own address. */
+  readonly live?: boolean
 }
 
-const navigation = [
+export interface Link {
+  readonly path: string
+  readonly label: string
+}
+
+const accountNavigation: readonly Link[] = [
   { path: '/account', label: 'Connected applications' },
   { path: '/account/api', label: 'API settings' },
+  { path: '/partner', label: 'Partner portal' },
 ]
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply
     .status(page.status ?? 200)
-    .headers(pageHeaders(page.leadsOn))
+    .headers(pageHeaders(page))
     .type('text/html; charset=utf-8')
     .send(printPage(page))
 }
 
-export function pageHeaders(leadsOn = false): Record<string, string> {
+export function pageHeaders({ leadsOn, live }: Pick<Page, 'leadsOn' | 'live'> = {}): Record<string, string> {
   const formAction = leadsOn ? '' : " form-action 'self';"
+  const connect = live ? " connect-src 'self';" : ''
   return {
-    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';${formAction} base-uri 'none'; frame-ancestors 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';${formAction}${connect} base-uri 'none'; frame-ancestors 'none'`,
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
@@ -41,7 +54,8 @@ export function pageHeaders(leadsOn = false): Record<string, string> {
   }
 }
 
-export function printPage({ title, body, environment, account }: Page): string {
+export function printPage(page: Page): string {
+  const { title, body, environment, account, navigation = accountNavigation, wide, live } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -51,20 +65,22 @@ export function printPage({ title, body, environment, account }: Page): string {
 <title>${title} · Countersign</title>
 <link rel="icon" href="${assetUrl('mark.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('countersign.css')}">
+${wide && html`<link rel="stylesheet" href="${assetUrl('portal.css')}">`}
 <script src="${assetUrl('submit-once.js')}" defer></script>
+${live && html`<script src="${assetUrl('live.js')}" defer></script>`}
 </head>
 <body>
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">
 <a class="brand" href="/account"><img src="${assetUrl('mark.svg')}" alt="" width="28" height="28">Countersign</a>
-${account && printAccountBar(account)}
+${account && printAccountBar(account, navigation)}
 </header>
-<main>${body}</main>
+<main${wide && html` class="wide"`}>${body}</main>
 </body>
 </html>`.text
 }
 
-function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>): Html {
+function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>, navigation: readonly Link[]): Html {
   const links = navigation.map(
     ({ path, label }) => html`<a href="${path}"${path === here && html` aria-current="page"`}>${label}</a>`,
   )
