@@ -6,13 +6,12 @@ const columns = 'id, webhook_id, event_id, state, entity, due_at, attempts, crea
  * Newest first, from an id down to an id. Of each webhook at most so many are looked at, whatever is sought, so that no search reads
  * a large table to its end. `reached` is how far down all of them were looked at together; 0 when there is no more.
  */
-function search(name: string, of: string, order: string): Statement {
+function search(name: string, chosen: string): Statement {
   return statement(
     name,
     `WITH looked AS MATERIALIZED (
        SELECT d.* FROM unnest($1::bigint[]) AS chosen (webhook_id) CROSS JOIN LATERAL (
-         SELECT ${columns} FROM deliveries WHERE webhook_id = chosen.webhook_id AND id < $2 AND id >= $3 ${of}
-         ORDER BY ${order} DESC LIMIT $4) d),
+         SELECT ${columns} FROM deliveries WHERE ${chosen} LIMIT $4) d),
      reached AS MATERIALIZED (
        SELECT coalesce(max(lowest), 0) AS id FROM (
          SELECT min(id) AS lowest FROM looked GROUP BY webhook_id HAVING count(*) = $4) cut),
@@ -27,13 +26,26 @@ function search(name: string, of: string, order: string): Statement {
   )
 }
 
-export const searchAll = search('search_deliveries', '', 'id')
+/**
+ * Rows are compared as pairs, because only the index of the webhook has that order: by `webhook_id = …` the planner may as well walk
+ * down the primary key, past the deliveries of everybody else.
+ */
+const ofWebhook = '(webhook_id, id) < (chosen.webhook_id, $2) AND (webhook_id, id) >= (chosen.webhook_id, $3)'
+const newestFirst = 'ORDER BY webhook_id DESC, id DESC'
+
+export const searchAll = search('search_deliveries', `${ofWebhook} ${newestFirst}`)
 
 /** By the index of those that were given up. */
-export const searchExhausted = search('search_exhausted_deliveries', "AND state = 'exhausted'", 'id')
+export const searchExhausted = search(
+  'search_exhausted_deliveries',
+  `${ofWebhook} AND state = 'exhausted' ${newestFirst}`,
+)
 
 /** By the index of what is unfinished, which has another order: for a few of them. */
-export const searchUnfinished = search('search_unfinished_deliveries', "AND state IN ('blocked', 'waiting')", 'id + 0')
+export const searchUnfinished = search(
+  'search_unfinished_deliveries',
+  `webhook_id = chosen.webhook_id AND id + 0 < $2 AND id + 0 >= $3 AND state IN ('blocked', 'waiting') ORDER BY id + 0 DESC`,
+)
 
 export const countUnfinished = statement(
   'count_unfinished_deliveries',
