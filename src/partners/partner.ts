@@ -135,7 +135,7 @@ export async function addMember(db: Database, partner: Partner, user: User, by: 
   await db.transaction((sql) => addMemberIn(sql, partner, user, by, now))
 }
 
-async function addMemberIn(sql: Sql, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
+export async function addMemberIn(sql: Sql, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
   await sql.query(table.insertMember, [partner.branch_id, user.id, now])
   await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
 }
@@ -145,6 +145,24 @@ export async function removeMember(db: Database, partner: Partner, user: User, b
     const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId: user.id })
+  })
+}
+
+/** As the partner does it: the last one stays, because nobody could let the next one in. */
+export async function removeMemberButLast(
+  db: Database,
+  partner: Partner,
+  userId: string,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(table.lockPartner, [partner.branch_id])
+    const members = await listMembers(sql, partner)
+    if (!members.some((member) => member.id === userId)) return
+    if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
+    await sql.query(table.deleteMember, [partner.branch_id, userId])
+    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId })
   })
 }
 

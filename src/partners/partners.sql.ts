@@ -70,3 +70,9 @@ export const selectApplication = statement(
   'select_partner_application',
   'SELECT website, contact, purpose FROM partner_applications WHERE branch_id = $1',
 )
+
+/** Serialises changes of a partner's members, so that their limits hold. */
+export const lockPartner = statement(
+  'lock_partner',
+  'SELECT branch_id FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
+)

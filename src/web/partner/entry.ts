@@ -2,7 +2,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
-import { applyWithDetails, findApplication, listPartnersOf, type Partner } from '../../partners/partner.ts'
+import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
+import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
@@ -37,6 +38,33 @@ export async function submitApplication(context: Context, request: FastifyReques
   return reply.redirect('/partner', 303)
 }
 
+export async function acceptInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  return answerInvitation(context, request, reply, async (visitor, partner) => {
+    await acceptInvitation(context.db, partner, visitor.session.user, visitor.by, context.clock.now())
+    return `/partner/${partner.branch_id}`
+  })
+}
+
+export async function declineInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  return answerInvitation(context, request, reply, async ({ session }, { branch_id }) => {
+    await endInvitation(context.db, branch_id, session.user.username)
+    return '/partner'
+  })
+}
+
+/** Answers where to go on. */
+type Answering = (visitor: SignedIn, partner: Partner) => Promise<string>
+
+async function answerInvitation(context: Context, request: FastifyRequest, reply: FastifyReply, answer: Answering) {
+  const visitor = await requireSignIn(context, request, reply, '/partner')
+  if (!visitor) return reply
+  const branch = readSignedForm(request, visitor).find('branch')
+  const invitations = await listInvitationsOf(context.db, visitor.session.user)
+  const invitation = invitations.find(({ branch_id }) => String(branch_id) === branch)
+  if (!invitation) return reply.redirect('/partner', 303)
+  return reply.redirect(await answer(visitor, await getPartner(context.db, String(invitation.branch_id))), 303)
+}
+
 /** The partner's own door: what it may do, or why it may not. */
 export async function showPartner(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, request.url)
@@ -48,12 +76,15 @@ export async function showPartner(context: Context, request: FastifyRequest, rep
 
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
+  const invitations = await listInvitationsOf(visit.context.db, visitor.session.user)
   const [only] = partners
-  if (only && partners.length === 1 && !draft.problem) return visit.reply.redirect(`/partner/${only.branch_id}`, 303)
+  const isPlain = partners.length === 1 && invitations.length === 0 && !draft.problem
+  if (only && isPlain) return visit.reply.redirect(`/partner/${only.branch_id}`, 303)
   return sendEntrance(visit, visitor, {
     title: 'Partner portal',
     ...(draft.problem && { status: draft.problem.status }),
     body: html`<h1>Partner portal</h1>
+${invitations.map((each) => printInvitation(each, visitor))}
 ${partners.length > 0 ? printPartners(partners) : html`<p>Partners build applications on the brokerage's interface: account holders approve them, and webhooks tell them what happens.</p>`}
 ${printApplicationForm(visitor, draft)}`,
   })
@@ -67,6 +98,14 @@ function printPartners(partners: readonly Partner[]): Html {
       html`<li><div><a href="/partner/${branch_id}"><strong>${name}</strong></a><br><span class="faint">Branch ${branch_id}</span></div>${badge(tones[status], status)}</li>`,
   )
   return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
+}
+
+function printInvitation({ branch_id, partner_name }: Invitation, { csrf }: SignedIn): Html {
+  const act = (action: string, label: string, kind: string) =>
+    html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branch_id}"><button class="${kind}">${label}</button></form>`
+  return html`<section class="card created"><h2>${partner_name} invites you</h2>
+<p>As a member you see and change its clients, webhooks and deliveries. With more than one partner, programs need a client's credentials instead of your personal token.</p>
+<div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div></section>`
 }
 
 function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {

@@ -9,6 +9,8 @@ const sections: readonly Link[] = [
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/deliveries', label: 'Deliveries' },
   { path: '/test', label: 'Test hooks' },
+  { path: '/clients', label: 'Clients' },
+  { path: '/members', label: 'Members' },
 ]
 
 export interface PortalPage {

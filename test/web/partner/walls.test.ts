@@ -1,6 +1,8 @@
 /** Roles are walls: every page and every form of the portal, tried by everybody. The table names them all. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { inviteMember } from '../../../src/partners/invitation.ts'
+import { addMember } from '../../../src/partners/partner.ts'
 import { partnerRoutes } from '../../../src/web/partner/routes.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
@@ -70,6 +72,7 @@ function addressOf(path: string, of: PartnerHouse): string {
     .replace(':id', id!)
     .replace(':replay', replay!)
     .replace(':event', event!)
+    .replace(':client', of.client.id)
 }
 
 /** Stands for the receiver's own address. */
@@ -91,10 +94,36 @@ const forms: Record<string, Fields> = {
     ...{ email: 'a@b.example', amount: '1.50', direction: 'DEPOSIT' },
   },
   '/partner/:branch/webhooks/:id/delete': { confirmed: 'yes' },
+  '/partner/accept': { branch: 'invited' },
+  '/partner/decline': { branch: 'invited' },
+  '/partner/:branch/clients/create': { name: 'New', callback: 'https://new.example/cb', scope: 'read' },
+  '/partner/:branch/clients/refresh': { reason: 'long evenings' },
+  '/partner/:branch/clients/:client/update': { name: 'Renamed', callback: 'https://new.example/cb', scope: 'read' },
+  '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
+  '/partner/:branch/clients/:client/revoke': { secret: '1' },
+  '/partner/:branch/members/invite': { username: 'somebody' },
+  '/partner/:branch/members/uninvite': { username: 'somebody' },
+  '/partner/:branch/members/remove': { user: 'second' },
+}
+
+/** What in a form stands for something that has to be there first. */
+async function realise(fields: Fields): Promise<Fields> {
+  const { db } = house.gateway.context
+  const now = house.clock.now()
+  if (fields.url === here) return { url: receiver.url('/elsewhere') }
+  if (fields.branch === 'invited') {
+    const partner = await house.makePartner()
+    await inviteMember(db, partner, own.user.username, operator, now)
+    return { branch: String(partner.branch_id) }
+  }
+  if (fields.user !== 'second') return {}
+  const second = await house.makeUser()
+  await addMember(db, own.partner, second, operator, now)
+  return { user: second.id }
 }
 
 /** Forms and pages that are for everybody who is signed in. */
-const open = ['/partner', '/partner/apply']
+const open = ['/partner', '/partner/apply', '/partner/accept', '/partner/decline']
 const pages = partnerRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path)
 
 const once = () => 'x'.repeat(12) + Math.random().toString(36).slice(2, 12).padEnd(10, '0')
@@ -126,8 +155,7 @@ for (const [path, fields] of Object.entries(forms)) {
     const { db } = house.gateway.context
     const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
     const address = addressOf(path, own)
-    const url = fields.url === here ? { url: receiver.url('/elsewhere') } : {}
-    const sent = { ...fields, ...url, once: once() }
+    const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {
       own: await tokenOf(own.browser),
       other: await tokenOf(other.browser),
@@ -166,7 +194,13 @@ for (const [path, fields] of Object.entries(forms)) {
 
 test('what belongs to another partner is not there, under the own address either', async () => {
   const { id, delivery, event } = things.get(own)!
-  for (const address of [`webhooks/${id}`, `webhooks/${id}/replay`, `deliveries/${delivery}`, `test/${event}`]) {
+  for (const address of [
+    `webhooks/${id}`,
+    `webhooks/${id}/replay`,
+    `deliveries/${delivery}`,
+    `test/${event}`,
+    `clients/${own.client.id}`,
+  ]) {
     assert.equal((await other.browser.get(`${other.home}/${address}`)).status, 404, address)
   }
   const found = await other.browser.get(`${other.home}/deliveries?webhook=${id}`)
