@@ -5,7 +5,7 @@ import type { Delivery, DeliveryFilter } from './delivery.ts'
 import * as table from './delivery-search.sql.ts'
 
 /** How many are looked at for one page, over all webhooks. */
-const lookedAtMost = 10_000
+const lookedAtMost = 4_000
 /** As many unfinished ones can be put in order for each page. */
 const fewUnfinished = 5_000
 /** Nodes give their times by one clock; what differs beyond this is not found by its time. */

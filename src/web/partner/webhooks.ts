@@ -1,6 +1,7 @@
 /** The webhooks of a partner: how they are, and every change to them. */
 import type { FastifyReply } from 'fastify'
 import { Conflict, type Problem } from '../../problem.ts'
+import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
@@ -17,6 +18,7 @@ import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webh
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
+import { printCharts } from './charts.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from './fields.ts'
 import { conditionBadge, conditionWords, printCount } from './health-words.ts'
 import { idOf, type Member, paramsOf, type Visit } from './member.ts'
@@ -171,7 +173,9 @@ function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, Web
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
-  const health = (await readHealth(visit.context.db, [webhook])).get(webhook.id)
+  const { db, clock } = visit.context
+  const health = (await readHealth(db, [webhook])).get(webhook.id)
+  const period = (visit.request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
   const problem: Problem | undefined = draft.problem ?? rotation.problem
   return sendPortal(visit, member, {
     title: `Webhook ${webhook.id}`,
@@ -180,6 +184,7 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
 ${printHealth(webhook, health, member)}
+${printCharts(await readStatistics(db, webhook, period, clock.now()), period, `${member.home}/webhooks/${webhook.id}`)}
 ${printChangeForm(webhook, draft, member)}
 ${printRotationForm(webhook, rotation, member)}
 ${printDeleteForm(webhook, member)}`,
