@@ -14,6 +14,8 @@ import { redeliver, showDelivery } from './delivery.ts'
 import { acceptInvited, declineInvited, showEntry, showPartner, submitApplication } from './entry.ts'
 import { memberForm, memberPage, type Params } from './member.ts'
 import { invite, remove, showMembers, uninvite } from './members.ts'
+import { showReference } from './reference.ts'
+import { showRefusals } from './refusals.ts'
 import { cancelReplay, showProgress, showReplay, startReplay } from './replays.ts'
 import { sendTestHook, showTestHooks, showTestOutcome } from './test-hooks.ts'
 import {
@@ -67,6 +69,8 @@ export const partnerRoutes: readonly PageRoute[] = [
   memberForm('/partner/:branch/clients/:client/update', client, updateClient),
   memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
+  memberPage('/partner/:branch/refusals', showRefusals),
+  memberPage('/partner/:branch/reference', showReference),
   memberPage('/partner/:branch/members', showMembers),
   memberForm('/partner/:branch/members/invite', () => '/members', invite),
   memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite),
