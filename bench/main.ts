@@ -7,6 +7,7 @@ import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
 import { latency } from './latency.ts'
 import { overload } from './overload.ts'
+import { portal } from './portal.ts'
 import { profile } from './profile.ts'
 import { publish, publishBatch } from './publish.ts'
 import { refresh } from './refresh.ts'
@@ -16,7 +17,7 @@ import { statements } from './statements.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection],
-  ...[publish, publishBatch, delivery, latency, isolation, statements, claim, overload],
+  ...[publish, publishBatch, delivery, latency, isolation, statements, claim, overload, portal],
 ]
 
 async function main(names: readonly string[]): Promise<void> {

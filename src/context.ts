@@ -16,12 +16,14 @@ import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
+import type { FlightRecorder } from './partners/flight-recorder.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
 import type { Publisher } from './webhooks/event.ts'
 import type { Signal } from './webhooks/signal.ts'
+import type { SecretKeeper } from './webhooks/signing-secrets.ts'
 
 export interface SharedContext {
   readonly config: Config
@@ -52,6 +54,10 @@ export interface SharedContext {
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */
   readonly eventSignal: Signal
+  /** The last refused calls of each partner. */
+  readonly recorder: FlightRecorder
+  /** What signs the deliveries of each webhook. */
+  readonly signingSecrets: SecretKeeper
   /** Aborted when the gateway begins to close. */
   readonly closing: AbortSignal
 }

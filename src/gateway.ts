@@ -5,6 +5,7 @@ import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
+import { describeRefusal } from './api/refused-call.ts'
 import { apiRoutes } from './api/routes.ts'
 import { type Clock, second } from './clock.ts'
 import type { Config, SiteConfig } from './config.ts'
@@ -14,6 +15,7 @@ import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { openHousekeeping } from './housekeeping.ts'
+import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
 import { openPlaces } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
@@ -27,6 +29,7 @@ import { openKnownClients, openServiceDesk } from './oauth/client-authentication
 import { openClientDirectory } from './oauth/client-directory.ts'
 import { openLastUse } from './oauth/last-use.ts'
 import { openTokenRefresh } from './oauth/refresh-token.ts'
+import { openFlightRecorder } from './partners/flight-recorder.ts'
 import { openStorage } from './storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords } from './users/password.ts'
@@ -107,6 +110,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       waits: openPlaces(waitsPerBranch),
       guard: config.webhooks,
       eventSignal: openSignal(),
+      recorder: openFlightRecorder(db),
+      signingSecrets: openSecretKeeper(db, vault, changes),
       closing: closing.signal,
     }
     closers.push(openHousekeeping(shared).close)
@@ -140,10 +145,9 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
 
 /** The worker of this node, with the sockets it sends through. */
 function openDelivery(shared: SharedContext): () => Promise<void> {
-  const { config, db, vault, changes, clock, log, tracing, eventSignal } = shared
+  const { config, db, changes, clock, log, tracing, eventSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
-  const secrets = openSecretKeeper(db, vault, changes)
   const worker = openWorker({
     db,
     changes,
@@ -151,7 +155,6 @@ function openDelivery(shared: SharedContext): () => Promise<void> {
     log,
     sender,
     secrets,
-    userAgent: 'Countersign-Webhooks/1',
     attempted: listenersOf(shared),
     traceDispatch: tracing?.dispatch,
     dispatched: () => eventSignal.fire(),
@@ -197,6 +200,7 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     checkReady: () => ping(db),
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
+    refused: recordRefusals(context),
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   // A worker alone has nothing to say but how it is.
@@ -213,6 +217,14 @@ async function openApp(context: Context): Promise<FastifyInstance> {
   serveOpenApi(app, () => context.baseUrl)
   serveAssets(app)
   return app
+}
+
+/** For the partner whose call it was. */
+function recordRefusals({ recorder, environment, clock }: Context): Refused {
+  return (request, problem) => {
+    const call = describeRefusal(request, problem)
+    if (call) recorder.record({ ...call, environment, at: clock.now() })
+  }
 }
 
 function countedOf(site: string, { method, routeOptions }: FastifyRequest, reply: FastifyReply): CountedRequest {

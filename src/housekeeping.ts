@@ -71,6 +71,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
+    repeat(context.log, 'refused calls', second, () => context.recorder.flush()),
     repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
@@ -81,6 +82,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
       await Promise.all(tasks.map((task) => task.stop()))
       await context.lastUse.flush().catch(() => {})
       await context.activity.flush().catch(() => {})
+      await context.recorder.flush().catch(() => {})
     },
   }
 }

@@ -19,7 +19,7 @@ export type AuditAction =
   | `second_factor.${'added' | 'removed' | 'reset'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
-  | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_granted' | 'refresh_withdrawn' | 'member_added' | 'member_removed'}`
+  | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'member_added' | 'member_removed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked'}`
   | `service.${'created' | 'revoked'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`

@@ -63,9 +63,12 @@ export const clientCommands: readonly Command[] = [
     name: 'client show',
     summary: 'Shows a client and its live secrets (never the secrets themselves).',
     positionals: ['client'],
-    async run({ db, print }, { positionals }) {
+    async run({ db, clock, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
-      print.record({ ...client, secrets: (await listSecrets(db, client.id)).map(({ id, hint }) => `${id} (…${hint})`) })
+      print.record({
+        ...client,
+        secrets: (await listSecrets(db, client.id, clock.now())).map(({ id, hint }) => `${id} (…${hint})`),
+      })
     },
   },
   {
@@ -97,9 +100,9 @@ export const clientCommands: readonly Command[] = [
     name: 'client secrets',
     summary: 'Lists the live secrets of a client: when each was made, last used and ends.',
     positionals: ['client'],
-    async run({ db, print }, { positionals }) {
+    async run({ db, clock, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
-      const rows = await listSecrets(db, client.id)
+      const rows = await listSecrets(db, client.id, clock.now())
       print.table(
         rows.map(({ id, hint, created_at, expires_at, last_used_at }) => ({
           id,

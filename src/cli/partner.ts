@@ -1,6 +1,7 @@
 import {
   addMember,
   applyAsPartner,
+  findApplication,
   getPartner,
   listMembers,
   listPartners,
@@ -9,6 +10,7 @@ import {
   setPartnerStatus,
   setRefreshAccess,
 } from '../partners/partner.ts'
+import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { getUser } from '../users/user.ts'
 import type { Command, Desk, Option, Words } from './command.ts'
 
@@ -44,7 +46,9 @@ export const partnerCommands: readonly Command[] = [
     async run({ db, print }, { positionals }) {
       const partner = await getPartner(db, positionals[0]!)
       const members = (await listMembers(db, partner)).map((member) => member.username)
-      print.record({ ...partner, members })
+      const asked = await findRefreshRequest(db, partner)
+      const open = asked && asked.answered_at === null ? { asks_for_refresh: asked.reason } : {}
+      print.record({ ...partner, members, ...(await findApplication(db, partner)), ...open })
     },
   },
   onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, by, clock }, partner) =>

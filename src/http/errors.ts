@@ -15,9 +15,13 @@ declare module 'fastify' {
 
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
 
-export function errorHandler(log: Logger, printPage: PrintPage) {
+/** Told of every refusal, before it is answered. */
+export type Refused = (request: FastifyRequest, problem: Problem) => void
+
+export function errorHandler(log: Logger, printPage: PrintPage, refused?: Refused) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
+    refused?.(request, problem)
     // What is turned away for want of room is many, and tells nothing that the metrics do not.
     if (problem.status >= 500 && !(error instanceof Unavailable))
       log.error({ err: error, request_id: request.id }, 'request failed')

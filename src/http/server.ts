@@ -12,7 +12,7 @@ import fastify, {
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem, Unavailable } from '../problem.ts'
-import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
+import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
 import { type Form, parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
 import { watchLoad } from './overload.ts'
@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly requiresHttps: () => boolean
   /** Given when somebody collects spans. */
   readonly openSpan?: OpenSpan | undefined
+  /** Told of every refusal. */
+  readonly refused?: Refused | undefined
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
 }
@@ -105,7 +107,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     parseJson(request, body as string, done)
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', readFormBody)
-  app.setErrorHandler(errorHandler(options.log, options.printErrorPage))
+  app.setErrorHandler(errorHandler(options.log, options.printErrorPage, options.refused))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   if (options.openSpan) traceRequests(app, options.openSpan)
   const load = watchLoad()

@@ -26,7 +26,7 @@ const purposeOf = (clientId: string) => `client-secret:${clientId}`
 export async function addSecret(sql: Sql, vault: Vault, client: Client, by: Actor, now: Date): Promise<Token> {
   const secret = issueToken('clientSecret', client.environment)
   await sql.query(table.retireExpiredSecrets, [client.id, now])
-  const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id])
+  const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id, now])
   const slot = living.some((each) => each.slot === 1) ? 2 : 1
   const sealed = vault.seal(purposeOf(client.id), secret.text)
   const [created] = await sql
@@ -55,7 +55,7 @@ export function rotateSecret(
     await sql.query(table.lockClient, [client.id])
     const secret = await addSecret(sql, vault, client, by, now)
     const oldSecretEndsAt = after(now, overlapMs)
-    const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id])).slice(-1)
+    const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id, now])).slice(-1)
     await sql.query(table.expireSecrets, [client.id, newest!.id, oldSecretEndsAt])
     return { secret, oldSecretEndsAt }
   })
@@ -75,8 +75,8 @@ export async function revokeSecret(
   })
 }
 
-export function listSecrets(sql: Sql, clientId: string): Promise<ClientSecret[]> {
-  return sql.query<ClientSecret>(table.selectSecrets, [clientId])
+export function listSecrets(sql: Sql, clientId: string, now: Date): Promise<ClientSecret[]> {
+  return sql.query<ClientSecret>(table.selectSecrets, [clientId, now])
 }
 
 export const sealedClientSecrets: SealedTable<{ id: number; client_id: string; sealed: Buffer }> = {

@@ -60,7 +60,7 @@ export const revokeSecret = statement(
 export const selectSecrets = statement(
   'select_client_secrets',
   `SELECT id, client_id, slot, hint, created_at, expires_at, last_used_at, revoked_at FROM client_secrets
-   WHERE client_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY id`,
+   WHERE client_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) ORDER BY id`,
 )
 
 export const selectClientNames = statement(

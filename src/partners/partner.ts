@@ -1,7 +1,7 @@
 /** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
-import { Forbidden, Invalid, NotFound } from '../problem.ts'
+import { Conflict, type FieldProblem, Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
 import * as table from './partners.sql.ts'
 
@@ -17,18 +17,80 @@ export interface Partner {
 }
 
 export async function applyAsPartner(db: Database, name: string, by: Actor, now: Date): Promise<Partner> {
-  const trimmed = name.trim()
-  if (trimmed === '' || trimmed.length > 200)
-    throw new Invalid([{ field: 'name', problem: 'must have 1 to 200 characters' }])
-  if (/^\d+$/.test(trimmed))
-    throw new Invalid([{ field: 'name', problem: 'must not be a number, which would read as a branch id' }])
-  return db.transaction(async (sql) => {
-    const [partner] = await sql.query<Partner>(table.insertPartner, [trimmed, now]).catch((error: unknown) => {
-      throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
-    })
-    await recordAct(sql, by, 'partner.applied', subjectOf(partner!), now, { name: trimmed })
-    return partner!
+  const problem = findNameProblem(name)
+  if (problem) throw new Invalid([{ field: 'name', problem }])
+  return db.transaction((sql) => applyIn(sql, name.trim(), by, now))
+}
+
+async function applyIn(sql: Sql, name: string, by: Actor, now: Date): Promise<Partner> {
+  const [partner] = await sql.query<Partner>(table.insertPartner, [name, now]).catch((error: unknown) => {
+    throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
   })
+  await recordAct(sql, by, 'partner.applied', subjectOf(partner!), now, { name })
+  return partner!
+}
+
+function findNameProblem(name: string): string | undefined {
+  const trimmed = name.trim()
+  if (trimmed === '' || trimmed.length > 200) return 'must have 1 to 200 characters'
+  return /^\d+$/.test(trimmed) ? 'must not be a number, which would read as a branch id' : undefined
+}
+
+/** What an applicant says of itself, for whoever decides. */
+export interface Application {
+  readonly website: string
+  readonly contact: string
+  readonly purpose: string
+}
+
+/** The applicant becomes the first member. Of one user one application waits at a time, also when two race. */
+export async function applyWithDetails(
+  db: Database,
+  applicant: User,
+  { name, ...application }: Application & { readonly name: string },
+  by: Actor,
+  now: Date,
+): Promise<Partner> {
+  checkApplication(name, application)
+  return db.transaction(async (sql) => {
+    await sql.query(table.lockApplicant, [applicant.id])
+    if ((await sql.query(table.selectUndecided, [applicant.id])).length > 0)
+      throw new Conflict('You have applied already. Wait for the answer before you apply again.')
+    const partner = await applyIn(sql, name.trim(), by, now)
+    const { website, contact, purpose } = application
+    await sql.query(table.insertApplication, [partner.branch_id, applicant.id, website, contact, purpose, now])
+    await addMemberIn(sql, partner, applicant, by, now)
+    return partner
+  })
+}
+
+function checkApplication(name: string, { website, contact, purpose }: Application): void {
+  const problems = [
+    { field: 'name', problem: findNameProblem(name) },
+    {
+      field: 'website',
+      problem: isWebsite(website) ? undefined : 'must be an address such as https://app.example.com',
+    },
+    { field: 'contact', problem: isMail(contact) ? undefined : 'must be an e-mail address' },
+    {
+      field: 'purpose',
+      problem: purpose !== '' && purpose.length <= 2_000 ? undefined : 'must have 1 to 2,000 characters',
+    },
+  ].filter((each): each is FieldProblem => each.problem !== undefined)
+  if (problems.length > 0) throw new Invalid(problems)
+}
+
+function isWebsite(text: string): boolean {
+  return text.length <= 300 && /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
+}
+
+function isMail(text: string): boolean {
+  return text.length <= 320 && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
+}
+
+export async function findApplication(sql: Sql, { branch_id }: Partner): Promise<Application | undefined> {
+  const [application] = await sql.query<Application>(table.selectApplication, [branch_id])
+  return application
 }
 
 export async function getPartner(sql: Sql, branchIdOrName: string): Promise<Partner> {
@@ -70,10 +132,12 @@ export async function setRefreshAccess(
 }
 
 export async function addMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
-  await db.transaction(async (sql) => {
-    await sql.query(table.insertMember, [partner.branch_id, user.id, now])
-    await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
-  })
+  await db.transaction((sql) => addMemberIn(sql, partner, user, by, now))
+}
+
+export async function addMemberIn(sql: Sql, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
+  await sql.query(table.insertMember, [partner.branch_id, user.id, now])
+  await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
 }
 
 export async function removeMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
@@ -81,6 +145,24 @@ export async function removeMember(db: Database, partner: Partner, user: User, b
     const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId: user.id })
+  })
+}
+
+/** As the partner does it: the last one stays, because nobody could let the next one in. */
+export async function removeMemberButLast(
+  db: Database,
+  partner: Partner,
+  userId: string,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(table.lockPartner, [partner.branch_id])
+    const members = await listMembers(sql, partner)
+    if (!members.some((member) => member.id === userId)) return
+    if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
+    await sql.query(table.deleteMember, [partner.branch_id, userId])
+    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId })
   })
 }
 
@@ -93,6 +175,11 @@ export interface Member {
 
 export function listMembers(sql: Sql, partner: Partner): Promise<Member[]> {
   return sql.query<Member>(table.selectMembers, [partner.branch_id])
+}
+
+/** Whatever their state, for the pages of their members. */
+export function listPartnersOf(sql: Sql, userId: string): Promise<Partner[]> {
+  return sql.query<Partner>(table.selectPartnersOfMember, [userId])
 }
 
 /** The branch a member acts for: that of the one approved partner they belong to. */

@@ -44,3 +44,35 @@ export const selectBranchesOfMember = statement(
   'select_branches_of_member',
   `SELECT p.branch_id FROM partner_members m JOIN partners p USING (branch_id) WHERE m.user_id = $1 AND p.status = 'approved'`,
 )
+
+export const selectPartnersOfMember = statement(
+  'select_partners_of_member',
+  `SELECT p.branch_id, p.name, p.status, p.status_reason, p.refresh_access, p.created_at
+   FROM partner_members m JOIN partners p USING (branch_id) WHERE m.user_id = $1 ORDER BY p.branch_id`,
+)
+
+/** Holds still whoever else applies for the same user. */
+export const lockApplicant = statement('lock_applicant', 'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE')
+
+export const selectUndecided = statement(
+  'select_undecided_application',
+  `SELECT a.branch_id FROM partner_applications a JOIN partners p USING (branch_id)
+   WHERE a.applicant_id = $1 AND p.status = 'applied'`,
+)
+
+export const insertApplication = statement(
+  'insert_partner_application',
+  `INSERT INTO partner_applications (branch_id, applicant_id, website, contact, purpose, created_at)
+   VALUES ($1, $2, $3, $4, $5, $6)`,
+)
+
+export const selectApplication = statement(
+  'select_partner_application',
+  'SELECT website, contact, purpose FROM partner_applications WHERE branch_id = $1',
+)
+
+/** Serialises changes of a partner's members, so that their limits hold. */
+export const lockPartner = statement(
+  'lock_partner',
+  'SELECT branch_id FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
+)

@@ -57,13 +57,16 @@ export async function findSession(
   presented: string | undefined,
   environment: Environment,
   now: Date,
+  /** What a page asks by itself is no sign of a person, and does not keep the session alive. */
+  isPerson = true,
 ): Promise<Session | undefined> {
   const token = presented === undefined ? undefined : parseToken(presented)
   if (token?.kind !== 'session' || token.environment !== environment) return undefined
   const limits = [after(now, -idleMs), after(now, -absoluteMs)]
   const [row] = await sql.query<SessionRow>(table.selectSession, [token.hash, environment, ...limits])
   if (!row) return undefined
-  if (now.getTime() - row.last_seen_at.getTime() > minute) await sql.query(table.touchSession, [row.id, now])
+  if (isPerson && now.getTime() - row.last_seen_at.getTime() > minute)
+    await sql.query(table.touchSession, [row.id, now])
   const { id, user_id, authenticated_at, username, name, role, status, created_at } = row
   return {
     id,

@@ -10,6 +10,8 @@ import {
   sealRequest,
   stateMaxCharacters,
 } from '../oauth/authorization-request.ts'
+import type { OAuthError } from '../oauth/oauth-error.ts'
+import type { Registration } from '../partners/client.ts'
 import { pageHeaders } from './page.ts'
 
 export const authorizeSchema = {
@@ -45,9 +47,37 @@ export async function authorize(context: Context, request: FastifyRequest, reply
   reply.headers(pageHeaders())
   if (judged.kind === 'refused') {
     request.refusal = judged.error.code
+    context.recorder.record(describeAuthorize(context, request, client, judged.error))
     return reply.redirect(printErrorCallback(client.callback_url, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
+}
+
+/** A request for authorization comes from a browser: which client it is for is known, who sent it is not. */
+function describeAuthorize(
+  { environment, clock }: Context,
+  request: FastifyRequest,
+  client: Registration,
+  error: OAuthError,
+) {
+  const query = request.query as Form
+  const names = Object.keys(query).filter((name) => /^\w{1,60}$/.test(name))
+  const plain = ['scope', 'response_type', 'code_challenge_method']
+  return {
+    ...{ environment, branchId: client.branch_id, clientId: client.id, isClaimed: true, at: clock.now() },
+    ...{
+      method: 'GET',
+      route: '/v1/oauth/authorize',
+      status: error.status,
+      code: error.code,
+      description: error.message,
+    },
+    sent: names
+      .map((name) => `${name}=${plain.includes(name) ? String(query[name]).slice(0, 200) : '••••'}`)
+      .join('\n')
+      .slice(0, 1_000),
+    requestId: request.id,
+  }
 }
 
 /** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */

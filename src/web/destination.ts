@@ -20,6 +20,9 @@ export interface Destination {
   readonly field: { readonly name: 'request' | 'return'; readonly value: string }
 }
 
+/** Pages of the account, and of the partner portal with what was asked of them. No slash can follow a slash. */
+const ownPage = /^(\/account(\/[a-z]+)*|\/partner(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._+-]*)?)$/
+
 /** The same from the address of a page. */
 export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {
   return findDestination(context, textOf(request), textOf(back))
@@ -38,7 +41,7 @@ export async function findDestination(
     const pending = await openPending(context, sealed)
     return { path: `/consent?request=${sealed}`, pending, field: { name: 'request', value: sealed } }
   }
-  const path = returnPath !== undefined && /^\/account(\/[a-z]+)*$/.test(returnPath) ? returnPath : '/account'
+  const path = returnPath !== undefined && ownPage.test(returnPath) ? returnPath : '/account'
   return { path, pending: undefined, field: { name: 'return', value: path } }
 }
 

@@ -16,29 +16,42 @@ export interface Page {
   readonly status?: number
   /** Of public/, beside the one that every page has. */
   readonly scripts?: readonly string[]
+  /** Links of a part of the site, in place of the account's. */
+  readonly navigation?: readonly Link[]
+  /** Room for tables. */
+  readonly wide?: boolean
+  /** The page hears of changes from its own address. */
+  readonly live?: boolean
+}
+
+export interface Link {
+  readonly path: string
+  readonly label: string
 }
 
 /** The pages of the account, in the order of the bar. */
-const navigation = [
+const accountNavigation: readonly Link[] = [
   { path: '/account', label: 'Connected applications' },
   { path: '/account/api', label: 'API settings' },
   { path: '/account/devices', label: 'Sign-ins and devices' },
   { path: '/account/security', label: 'Security' },
   { path: '/account/history', label: 'History' },
+  { path: '/partner', label: 'Partner portal' },
 ]
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply
     .status(page.status ?? 200)
-    .headers(pageHeaders(page.leadsOn))
+    .headers(pageHeaders(page))
     .type('text/html; charset=utf-8')
     .send(printPage(page))
 }
 
-export function pageHeaders(leadsOn = false): Record<string, string> {
+export function pageHeaders({ leadsOn, live }: Pick<Page, 'leadsOn' | 'live'> = {}): Record<string, string> {
   const formAction = leadsOn ? '' : " form-action 'self';"
+  const connect = live ? " connect-src 'self';" : ''
   return {
-    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';${formAction} base-uri 'none'; frame-ancestors 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';${formAction}${connect} base-uri 'none'; frame-ancestors 'none'`,
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
@@ -47,7 +60,8 @@ export function pageHeaders(leadsOn = false): Record<string, string> {
   }
 }
 
-export function printPage({ title, body, environment, account, scripts = [] }: Page): string {
+export function printPage(page: Page): string {
+  const { title, body, environment, account, navigation = accountNavigation, wide, live, scripts = [] } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -57,8 +71,9 @@ export function printPage({ title, body, environment, account, scripts = [] }: P
 <title>${title} · Countersign</title>
 <link rel="icon" href="${assetUrl('mark.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('countersign.css')}">
+${wide && html`<link rel="stylesheet" href="${assetUrl('portal.css')}">`}
 <script src="${assetUrl('submit-once.js')}" defer></script>
-${scripts.map(
+${[...scripts, ...(live ? ['live.js'] : [])].map(
   (name) => html`<script src="${assetUrl(name)}" defer></script>
 `,
 )}</head>
@@ -66,14 +81,14 @@ ${scripts.map(
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">
 <a class="brand" href="/account"><img src="${assetUrl('mark.svg')}" alt="" width="28" height="28">Countersign</a>
-${account && printAccountBar(account)}
+${account && printAccountBar(account, navigation)}
 </header>
-<main>${body}</main>
+<main${wide && html` class="wide"`}>${body}</main>
 </body>
 </html>`.text
 }
 
-function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>): Html {
+function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>, navigation: readonly Link[]): Html {
   const links = navigation.map(
     ({ path, label }) => html`<a href="${path}"${path === here && html` aria-current="page"`}>${label}</a>`,
   )

@@ -1,6 +1,4 @@
 /** The pages for people, on one screen. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
-import type { Context } from '../context.ts'
 import { createToken, revokeToken, showApiSettings } from './api-settings.ts'
 import { pauseApplication, resumeApplication, revokeApplication, showApplications } from './applications.ts'
 import { removeApp, showAppSetup, submitAppSetup } from './authenticator-app.ts'
@@ -9,21 +7,13 @@ import { showConsent, submitConsent } from './consent.ts'
 import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
-import { pageHeaders } from './page.ts'
+import { type PageRoute, page } from './page-route.ts'
+import { partnerRoutes } from './partner/routes.ts'
 import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
 import { showPassword, submitPassword } from './password.ts'
 import { makeCodes } from './recovery-codes.ts'
 import { showSecondStep, submitSecondStep } from './second-step.ts'
 import { showSecurity } from './security.ts'
-
-type Handler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-
-export interface PageRoute {
-  readonly method: HTTPMethods
-  readonly path: string
-  readonly errors: 'page'
-  register(app: FastifyInstance, context: Context): void
-}
 
 export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/v1/oauth/authorize', authorize, authorizeSchema),
@@ -57,28 +47,5 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/account/password', showPassword),
   page('POST', '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),
+  ...partnerRoutes,
 ]
-
-function page(
-  method: HTTPMethods,
-  path: string,
-  handle: Handler,
-  schema: FastifySchema = { hide: true } as object,
-): PageRoute {
-  return {
-    method,
-    path,
-    errors: 'page',
-    register(app, context) {
-      app.route({
-        method,
-        url: path,
-        schema,
-        config: { errors: 'page' },
-        // Forms answer with a page or a redirect of their own; the schema's part is the documentation.
-        attachValidation: true,
-        handler: (request, reply) => handle(context, request, reply.headers(pageHeaders())),
-      })
-    },
-  }
-}

@@ -14,7 +14,8 @@ export function browserOf(request: FastifyRequest): Browser {
 
 export async function currentSession(context: Context, request: FastifyRequest): Promise<Session | undefined> {
   const presented = readCookie(context, request, 'session')
-  const session = await findSession(context.db, presented, context.environment, context.clock.now())
+  const isPerson = request.headers.accept !== 'text/event-stream'
+  const session = await findSession(context.db, presented, context.environment, context.clock.now(), isPerson)
   if (session) request.who = { userId: session.user.id }
   return session
 }

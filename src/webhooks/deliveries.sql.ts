@@ -30,6 +30,11 @@ export const selectDeliveriesOfEvent = statement(
    FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.event_id = $1 ORDER BY d.id`,
 )
 
+export const selectEvent = statement(
+  'select_event',
+  'SELECT uid, kind, action FROM events WHERE id = $1 AND branch_id = $2 AND environment = $3',
+)
+
 export const selectInboxed = statement('select_inboxed', 'SELECT event_id FROM event_inbox WHERE event_id = $1')
 
 /** Holds still what redeliveries will have to wait for, and them: the same care as in `lockTails`, in the same order. */

@@ -93,3 +93,15 @@ export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventD
 export async function isInboxed(sql: Sql, eventId: number): Promise<boolean> {
   return (await sql.query(table.selectInboxed, [eventId])).length > 0
 }
+
+/** An event of the branch, with what tells it apart. */
+export async function findEvent(
+  sql: Sql,
+  { branchId, environment }: Branch,
+  id: number,
+): Promise<Pick<Delivery, 'uid' | 'kind' | 'action'> | undefined> {
+  const [event] = await sql.query<Pick<Delivery, 'uid' | 'kind' | 'action'>>(table.selectEvent, [
+    ...[id, branchId, environment],
+  ])
+  return event
+}

@@ -27,8 +27,8 @@ import {
   takeInHand,
 } from './lane.ts'
 import * as table from './lanes.sql.ts'
+import { printHead } from './request-head.ts'
 import { openSettlements, type Settled, type Settlement } from './settlement.ts'
-import { printSignatures } from './signature.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
 const leaseMs = 12 * second
@@ -58,7 +58,6 @@ export interface WorkerDesk {
   readonly log: Logger
   readonly sender: Sender
   readonly secrets: SecretKeeper
-  readonly userAgent: string
   /** Each is told of every attempt that was settled. */
   readonly attempted: readonly ((attempt: AttemptMade) => void)[]
   /** Told of every dispatch, if anybody traces. */
@@ -329,12 +328,8 @@ class DeliveryWorker implements Worker {
     const secrets = found instanceof Promise ? await found : found
     if (!secrets) return notPosted('no-secret')
     const { body, url, uid } = delivery
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': this.#desk.userAgent,
-      'x-webhook-attempt': String(delivery.attempts + 1),
-      ...printSignatures({ id: printEventId(uid), body, sentAt: at }, secrets),
-    }
+    const message = { id: printEventId(uid), body, sentAt: at, attempt: delivery.attempts + 1 }
+    const headers = printHead(message, secrets)
     return this.#desk.sender.post({ url, headers, body })
   }
 

@@ -39,6 +39,13 @@ const elsewhere = [
   '/logout',
   '/consent?request=x',
   '/Account',
+  '/partner//evil.example',
+  '/partner/7/../..//evil.example',
+  '/partner@evil.example',
+  '/partner/7?state=//evil.example',
+  '/partner/7?state=waiting#x',
+  '/partner\\evil.example',
+  '/partner/7\r\nx: y',
   '',
 ]
 
@@ -47,8 +54,10 @@ test('a return address is a page of the account or is not followed', async () =>
     const asked = `/login?${new URLSearchParams({ return: address })}`
     assert.equal((await visitor.get(asked)).location, '/account', JSON.stringify(address))
   }
-  for (const address of ['/account', '/account/api']) {
-    assert.equal((await visitor.get(`/login?return=${address}`)).location, address)
+  const inside = ['/account', '/account/api', '/partner', '/partner/7/deliveries?state=waiting&entity=transaction%3A42']
+  for (const address of inside) {
+    const asked = `/login?${new URLSearchParams({ return: address })}`
+    assert.equal((await visitor.get(asked)).location, address)
   }
 })
 

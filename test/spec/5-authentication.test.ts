@@ -177,7 +177,7 @@ test('a secret that is revoked stops at once', async () => {
   const { db } = house.gateway.context
   const leaked = await house.makeClient()
   assertOAuthError(await knock(basic(leaked)), 'invalid_grant')
-  const [secret] = await listSecrets(db, leaked.id)
+  const [secret] = await listSecrets(db, leaked.id, house.clock.now())
   const heard = hears(house.gateway, `client:${leaked.id}`)
   await revokeSecret(db, leaked, secret!.id, operator, house.clock.now())
   await heard

@@ -252,7 +252,7 @@ test('a rotated client secret signs at once; both are in webhook-signature while
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
   house.clock.advance(hour - second)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
-  const [old] = await listSecrets(db, branch.client.id)
+  const [old] = await listSecrets(db, branch.client.id, house.clock.now())
   await revokeSecret(db, branch.client, old!.id, operator, house.clock.now())
   // The old credentials are gone, so the test hook is called with the new ones.
   branch = await openBranch(house, { client: { ...branch.client, secret: secrets.new } })
@@ -267,7 +267,7 @@ test('a webhook whose client was left without a secret signs again as soon as th
   await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, now)
   const headers = { authorization: `Bearer ${await house.makeToken(member)}`, prefer: 'wait=20' }
   const fire = () => callJson(`${house.baseUrl}/v2/webhooks/transaction`, 'POST', transaction(), headers)
-  for (const each of await listSecrets(db, branch.client.id))
+  for (const each of await listSecrets(db, branch.client.id, house.clock.now()))
     await revokeSecret(db, branch.client, each.id, operator, now)
   assert.match((await fire()).text, /"why":"no-secret"/)
   const secret = await db.transaction((sql) => addSecret(sql, vault, branch.client, operator, now))

@@ -8,7 +8,8 @@ import type { Context } from '../../context.ts'
 import { type EventDelivery, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
 import { dispatchOnce } from '../../webhooks/dispatch.ts'
 import { printEventId } from '../../webhooks/event.ts'
-import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
+import { type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
+import { simulateEvent } from '../../webhooks/simulated-event.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
@@ -46,14 +47,11 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       body: payloads[kind],
       response: { 202: TestHookAnswer, ...problems },
     },
-    async handle(context, { branchId, environment }, request, reply) {
+    async handle(context, caller, request, reply) {
+      const { branchId, environment } = caller
       const payload = request.body as Payload
       const [amount] = exactAmounts(request.bodyText, [payload])
-      const event = {
-        ...{ environment, branchId, kind, simulated: true, action: String(payload.action) },
-        entity: entityOf(kind, payload),
-        body: printPayload(kind, payload, amount),
-      }
+      const event = simulateEvent(caller, kind, payload, amount)
       const [published] = await context.publisher.publish([event], context.clock.now(), request.span?.traceparent)
       const { id, uid } = published!
       const wished = parsePatience(request.headers.prefer)

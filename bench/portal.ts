@@ -1,0 +1,87 @@
+/** How long the portal's lists take over a million deliveries: what is sought changes, the time must not. */
+import { after, hour } from '../src/clock.ts'
+import { type Database, openDatabase, statement } from '../src/database/database.ts'
+import { migrate } from '../src/database/migrations.ts'
+import { applyAsPartner } from '../src/partners/partner.ts'
+import { readStatistics } from '../src/webhooks/attempt-statistics.ts'
+import type { DeliveryFilter } from '../src/webhooks/delivery.ts'
+import { searchDeliveries } from '../src/webhooks/delivery-search.ts'
+import type { Webhook } from '../src/webhooks/webhook.ts'
+import type { Benchmark } from './benchmark.ts'
+import { startPostgres } from './postgres.ts'
+import { withinLimit } from './report.ts'
+import { quantile } from './rounds.ts'
+import type { Stage } from './stage.ts'
+
+const webhooks = 20
+const deliveries = 1_000_000
+const repetitions = 40
+const limitMs = 100
+const newest = Number.MAX_SAFE_INTEGER
+
+export const portal: Benchmark = {
+  name: 'portal',
+  async run(stage) {
+    const db = await fill(stage)
+    const ids = (await db.query<{ id: number }>(selectWebhooks)).map((row) => row.id)
+    const [last] = await db.query<{ at: Date }>(selectLast)
+    const from = after(last!.at, -hour)
+    const questions: Record<string, { of?: readonly number[]; filter?: DeliveryFilter; before?: number }> = {
+      newest: {},
+      'one webhook': { of: ids.slice(0, 1) },
+      'from the middle': { before: deliveries / 2 },
+      waiting: { filter: { state: 'waiting' } },
+      exhausted: { filter: { state: 'exhausted' } },
+      'a kind that there is none of': { filter: { kind: 'APPLICATION' } },
+      'an entity that there is none of': { filter: { entity: 'transaction:0' } },
+      'an hour': { filter: { from, to: last!.at } },
+      'an hour that nothing happened in': { filter: { from: after(last!.at, hour) } },
+    }
+    const results = []
+    for (const [name, { of = ids, filter = {}, before = newest }] of Object.entries(questions)) {
+      const times = await measure(() => searchDeliveries(db, of, filter, before, 50))
+      results.push(withinLimit(`portal, ${name}: p95`, quantile(times, 0.95), limitMs, 'ms'))
+    }
+    const statistics = await measure(() => readStatistics(db, { id: ids[0]! } as Webhook, 'day', last!.at))
+    return [...results, withinLimit('portal, charts of a day: p95', quantile(statistics, 0.95), limitMs, 'ms')]
+  },
+}
+
+const selectWebhooks = statement('bench_select_webhooks', 'SELECT id FROM webhooks ORDER BY id')
+const selectLast = statement('bench_select_last', 'SELECT max(created_at) AS at FROM deliveries')
+
+async function measure(act: () => Promise<unknown>): Promise<number[]> {
+  const times: number[] = []
+  for (let n = 0; n < repetitions; n++) {
+    const started = performance.now()
+    await act()
+    times.push(performance.now() - started)
+  }
+  return times
+}
+
+/** One in a thousand waits, one in five hundred was given up. */
+async function fill(stage: Stage): Promise<Database> {
+  const db = openDatabase({ connectionString: await startPostgres(stage) })
+  stage.owns(() => db.close())
+  await migrate(db)
+  const { branch_id } = await applyAsPartner(db, 'Bench Partner', { name: 'operator:bench' }, new Date())
+  const events = deliveries / webhooks
+  await db.script(`
+    INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+    SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
+    INSERT INTO lanes (webhook_id) SELECT id FROM webhooks;
+    INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
+    SELECT 'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now() - interval '1 s' * (${events} - n)
+    FROM generate_series(1, ${events}) AS n;
+    DELETE FROM event_inbox;
+    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at, settled_at)
+    SELECT w.id, e.id, e.entity, v.state, e.created_at, e.created_at, CASE WHEN v.state <> 'waiting' THEN e.created_at END
+    FROM events e CROSS JOIN webhooks w CROSS JOIN LATERAL (
+      SELECT CASE WHEN e.id % 1000 = 0 THEN 'waiting' WHEN e.id % 500 = 0 THEN 'exhausted' ELSE 'delivered' END AS state) v
+    ORDER BY e.id, w.id;
+    INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, status)
+    SELECT id, 1, created_at, id % 400, 'accepted', 200 FROM deliveries WHERE state = 'delivered' ORDER BY id`)
+  await db.script('VACUUM ANALYZE')
+  return db
+}

@@ -1,0 +1,45 @@
+/** Spec 5.8: a partner asks for refresh access. A trigger writes the answer down when the access is granted or withdrawn. */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Database, type Sql, statement, violates } from '../database/database.ts'
+import { Conflict, Invalid } from '../problem.ts'
+import type { Partner } from './partner.ts'
+
+export interface RefreshRequest {
+  readonly reason: string
+  readonly asked_at: Date
+  readonly granted: boolean | null
+  readonly answered_at: Date | null
+}
+
+const insertRequest = statement(
+  'insert_refresh_request',
+  'INSERT INTO refresh_requests (branch_id, reason, asked_at) VALUES ($1, $2, $3)',
+)
+
+const selectNewest = statement(
+  'select_newest_refresh_request',
+  `SELECT reason, asked_at, granted, answered_at FROM refresh_requests WHERE branch_id = $1 ORDER BY id DESC LIMIT 1`,
+)
+
+/** One question waits at a time. */
+export async function askForRefresh(
+  db: Database,
+  { branch_id }: Partner,
+  reason: string,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  if (reason === '' || reason.length > 2_000)
+    throw new Invalid([{ field: 'reason', problem: 'must have 1 to 2,000 characters' }])
+  await db.transaction(async (sql) => {
+    await sql.query(insertRequest, [branch_id, reason, now]).catch((error: unknown) => {
+      throw violates(error, 'refresh_requests_open') ? new Conflict('You have asked already.') : error
+    })
+    await recordAct(sql, by, 'partner.refresh_asked', `branch:${branch_id}`, now)
+  })
+}
+
+export async function findRefreshRequest(sql: Sql, { branch_id }: Partner): Promise<RefreshRequest | undefined> {
+  const [request] = await sql.query<RefreshRequest>(selectNewest, [branch_id])
+  return request
+}

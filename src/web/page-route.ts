@@ -1,0 +1,37 @@
+/** A row of the pages' table: method, path and what happens. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { Context } from '../context.ts'
+import { pageHeaders } from './page.ts'
+
+export type PageHandler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+export interface PageRoute {
+  readonly method: HTTPMethods
+  readonly path: string
+  readonly errors: 'page'
+  register(app: FastifyInstance, context: Context): void
+}
+
+export function page(
+  method: HTTPMethods,
+  path: string,
+  handle: PageHandler,
+  schema: FastifySchema = { hide: true } as object,
+): PageRoute {
+  return {
+    method,
+    path,
+    errors: 'page',
+    register(app, context) {
+      app.route({
+        method,
+        url: path,
+        schema,
+        config: { errors: 'page' },
+        // Forms answer with a page or a redirect of their own; the schema's part is the documentation.
+        attachValidation: true,
+        handler: (request, reply) => handle(context, request, reply.headers(pageHeaders())),
+      })
+    },
+  }
+}

@@ -1,0 +1,87 @@
+/** Two small charts of a webhook: what was accepted, and how soon its receiver answered. Drawn as SVG, told as a table too. */
+import { after, hour } from '../../clock.ts'
+import { type Column, deliveriesAColumn, type Period, type Statistics } from '../../webhooks/attempt-statistics.ts'
+import { type Html, html } from '../html.ts'
+import { table } from './portal.ts'
+
+const width = 600
+const height = 140
+const lines = ['p50', 'p95', 'p99'] as const
+
+export function printCharts(statistics: Statistics, period: Period, here: string): Html {
+  const { all } = statistics
+  const tabs = (['hour', 'day'] as const).map(
+    (each) => html`<a href="${here}?period=${each}"${each === period && html` aria-current="page"`}>Last ${each}</a>`,
+  )
+  return html`<section class="card" id="charts"><h2>How it answers</h2>
+<nav class="tabs" aria-label="Period">${tabs}</nav>
+${all.made === 0 ? html`<p class="empty">No attempt was made in the last ${period}.</p>` : printBoth(statistics)}</section>`
+}
+
+function printBoth(statistics: Statistics): Html {
+  const { all, columns } = statistics
+  const rate = `${((100 * all.accepted) / all.made).toFixed(1)} %`
+  const quantiles = lines.map((name) => `${name} ${printMs(all[name])}`).join(', ')
+  return html`<div class="charts">
+<figure><figcaption><strong>${rate}</strong> accepted</figcaption>${printBars(columns, rate)}${printLegend(['accepted', 'failed'])}</figure>
+<figure><figcaption><strong>${printMs(all.p95)}</strong> p95</figcaption>${printLines(columns, quantiles)}${printLegend(lines)}</figure>
+</div>
+<p class="small">Attempts of deliveries by when these were created (UTC); at most ${deliveriesAColumn} deliveries of each column are looked at.</p>
+<details><summary>As a table</summary>${printTable(statistics)}</details>`
+}
+
+function printBars(columns: readonly Column[], rate: string): Html {
+  const most = Math.max(...columns.map(({ made }) => made))
+  const step = width / columns.length
+  const bars = columns.map(({ made, accepted }, place) => {
+    const [whole, good] = [made, accepted].map((count) => (height * count) / most) as [number, number]
+    const x = (place * step + step * 0.15).toFixed(1)
+    const bar = (tone: string, y: number, tall: number) =>
+      tall > 0 &&
+      html`<rect class="${tone}" x="${x}" y="${y.toFixed(1)}" width="${(step * 0.7).toFixed(1)}" height="${tall.toFixed(1)}"/>`
+    return html`${bar('failed', height - whole, whole - good)}${bar('accepted', height - good, good)}`
+  })
+  return frame(`Accepted: ${rate}. The tallest column has ${most} attempts.`, bars)
+}
+
+function printLines(columns: readonly Column[], quantiles: string): Html {
+  const most = Math.max(1, ...columns.flatMap((column) => lines.map((name) => column[name] ?? 0)))
+  const step = width / columns.length
+  const drawn = lines.map((name) => {
+    const points = columns.flatMap((column, place) => {
+      const ms = column[name]
+      return ms === null ? [] : [`${((place + 0.5) * step).toFixed(1)},${(height - (height * ms) / most).toFixed(1)}`]
+    })
+    return printLine(name, points)
+  })
+  return frame(`Answers within ${quantiles}. The scale ends at ${most} ms.`, drawn)
+}
+
+/** One point alone would be a line without length. */
+function printLine(name: string, points: readonly string[]): Html {
+  const [x, y] = (points[0] ?? '').split(',')
+  if (points.length === 1) return html`<circle class="${name}" cx="${x ?? 0}" cy="${y ?? 0}" r="4"/>`
+  return html`<polyline class="${name}" points="${points.join(' ')}"/>`
+}
+
+function frame(label: string, content: readonly Html[]): Html {
+  return html`<svg class="chart" viewBox="0 -6 ${width} ${height + 12}" role="img" aria-label="${label}" preserveAspectRatio="none"><path class="ground" d="M0 ${height}H${width}"/>${content}</svg>`
+}
+
+function printLegend(names: readonly string[]): Html {
+  return html`<ul class="legend">${names.map((name) => html`<li><span class="key ${name}"></span>${name}</li>`)}</ul>`
+}
+
+function printTable({ columns, startsAt, columnMs }: Statistics): Html {
+  const rows = columns.map((column, place) => {
+    const iso = after(startsAt, place * columnMs).toISOString()
+    const from = columnMs < hour ? iso.slice(11, 16) : iso.slice(5, 16).replace('T', ' ')
+    const cells = lines.map((name) => html`<td class="number">${printMs(column[name])}</td>`)
+    return html`<tr><td>${from}</td><td class="number">${column.made}</td><td class="number">${column.accepted}</td>${cells}</tr>`
+  })
+  return table('How it answers', ['From (UTC)', 'Attempts', 'Accepted', ...lines], rows)
+}
+
+function printMs(ms: number | null): string {
+  return ms === null ? '–' : `${ms} ms`
+}

@@ -1,0 +1,236 @@
+/** The partner's applications: what account holders are asked to approve, and the secrets that prove who calls. */
+import { day, hour } from '../../clock.ts'
+import { isDevelopment } from '../../config.ts'
+import type { Token } from '../../crypto/token.ts'
+import {
+  type Client,
+  createClient as create,
+  getClient,
+  listClients,
+  updateClient as update,
+} from '../../partners/client.ts'
+import {
+  type ClientSecret,
+  listSecrets,
+  revokeSecret as revoke,
+  rotateSecret as rotate,
+} from '../../partners/client-secret.ts'
+import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
+import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
+import { scopes } from '../../scope.ts'
+import { isFresh } from '../../users/session.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, notice, printDate } from '../page.ts'
+import { choiceField, type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from './fields.ts'
+import { idOf, type Member, paramsOf, type Visit } from './member.ts'
+import { badge, crumbs, facts, sendPortal, table } from './portal.ts'
+import { claimSubmission, onceField } from './submission.ts'
+
+/** How long the old secret lives beside the new one, by the names a person would choose. */
+const overlaps: Record<string, { readonly label: string; readonly ms: number }> = {
+  none: { label: 'ends at once', ms: 0 },
+  hour: { label: 'lives for one hour', ms: hour },
+  day: { label: 'lives for one day', ms: day },
+  week: { label: 'lives for seven days', ms: 7 * day },
+}
+
+export function showClients(visit: Visit, member: Member) {
+  return sendClients(visit, member, emptyDraft, emptyDraft)
+}
+
+export async function createClient(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context, reply } = visit
+  const now = context.clock.now()
+  if (!isFresh(member.session, now)) return confirmFirst(visit, `${member.home}/clients`)
+  const draft = readDraft(form)
+  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(`${member.home}/clients`, 303)
+  let made: { client: Client; secret: Token } | undefined
+  const problem = await findProblem(async () => {
+    made = await create(context.db, context.vault, member.partner, context.environment, draft, acting(visit, member))
+  })
+  if (problem) return sendClients(visit, member, { values: asValues(draft), problem }, emptyDraft)
+  return sendClient(visit, member, made!.client, { secret: made!.secret.text })
+}
+
+export async function askRefresh(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const reason = form.find('reason')?.trim() ?? ''
+  const problem = await findProblem(() => askForRefresh(db, member.partner, reason, member.by, clock.now()))
+  if (problem instanceof Invalid) return sendClients(visit, member, emptyDraft, { values: { reason }, problem })
+  return visit.reply.redirect(`${member.home}/clients`, 303)
+}
+
+export async function showClient(visit: Visit, member: Member) {
+  return sendClient(visit, member, await findClient(visit, member), {})
+}
+
+export async function updateClient(visit: Visit, member: Member, form: SubmittedForm) {
+  const client = await findClient(visit, member)
+  const draft = readDraft(form)
+  const problem = await findProblem(() => update(visit.context.db, client, draft, acting(visit, member)))
+  if (problem) return sendClient(visit, member, client, { draft: { values: asValues(draft), problem } })
+  return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
+}
+
+export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context, reply } = visit
+  const client = await findClient(visit, member)
+  const now = context.clock.now()
+  const here = `${member.home}/clients/${client.id}`
+  if (!isFresh(member.session, now)) return confirmFirst(visit, here)
+  const overlap = overlaps[form.find('overlap') ?? '']
+  if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
+  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(here, 303)
+  let secret: string | undefined
+  const problem = await findProblem(async () => {
+    secret = (await rotate(context.db, context.vault, client, overlap.ms, member.by, now)).secret.text
+  })
+  if (problem) return sendClient(visit, member, client, { problem: new Conflict(twoLive) })
+  return sendClient(visit, member, client, { secret })
+}
+
+const twoLive = 'Two secrets are alive already. Revoke one of them first, then make a new one.'
+
+/** A second click, or one that has ended meanwhile: the page then shows what is true. */
+export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const client = await findClient(visit, member)
+  await revoke(db, client, idOf(form.find('secret')), member.by, clock.now()).catch((error: unknown) => {
+    if (!(error instanceof NotFound)) throw error
+  })
+  return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
+}
+
+/** What hands out lasting power asks for a password that was entered minutes ago. */
+function confirmFirst({ reply }: Visit, path: string) {
+  return reply.redirect(`/login?return=${encodeURIComponent(path)}&confirm=1`, 303)
+}
+
+async function findClient({ context, request }: Visit, { branch }: Member): Promise<Client> {
+  const client = await getClient(context.db, paramsOf(request).client ?? '')
+  if (client.branch_id !== branch.branchId || client.environment !== branch.environment) throw new NotFound()
+  return client
+}
+
+function acting({ context }: Visit, { by }: Member) {
+  return { development: isDevelopment(context.config), by, now: context.clock.now() }
+}
+
+function readDraft(form: SubmittedForm) {
+  return {
+    name: form.find('name')?.trim() ?? '',
+    callbackUrl: form.find('callback')?.trim() ?? '',
+    scope: form.all('scope').join(' '),
+    rotateRefreshTokens: form.find('rotate') === 'yes',
+  }
+}
+
+function asValues({ name, callbackUrl, scope, rotateRefreshTokens }: ReturnType<typeof readDraft>): Draft['values'] {
+  return { name, callback: callbackUrl, scope, rotate: rotateRefreshTokens ? 'yes' : '' }
+}
+
+async function sendClients(visit: Visit, member: Member, draft: Draft, asking: Draft) {
+  const { db, environment } = visit.context
+  const clients = (await listClients(db, member.partner.branch_id)).filter((each) => each.environment === environment)
+  const problem: Problem | undefined = draft.problem ?? asking.problem
+  return sendPortal(visit, member, {
+    title: 'Clients',
+    section: '/clients',
+    status: problem?.status ?? 200,
+    body: html`<h1>Clients</h1>
+${clients.length === 0 ? html`<p class="card empty">No application is registered here yet.</p>` : printList(clients, member)}
+<section class="card"><h2>Register an application</h2>
+${formNotice(draft, 'name', 'callback', 'scope')}
+<form method="post" action="${member.home}/clients/create">${csrfField(member.csrf)}${onceField()}
+${printDraftFields(draft)}
+<button class="primary">Register</button></form></section>
+${printRefresh(await findRefreshRequest(db, member.partner), asking, member)}`,
+  })
+}
+
+function printList(clients: readonly Client[], { home }: Member): Html {
+  const rows = clients.map(
+    (each) => html`<tr><td><a href="${home}/clients/${each.id}">${each.name}</a></td><td><code>${each.id}</code></td>
+<td>${badge(each.status === 'active' ? 'good' : 'bad', each.status)}</td><td class="url">${each.callback_url}</td><td>${each.scopes.join(' ')}</td></tr>`,
+  )
+  return table('Clients', ['Name', 'Client id', 'State', 'Callback', 'Scopes'], rows)
+}
+
+function printDraftFields(draft: Draft): Html {
+  const choices = scopes.map((scope) => ({ value: scope, label: scope }))
+  const { values } = draft
+  return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="100"` })}
+${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="2000" placeholder="https://app.example.com/callback" spellcheck="false"` })}
+${ticks(draft, { name: 'scope', label: 'Scopes it may ask for' }, choices, (values.scope ?? '').split(' '))}
+<label class="tick"><input type="checkbox" name="rotate" value="yes"${values.rotate === 'yes' && html` checked`}><span>Replace the refresh token at each use</span></label>`
+}
+
+function printRefresh(asked: RefreshRequest | undefined, draft: Draft, { partner, home, csrf }: Member): Html {
+  const isOpen = asked !== undefined && asked.answered_at === null
+  const answer =
+    asked?.answered_at &&
+    html`<p>Your request of ${printDate(asked.asked_at)} was ${asked.granted ? 'granted' : 'declined'} on ${printDate(asked.answered_at)}.</p>`
+  const form = html`<form method="post" action="${home}/clients/refresh">${csrfField(csrf)}
+${longField(draft, { name: 'reason', label: 'Why your applications need it', more: html`required maxlength="2000"` })}
+<button>Ask for it</button></form>`
+  return html`<section class="card"><h2>Refresh access ${partner.refresh_access ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
+<p>With it, applications renew their access without asking the account holder every 24 hours.</p>
+${answer ?? undefined}${isOpen && html`<p>You asked on ${printDate(asked.asked_at)}: “${asked.reason}”. The brokerage has not answered yet.</p>`}
+${!partner.refresh_access && !isOpen && form}</section>`
+}
+
+interface ClientPage {
+  readonly secret?: string | undefined
+  readonly draft?: Draft
+  readonly problem?: Problem
+}
+
+async function sendClient(visit: Visit, member: Member, client: Client, page: ClientPage) {
+  const { secret, problem, draft = { values: {} } } = page
+  const secrets = await listSecrets(visit.context.db, client.id, visit.context.clock.now())
+  return sendPortal(visit, member, {
+    title: client.name,
+    section: '/clients',
+    status: (problem ?? draft.problem)?.status ?? 200,
+    body: html`${crumbs([{ path: `${member.home}/clients`, label: 'Clients' }])}
+<h1>${client.name} ${badge(client.status === 'active' ? 'good' : 'bad', client.status)}</h1>
+${secret !== undefined && printSecret(client, secret)}
+${problem && notice('error', problem.message)}
+<section class="card">${facts([
+      ['Client id', html`<code>${client.id}</code>`],
+      ['Environment', client.environment],
+      ['Registered', printDate(client.created_at)],
+    ])}</section>
+${printSecrets(client, secrets, member)}
+<section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
+<form method="post" action="${member.home}/clients/${client.id}/update">${csrfField(member.csrf)}
+${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } })}
+<button class="primary">Save</button></form></section>`,
+  })
+}
+
+function valuesOf({ name, callback_url, scopes: granted, rotate_refresh_tokens }: Client): Draft['values'] {
+  return { name, callback: callback_url, scope: granted.join(' '), rotate: rotate_refresh_tokens ? 'yes' : '' }
+}
+
+function printSecret({ id }: Client, secret: string): Html {
+  return html`<section class="card created" role="status"><h2>New secret</h2><p>Copy it now. It is not shown again.</p>
+${facts([['client_id', html`<code>${id}</code>`]])}<p><code class="secret">${secret}</code></p></section>`
+}
+
+function printSecrets({ id }: Client, secrets: readonly ClientSecret[], { home, csrf }: Member): Html {
+  const items = secrets.map(
+    (
+      each,
+    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expires_at ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
+<span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
+<form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
+  )
+  const choices = Object.entries(overlaps).map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
+  return html`<section class="card"><h2>Secrets</h2>
+${items.length === 0 ? html`<p class="empty">No secret is alive: nobody can call as this application.</p>` : html`<ul class="tokens">${items}</ul>`}
+<form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
+${choiceField({ values: { overlap: 'week' } }, { name: 'overlap', label: 'New secret' }, choices)}
+<button>Make a new secret</button></form></section>`
+}

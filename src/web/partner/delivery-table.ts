@@ -1,0 +1,22 @@
+import type { Delivery } from '../../webhooks/delivery.ts'
+import type { Webhook } from '../../webhooks/webhook.ts'
+import { type Html, html } from '../html.ts'
+import { stateBadge } from './health-words.ts'
+import { printMoment, table } from './portal.ts'
+
+export function printDeliveries(deliveries: readonly Delivery[], webhooks: readonly Webhook[], home: string): Html {
+  if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
+  const urls = new Map(webhooks.map((webhook) => [webhook.id, webhook.url]))
+  const rows = deliveries.map(
+    (each) => html`<tr>
+<td><a href="${home}/deliveries/${each.id}">${each.id}</a></td>
+<td>${stateBadge(each)}</td>
+<td>${each.kind} ${each.action}</td>
+<td><code>${each.entity}</code></td>
+<td class="url"><a href="${home}/webhooks/${each.webhook_id}">${urls.get(each.webhook_id) ?? each.webhook_id}</a></td>
+<td class="number">${each.attempts}</td>
+<td>${printMoment(each.created_at)}</td>
+</tr>`,
+  )
+  return table('Deliveries', ['Delivery', 'State', 'Event', 'Entity', 'Webhook', 'Attempts', 'Created (UTC)'], rows)
+}

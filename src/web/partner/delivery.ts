@@ -1,0 +1,111 @@
+/** One delivery: what was sent, what came back each time, and why the signature is what it is. */
+import { type Attempt, redeliver as again, type Delivery, getDelivery, listAttempts } from '../../webhooks/delivery.ts'
+import { printEventId } from '../../webhooks/event.ts'
+import { printHead } from '../../webhooks/request-head.ts'
+import type { SigningSecrets } from '../../webhooks/signature.ts'
+import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, notice } from '../page.ts'
+import { findProblem } from './fields.ts'
+import { stateBadge, stateWords } from './health-words.ts'
+import { asksForStream, livePart, streamPart } from './live.ts'
+import { idOf, type Member, paramsOf, type Visit } from './member.ts'
+import { badge, crumbs, facts, printMoment, sendPortal, type Tone } from './portal.ts'
+import { printSteps } from './signature-steps.ts'
+
+export async function showDelivery(visit: Visit, member: Member) {
+  if (asksForStream(visit.request)) return streamPart(visit, member, () => printDelivery(visit, member))
+  return sendDelivery(visit, member, undefined)
+}
+
+export async function redeliver(visit: Visit, member: Member) {
+  const { db, clock } = visit.context
+  const delivery = await findDelivery(visit, member)
+  const problem = await findProblem(() => again(db, delivery, clock.now()))
+  if (problem) return sendDelivery(visit, member, problem.message)
+  return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
+}
+
+async function sendDelivery(visit: Visit, member: Member, problem: string | undefined) {
+  const id = idOf(paramsOf(visit.request).id)
+  const part = await printDelivery(visit, member)
+  const here = `${member.home}/deliveries/${id}`
+  return sendPortal(visit, member, {
+    title: `Delivery ${id}`,
+    section: '/deliveries',
+    live: problem === undefined,
+    status: problem === undefined ? 200 : 409,
+    body: html`${crumbs([{ path: `${member.home}/deliveries`, label: 'Deliveries' }])}
+<h1>Delivery ${id}</h1>
+${problem !== undefined && notice('error', problem)}
+${problem === undefined ? livePart(visit.request, part) : part}
+<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}<button class="primary">Send it again</button></form>`,
+  })
+}
+
+function findDelivery({ context, request }: Visit, { branch }: Member) {
+  return getDelivery(context.db, branch, idOf(paramsOf(request).id))
+}
+
+async function printDelivery(visit: Visit, member: Member): Promise<Html> {
+  const { db, signingSecrets, clock } = visit.context
+  const delivery = await findDelivery(visit, member)
+  const webhook = await getWebhook(db, member.branch, delivery.webhook_id)
+  const attempts = await listAttempts(db, delivery.id)
+  const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
+  return html`${printFacts(delivery, webhook, member)}
+<h2>Attempts</h2>
+${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
+${printRequest(delivery, webhook, attempts.at(-1), secrets)}`
+}
+
+function printFacts(delivery: Delivery, webhook: Webhook, { home }: Member): Html {
+  const { state, kind, action, entity, uid, created_at, settled_at, due_at } = delivery
+  return html`<section class="card"><p>${stateBadge(delivery)} ${stateWords[state]}</p>
+${facts([
+  ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
+  ['Entity', html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`],
+  ['Webhook', html`<a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>`],
+  ['Created', printMoment(created_at)],
+  ['Next attempt', state === 'waiting' && printMoment(due_at)],
+  ['Settled', settled_at ? printMoment(settled_at) : undefined],
+])}</section>`
+}
+
+const outcomeTones: Record<Attempt['outcome'], Tone> = { accepted: 'good', refused: 'bad', unreachable: 'bad' }
+
+/** In the words of whoever has to mend it. */
+const whyWords: Record<string, string> = {
+  timeout: 'No complete answer came within ten seconds.',
+  dns: 'The host name could not be found.',
+  tls: 'The certificate or the TLS connection was not accepted.',
+  connection: 'No connection could be made, or it broke.',
+  protocol: 'The answer was not HTTP.',
+  'forbidden-address': 'The host name leads to an address that webhooks may not reach.',
+  'no-secret': 'There is no secret left to sign with: the client has none, and the webhook has none of its own.',
+}
+
+function printAttempt({ number, at, duration_ms, outcome, status, why, response }: Attempt): Html {
+  const answered = status === null ? undefined : `HTTP ${status}`
+  return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)} <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, ${duration_ms} ms</span></p>
+${why !== null && html`<p>${whyWords[why] ?? why}</p>`}
+${response !== null && response !== '' && html`<details><summary>Response (${response.length} characters kept)</summary><pre tabindex="0">${response}</pre></details>`}</li>`
+}
+
+function printRequest(
+  { uid, body, attempts }: Delivery & { readonly body: string },
+  { url }: Webhook,
+  last: Attempt | undefined,
+  secrets: SigningSecrets | undefined,
+): Html {
+  const at = last?.at
+  if (!at || !secrets) return html`<h2>Body</h2><section class="card"><pre tabindex="0">${body}</pre></section>`
+  const head = printHead({ id: printEventId(uid), body, sentAt: at, attempt: last.number }, secrets)
+  const lines = [`POST ${url}`, ...Object.entries(head).map(([name, value]) => `${name}: ${value}`)]
+  return html`<h2>Request of attempt ${attempts}</h2>
+<section class="card"><pre tabindex="0">${lines.join('\n')}
+
+${body}</pre></section>
+<h2>How it is signed</h2>
+<section class="card"><p class="small">Computed with the secret that is known now; one that was replaced and has ended signed differently.</p>${printSteps({ uid, body, at }, secrets)}</section>`
+}

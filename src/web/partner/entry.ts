@@ -1,0 +1,147 @@
+/** The door of the portal: the partners of a visitor, and how to become one. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
+import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, printDate } from '../page.ts'
+import { readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from './fields.ts'
+import { getMember, type Member, paramsOf, type Visit } from './member.ts'
+import { showOverview } from './overview.ts'
+import { badge, facts, sendEntrance, sendPortal, type Tone } from './portal.ts'
+
+export async function showEntry(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const visitor = await requireSignIn(context, request, reply, '/partner')
+  return visitor ? sendEntry({ context, request, reply }, visitor, emptyDraft) : reply
+}
+
+const fieldNames = ['name', 'website', 'contact', 'purpose'] as const
+
+export async function submitApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const visitor = await requireSignIn(context, request, reply, '/partner')
+  if (!visitor) return reply
+  const form = readSignedForm(request, visitor)
+  const values = Object.fromEntries(fieldNames.map((name) => [name, form.find(name)?.trim() ?? '']))
+  const [name, website, contact, purpose] = fieldNames.map((field) => values[field]!) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const { user } = visitor.session
+  const problem = await findProblem(() =>
+    applyWithDetails(context.db, user, { name, website, contact, purpose }, visitor.by, context.clock.now()),
+  )
+  if (problem) return sendEntry({ context, request, reply }, visitor, { values, problem })
+  return reply.redirect('/partner', 303)
+}
+
+export async function acceptInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  return answerInvitation(context, request, reply, async (visitor, partner) => {
+    await acceptInvitation(context.db, partner, visitor.session.user, visitor.by, context.clock.now())
+    return `/partner/${partner.branch_id}`
+  })
+}
+
+export async function declineInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  return answerInvitation(context, request, reply, async ({ session }, { branch_id }) => {
+    await endInvitation(context.db, branch_id, session.user.username)
+    return '/partner'
+  })
+}
+
+/** Answers where to go on. */
+type Answering = (visitor: SignedIn, partner: Partner) => Promise<string>
+
+async function answerInvitation(context: Context, request: FastifyRequest, reply: FastifyReply, answer: Answering) {
+  const visitor = await requireSignIn(context, request, reply, '/partner')
+  if (!visitor) return reply
+  const branch = readSignedForm(request, visitor).find('branch')
+  const invitations = await listInvitationsOf(context.db, visitor.session.user)
+  const invitation = invitations.find(({ branch_id }) => String(branch_id) === branch)
+  if (!invitation) return reply.redirect('/partner', 303)
+  return reply.redirect(await answer(visitor, await getPartner(context.db, String(invitation.branch_id))), 303)
+}
+
+/** The partner's own door: what it may do, or why it may not. */
+export async function showPartner(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const visitor = await requireSignIn(context, request, reply, request.url)
+  if (!visitor) return reply
+  const visit = { context, request, reply }
+  const member = await getMember(context, visitor, paramsOf(request))
+  return member.partner.status === 'approved' ? showOverview(visit, member) : sendState(visit, member)
+}
+
+async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
+  const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
+  const invitations = await listInvitationsOf(visit.context.db, visitor.session.user)
+  const [only] = partners
+  const isPlain = partners.length === 1 && invitations.length === 0 && !draft.problem
+  if (only && isPlain) return visit.reply.redirect(`/partner/${only.branch_id}`, 303)
+  return sendEntrance(visit, visitor, {
+    title: 'Partner portal',
+    ...(draft.problem && { status: draft.problem.status }),
+    body: html`<h1>Partner portal</h1>
+${invitations.map((each) => printInvitation(each, visitor))}
+${partners.length > 0 ? printPartners(partners) : html`<p>Partners build applications on the brokerage's interface: account holders approve them, and webhooks tell them what happens.</p>`}
+${printApplicationForm(visitor, draft)}`,
+  })
+}
+
+const tones: Record<Partner['status'], Tone> = { applied: 'wait', approved: 'good', suspended: 'bad' }
+
+function printPartners(partners: readonly Partner[]): Html {
+  const items = partners.map(
+    ({ branch_id, name, status }) =>
+      html`<li><div><a href="/partner/${branch_id}"><strong>${name}</strong></a><br><span class="faint">Branch ${branch_id}</span></div>${badge(tones[status], status)}</li>`,
+  )
+  return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
+}
+
+function printInvitation({ branch_id, partner_name }: Invitation, { csrf }: SignedIn): Html {
+  const act = (action: string, label: string, kind: string) =>
+    html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branch_id}"><button class="${kind}">${label}</button></form>`
+  return html`<section class="card created"><h2>${partner_name} invites you</h2>
+<p>As a member you see and change its clients, webhooks and deliveries. With more than one partner, programs need a client's credentials instead of your personal token.</p>
+<div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div></section>`
+}
+
+function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {
+  return html`<section class="card">
+<h2>Apply as a partner</h2>
+<p>The brokerage reads every application. You become its first member and see the answer here.</p>
+${formNotice(draft, ...fieldNames)}
+<form method="post" action="/partner/apply">
+${csrfField(csrf)}
+${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="200" autocomplete="organization"` })}
+${textField(draft, { name: 'website', label: 'Website', more: html`required maxlength="300" type="url" placeholder="https://" autocomplete="url"` })}
+${textField(draft, { name: 'contact', label: 'E-mail for questions', more: html`required maxlength="320" type="email" autocomplete="email"` })}
+${longField(draft, { name: 'purpose', label: 'What you want to build', more: html`required maxlength="2000"` })}
+<button class="primary">Apply</button>
+</form>
+</section>`
+}
+
+async function sendState(visit: Visit, member: Member) {
+  const { partner } = member
+  const application = await findApplication(visit.context.db, partner)
+  const text =
+    partner.status === 'applied'
+      ? 'The brokerage has not decided yet. This page shows the answer when there is one.'
+      : 'Its applications and webhooks registered here stand still until the brokerage approves it again.'
+  return sendPortal(visit, member, {
+    title: partner.name,
+    body: html`<h1>${partner.name} ${badge(tones[partner.status], partner.status)}</h1>
+<section class="card"><p>${text}</p>
+${partner.status === 'suspended' && html`<p class="notice error">Reason: ${partner.status_reason ?? 'none was given'}</p>`}
+${facts([
+  ['Branch', partner.branch_id],
+  ['Applied', printDate(partner.created_at)],
+  ['Website', application?.website],
+  ['E-mail', application?.contact],
+  ['Purpose', application?.purpose],
+])}</section>`,
+  })
+}

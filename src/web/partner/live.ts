@@ -1,0 +1,81 @@
+/**
+ * A page that changes by itself. It is asked for at its own address as an event stream, and sends its changing part whenever that
+ * differs from what was sent before. It ends with the session, and does not keep it alive.
+ */
+import type { FastifyRequest } from 'fastify'
+import { listPartnersOf } from '../../partners/partner.ts'
+import { TooManyRequests } from '../../problem.ts'
+import { type Html, html } from '../html.ts'
+import { currentSession } from '../visitor.ts'
+import type { Member, Visit } from './member.ts'
+
+const lookEveryMs = 1_000
+const heartbeatMs = 15_000
+const endPatienceMs = 1_000
+const retrySeconds = 30
+
+export function asksForStream(request: FastifyRequest): boolean {
+  return request.headers.accept === 'text/event-stream'
+}
+
+/** The part of a page that `streamPart` sends anew. */
+export function livePart(request: FastifyRequest, part: Html): Html {
+  return html`<div data-live="${request.url}">${part}</div>`
+}
+
+export async function streamPart(visit: Visit, member: Member, print: () => Promise<Html>): Promise<unknown> {
+  const { context, request, reply } = visit
+  const leave = context.streams.take(`portal ${context.environment} ${member.partner.branch_id}`)
+  if (!leave) throw new TooManyRequests('Too many pages of this partner are open at once.', retrySeconds)
+  reply.hijack()
+  const out = reply.raw
+  out.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    // A stream is its connection's last answer: when it ends, nothing keeps the gateway from closing.
+    connection: 'close',
+    'x-request-id': request.id,
+  })
+  try {
+    await sendChanges(visit, member, print)
+  } catch (error) {
+    context.log.warn({ err: error, request_id: request.id }, 'live page ended')
+  } finally {
+    leave()
+    // Whoever does not read would hold the end back for ever.
+    const timer = setTimeout(() => out.destroy(), endPatienceMs)
+    out.once('close', () => clearTimeout(timer))
+    out.end()
+  }
+  return reply
+}
+
+/** Whoever signed out, was removed, or whose partner was suspended, sees no more. */
+async function mayStillSee({ context, request }: Visit, { partner }: Member): Promise<boolean> {
+  const session = await currentSession(context, request)
+  const partners = session ? await listPartnersOf(context.db, session.user.id) : []
+  return partners.some(({ branch_id, status }) => branch_id === partner.branch_id && status === 'approved')
+}
+
+async function sendChanges(visit: Visit, member: Member, print: () => Promise<Html>): Promise<void> {
+  const { context, reply } = visit
+  const out = reply.raw
+  const { closing, eventSignal } = context
+  let sent = ''
+  let wroteAt = performance.now()
+  const write = (text: string) => {
+    out.write(text)
+    wroteAt = performance.now()
+  }
+  while (!out.destroyed && !closing.aborted) {
+    if (!(await mayStillSee(visit, member))) return write('event: over\ndata: no longer a member\n\n')
+    const { text } = await print()
+    // Whoever reads slowly gets the newest when there is room, not everything in between.
+    if (text !== sent && !out.writableNeedDrain) {
+      sent = text
+      write(`data: ${JSON.stringify(text)}\n\n`)
+    } else if (performance.now() - wroteAt > heartbeatMs) write(': still here\n\n')
+    await eventSignal.wait(lookEveryMs)
+  }
+}

@@ -1,0 +1,73 @@
+/** Who may enter: a signed-in member. What belongs to a partner of others does not exist for the visitor. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import { listPartnersOf, type Partner } from '../../partners/partner.ts'
+import { Forbidden, NotFound } from '../../problem.ts'
+import type { Branch } from '../../webhooks/webhook.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type PageRoute, page } from '../page-route.ts'
+import { readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
+
+export interface Member extends SignedIn {
+  readonly partner: Partner
+  readonly branch: Branch
+  /** Where the partner's pages begin. */
+  readonly home: string
+}
+
+export type Params = Readonly<Record<string, string>>
+
+/** What a page or a form is handed. */
+export interface Visit {
+  readonly context: Context
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+type Show = (visit: Visit, member: Member) => Promise<unknown>
+type Act = (visit: Visit, member: Member, form: SubmittedForm) => Promise<unknown>
+
+/** A page of an approved partner, for its members. */
+export function memberPage(path: string, show: Show): PageRoute {
+  return page('GET', path, async (context, request, reply) => {
+    const visitor = await requireSignIn(context, request, reply, request.url)
+    if (!visitor) return reply
+    return show({ context, request, reply }, requireApproved(await getMember(context, visitor, paramsOf(request))))
+  })
+}
+
+/** A form of an approved partner. Whoever has to sign in first returns to the page that holds it. */
+export function memberForm(path: string, heldBy: (params: Params) => string, act: Act): PageRoute {
+  return page('POST', path, async (context, request, reply) => {
+    const params = paramsOf(request)
+    const visitor = await requireSignIn(context, request, reply, `/partner/${params.branch}${heldBy(params)}`)
+    if (!visitor) return reply
+    const form = readSignedForm(request, visitor)
+    return act({ context, request, reply }, requireApproved(await getMember(context, visitor, params)), form)
+  })
+}
+
+export async function getMember(context: Context, visitor: SignedIn, { branch }: Params): Promise<Member> {
+  const partners = await listPartnersOf(context.db, visitor.session.user.id)
+  const partner = partners.find((each) => String(each.branch_id) === branch)
+  if (!partner) throw new NotFound()
+  const { branch_id: branchId } = partner
+  return { ...visitor, partner, branch: { branchId, environment: context.environment }, home: `/partner/${branchId}` }
+}
+
+export function requireApproved(member: Member): Member {
+  const { status, name, status_reason } = member.partner
+  if (status === 'applied') throw new Forbidden(`The application of ${name} has not been decided yet.`)
+  if (status === 'suspended') throw new Forbidden(`${name} is suspended: ${status_reason ?? 'no reason was given'}`)
+  return member
+}
+
+export function paramsOf(request: FastifyRequest): Params {
+  return request.params as Params
+}
+
+/** An id from the address; what cannot be one is not there. */
+export function idOf(text: string | undefined): number {
+  if (text === undefined || !/^[1-9]\d{0,14}$/.test(text)) throw new NotFound()
+  return Number(text)
+}

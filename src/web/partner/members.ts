@@ -1,0 +1,83 @@
+/** Who acts for the partner. Members are equals; the last one stays. */
+import { endInvitation, inviteMember, listInvitations } from '../../partners/invitation.ts'
+import { listMembers, removeMemberButLast } from '../../partners/partner.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, printDate } from '../page.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField } from './fields.ts'
+import type { Member, Visit } from './member.ts'
+import { badge, sendPortal } from './portal.ts'
+
+export function showMembers(visit: Visit, member: Member) {
+  return sendMembers(visit, member, emptyDraft)
+}
+
+export async function invite(visit: Visit, member: Member, form: SubmittedForm) {
+  const username = form.find('username')?.trim() ?? ''
+  const { db, clock } = visit.context
+  const problem = await findProblem(() => inviteMember(db, member.partner, username, member.by, clock.now()))
+  return problem ? sendMembers(visit, member, { values: { username }, problem }) : back(visit, member)
+}
+
+export async function uninvite(visit: Visit, member: Member, form: SubmittedForm) {
+  await endInvitation(visit.context.db, member.partner.branch_id, form.find('username') ?? '')
+  return back(visit, member)
+}
+
+export async function remove(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const userId = form.find('user') ?? ''
+  const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.by, clock.now()))
+  if (problem) return sendMembers(visit, member, { values: {}, problem })
+  return userId === member.session.user.id ? visit.reply.redirect('/partner', 303) : back(visit, member)
+}
+
+function back({ reply }: Visit, { home }: Member) {
+  return reply.redirect(`${home}/members`, 303)
+}
+
+async function sendMembers(visit: Visit, member: Member, draft: Draft) {
+  const { db } = visit.context
+  const members = await listMembers(db, member.partner)
+  const invitations = await listInvitations(db, member.partner)
+  const rows = [
+    ...members.map((each) =>
+      printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.added_at)}`, {
+        ...{ action: `${member.home}/members/remove`, field: 'user', value: each.id, csrf: member.csrf },
+        label: each.id === member.session.user.id ? 'Leave' : 'Remove',
+      }),
+    ),
+    ...invitations.map((each) =>
+      printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invited_at)}`, {
+        ...{ action: `${member.home}/members/uninvite`, field: 'username', value: each.username, csrf: member.csrf },
+        label: 'Take back',
+      }),
+    ),
+  ]
+  return sendPortal(visit, member, {
+    title: 'Members',
+    section: '/members',
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Members</h1>
+<p>Every member may do everything here. What each does is in the brokerage's audit log.</p>
+${formNotice(draft, 'username')}
+<section class="card"><ul class="tokens">${rows}</ul></section>
+<section class="card"><h2>Invite somebody</h2>
+<form method="post" action="${member.home}/members/invite">${csrfField(member.csrf)}
+${textField(draft, { name: 'username', label: 'Username', hint: 'Of their account at the brokerage. They find the invitation under “Partner portal”.', more: html`required maxlength="100" autocapitalize="none" spellcheck="false" autocomplete="off"` })}
+<button class="primary">Invite</button></form></section>`,
+  })
+}
+
+interface RowAct {
+  readonly action: string
+  readonly field: string
+  readonly value: string
+  readonly csrf: string
+  readonly label: string
+}
+
+function printRow(who: Html, since: Html, { action, field, value, csrf, label }: RowAct): Html {
+  return html`<li><div>${who}<br><span class="faint">${since}</span></div>
+<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="${field}" value="${value}"><button class="danger">${label}</button></form></li>`
+}

@@ -1,0 +1,147 @@
+/**
+ * The first program in several languages, with the partner's own client id: register a webhook, send a test, verify what arrives. The
+ * secret comes from the environment, never from the page. Tests run those in curl and TypeScript.
+ */
+export interface Quick {
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly branchId: number
+}
+
+export interface QuickStart {
+  readonly language: string
+  readonly start: (quick: Quick) => string
+  readonly verify: string | undefined
+}
+
+const payload = (branchId: number) =>
+  `{"transactionId":42,"clearingAccount":"1234","type":"TRANSACTION","action":"COMPLETED","branchId":${branchId},"email":"test@example.com","amount":500.10,"direction":"DEPOSIT"}`
+
+const curl = ({
+  baseUrl,
+  clientId,
+  branchId,
+}: Quick) => `# export CLIENT_SECRET=… HOOK_URL=https://app.example.com/hooks
+curl -sS --fail-with-body -u "${clientId}:$CLIENT_SECRET" -H 'Content-Type: application/json' \\
+  ${baseUrl}/v2/webhooks -d "{\\"url\\":\\"$HOOK_URL\\"}"
+
+curl -sS --fail-with-body -u "${clientId}:$CLIENT_SECRET" -H 'Content-Type: application/json' -H 'Prefer: wait=10' \\
+  ${baseUrl}/v2/webhooks/transaction -d '${payload(branchId)}'
+`
+
+const typescript = ({ baseUrl, clientId, branchId }: Quick) => `const { CLIENT_SECRET, HOOK_URL } = process.env
+const authorization = 'Basic ' + Buffer.from(\`${clientId}:\${CLIENT_SECRET}\`).toString('base64')
+
+async function post(path: string, body: unknown): Promise<unknown> {
+  const headers = { authorization, 'content-type': 'application/json', prefer: 'wait=10' }
+  const response = await fetch('${baseUrl}' + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`)
+  return response.json()
+}
+
+console.log(await post('/v2/webhooks', { url: HOOK_URL }))
+console.log(JSON.stringify(await post('/v2/webhooks/transaction', ${payload(branchId)})))
+`
+
+const python = ({ baseUrl, clientId, branchId }: Quick) => `import base64, json, os, urllib.request
+
+credentials = f"${clientId}:{os.environ['CLIENT_SECRET']}".encode()
+headers = {
+    "Authorization": "Basic " + base64.b64encode(credentials).decode(),
+    "Content-Type": "application/json",
+    "Prefer": "wait=10",
+}
+
+def post(path, body):
+    request = urllib.request.Request("${baseUrl}" + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+print(post("/v2/webhooks", {"url": os.environ["HOOK_URL"]}))
+print(post("/v2/webhooks/transaction", ${payload(branchId)}))
+`
+
+const go = ({ baseUrl, clientId, branchId }: Quick) => `package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+)
+
+func post(path, body string) {
+	request, _ := http.NewRequest("POST", "${baseUrl}"+path, strings.NewReader(body))
+	request.SetBasicAuth("${clientId}", os.Getenv("CLIENT_SECRET"))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Prefer", "wait=10")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		panic(err)
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	fmt.Println(response.Status, string(text))
+}
+
+func main() {
+	post("/v2/webhooks", fmt.Sprintf(\`{"url":%q}\`, os.Getenv("HOOK_URL")))
+	post("/v2/webhooks/transaction", \`${payload(branchId)}\`)
+}
+`
+
+const ruby = ({ baseUrl, clientId, branchId }: Quick) => `require "json"
+require "net/http"
+
+def post(path, body)
+  uri = URI("${baseUrl}" + path)
+  request = Net::HTTP::Post.new(uri, "Content-Type" => "application/json", "Prefer" => "wait=10")
+  request.basic_auth("${clientId}", ENV.fetch("CLIENT_SECRET"))
+  request.body = body
+  response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") { |http| http.request(request) }
+  abort response.body unless response.is_a?(Net::HTTPSuccess)
+  puts response.body
+end
+
+post "/v2/webhooks", JSON.generate(url: ENV.fetch("HOOK_URL"))
+post "/v2/webhooks/transaction", '${payload(branchId)}'
+`
+
+const verifyTypescript = `import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** The body is the exact bytes that arrived. */
+export function isGenuine(body: string | Buffer, signature: string, secret: string): boolean {
+  const expected = createHmac('sha256', secret).update(body).digest('hex')
+  return signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
+}
+`
+
+const verifyPython = `import hashlib, hmac
+
+def is_genuine(body: bytes, signature: str, secret: str) -> bool:
+    expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected, signature)
+`
+
+const verifyGo = `func isGenuine(body []byte, signature, secret string) bool {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(signature))
+}
+`
+
+const verifyRuby = `require "openssl"
+
+def genuine?(body, signature, secret)
+  OpenSSL.secure_compare(OpenSSL::HMAC.hexdigest("SHA256", secret, body), signature)
+end
+`
+
+export const quickStarts: readonly QuickStart[] = [
+  { language: 'curl', start: curl, verify: undefined },
+  { language: 'TypeScript', start: typescript, verify: verifyTypescript },
+  { language: 'Python', start: python, verify: verifyPython },
+  { language: 'Go', start: go, verify: verifyGo },
+  { language: 'Ruby', start: ruby, verify: verifyRuby },
+]

@@ -1,0 +1,41 @@
+/** The flight recorder: the last refused calls, each with the rule that refused it and how to mend it. */
+import { listRefusedCalls, type RecordedCall } from '../../partners/flight-recorder.ts'
+import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from './live.ts'
+import type { Member, Visit } from './member.ts'
+import { badge, facts, printMoment, sendPortal } from './portal.ts'
+import { remedyOf } from './remedies.ts'
+
+const shownAtMost = 100
+
+export async function showRefusals(visit: Visit, member: Member) {
+  const { db } = visit.context
+  const { branchId, environment } = member.branch
+  const print = async () => printCalls(await listRefusedCalls(db, branchId, environment, shownAtMost))
+  if (asksForStream(visit.request)) return streamPart(visit, member, print)
+  return sendPortal(visit, member, {
+    title: 'Refused calls',
+    section: '/refusals',
+    live: true,
+    body: html`<h1>Refused calls</h1>
+<p>The last calls to the API and to OAuth that were refused, a second or two after they came. Secrets are never written down.</p>
+${livePart(visit.request, await print())}`,
+  })
+}
+
+function printCalls(calls: readonly RecordedCall[]): Html {
+  if (calls.length === 0) return html`<p class="card empty">Nothing was refused.</p>`
+  return html`<ol class="attempts">${calls.map(printCall)}</ol>`
+}
+
+function printCall(call: RecordedCall): Html {
+  const { claimed, client_id, at, method, route, status, code, description, sent, request_id } = call
+  return html`<li class="card"><p>${badge('bad', String(status))} <strong>${method} ${route}</strong> <span class="faint">${printMoment(at)}</span></p>
+<p><code>${code}</code> ${description}</p>
+<p><strong>How to mend it:</strong> ${remedyOf(call)}</p>
+<details><summary>What was sent</summary><pre tabindex="0">${sent}</pre>${facts([
+    ['Client', client_id ?? 'a member, by a personal token'],
+    ['Proven', claimed ? 'no: the caller only said so' : 'yes'],
+    ['Request id', html`<code>${request_id}</code>`],
+  ])}</details></li>`
+}

@@ -1,0 +1,168 @@
+/** Sending again what was sent before: choose, see how many, start, watch. */
+import type { Form } from '../../http/form.ts'
+import { type FieldProblem, Invalid } from '../../problem.ts'
+import {
+  cancelReplay as cancel,
+  countReplay,
+  getReplay,
+  listReplays,
+  type Replay,
+  type Selection,
+  startReplay as start,
+} from '../../webhooks/replay.ts'
+import type { Webhook } from '../../webhooks/webhook.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField } from '../page.ts'
+import { type Draft, findProblem, formNotice, textField } from './fields.ts'
+import { asksForStream, livePart, streamPart } from './live.ts'
+import { idOf, type Member, paramsOf, type Visit } from './member.ts'
+import { parseMoment } from './moment.ts'
+import { badge, crumbs, facts, printMoment, sendPortal, type Tone, table } from './portal.ts'
+import { claimSubmission, onceField } from './submission.ts'
+import { findWebhook } from './webhooks.ts'
+
+const fields = ['from', 'to', 'entity', 'failed'] as const
+type Values = Readonly<Record<(typeof fields)[number], string | undefined>>
+
+/** Step one is the empty form; with a choice in the address, step two says how many there are. */
+export async function showReplay(visit: Visit, member: Member) {
+  const query = visit.request.query as Form
+  const values = readValues((name) => [query[name]].flat()[0])
+  const isAsked = Object.values(values).some((value) => value !== undefined)
+  return sendWizard(visit, member, values, isAsked, undefined)
+}
+
+export async function startReplay(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const webhook = await findWebhook(visit, member)
+  const values = readValues((name) => form.find(name))
+  const selection = parseSelection(values)
+  if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  if (!(await claimSubmission(db, form, clock.now()))) return visit.reply.redirect(`${here}/replay`, 303)
+  let replay: Replay | undefined
+  const problem = await findProblem(async () => {
+    replay = await start(db, webhook, selection, member.by, clock.now())
+  })
+  if (problem) return sendWizard(visit, member, values, true, problem)
+  return visit.reply.redirect(`${here}/replays/${replay!.id}`, 303)
+}
+
+export async function cancelReplay(visit: Visit, member: Member) {
+  const { db, clock } = visit.context
+  const webhook = await findWebhook(visit, member)
+  const { id } = await cancel(db, webhook, idOf(paramsOf(visit.request).replay), clock.now())
+  return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
+}
+
+export async function showProgress(visit: Visit, member: Member) {
+  const webhook = await findWebhook(visit, member)
+  const id = idOf(paramsOf(visit.request).replay)
+  const print = async () => printProgress(await getReplay(visit.context.db, webhook, id))
+  if (asksForStream(visit.request)) return streamPart(visit, member, print)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  return sendPortal(visit, member, {
+    title: `Replay ${id}`,
+    section: '/webhooks',
+    live: true,
+    body: html`${crumbs([...trail(webhook, member), { path: `${here}/replay`, label: 'Send again' }])}
+<h1>Replay ${id}</h1>
+${livePart(visit.request, await print())}
+<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
+<p class="small">Stopping leaves alone what was set going already.</p>`,
+  })
+}
+
+function readValues(find: (name: string) => string | undefined): Values {
+  const read = (name: string) => find(name)?.trim().replaceAll('\0', '') || undefined
+  return { from: read('from'), to: read('to'), entity: read('entity')?.slice(0, 100), failed: read('failed') }
+}
+
+function parseSelection({ from, to, entity, failed }: Values): Selection | Invalid {
+  const problems: FieldProblem[] = []
+  const instant = (field: 'from' | 'to', text: string | undefined) => {
+    const moment = parseMoment(text)
+    if (moment !== 'wrong') return moment?.getTime()
+    problems.push({ field, problem: 'must be a moment such as 2026-03-02T10:00' })
+    return undefined
+  }
+  const selection = {
+    from: instant('from', from),
+    to: instant('to', to),
+    entity,
+    failed: failed === 'yes' || undefined,
+  }
+  if (problems.length === 0 && Object.values(selection).every((each) => each === undefined))
+    problems.push({ field: 'selection', problem: 'must choose by time, by entity, or what was given up' })
+  if (selection.from !== undefined && selection.to !== undefined && selection.from >= selection.to)
+    problems.push({ field: 'from', problem: 'must be earlier than the end' })
+  return problems.length > 0 ? new Invalid(problems) : selection
+}
+
+function trail({ id }: Webhook, { home }: Member) {
+  return [
+    { path: `${home}/webhooks`, label: 'Webhooks' },
+    { path: `${home}/webhooks/${id}`, label: `Webhook ${id}` },
+  ]
+}
+
+async function sendWizard(visit: Visit, member: Member, values: Values, isAsked: boolean, refused: Draft['problem']) {
+  const { db } = visit.context
+  const webhook = await findWebhook(visit, member)
+  const selection = isAsked ? parseSelection(values) : undefined
+  const problem = refused ?? (selection instanceof Invalid ? selection : undefined)
+  const total = selection && !problem ? (await countReplay(db, webhook, selection as Selection)).total : undefined
+  return sendPortal(visit, member, {
+    title: 'Send again',
+    section: '/webhooks',
+    status: problem?.status ?? 200,
+    body: html`${crumbs(trail(webhook, member))}
+<h1>Send deliveries again</h1>
+${printChoice(webhook, { values, problem }, member)}
+${total !== undefined && printConfirmation(webhook, values, total, member)}
+${printReplays(await listReplays(db, webhook), member)}`,
+  })
+}
+
+function printChoice({ id, url }: Webhook, draft: Draft, { home }: Member): Html {
+  const moment = html`type="datetime-local"`
+  return html`<section class="card"><h2>1. Choose</h2><p>Of what was meant for <code>${url}</code>:</p>
+${formNotice(draft, 'from', 'to', 'entity')}
+<form method="get" action="${home}/webhooks/${id}/replay">
+${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
+${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
+${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction:42', more: html`maxlength="100" spellcheck="false"` })}
+<label class="tick"><input type="checkbox" name="failed" value="yes"${draft.values.failed === 'yes' && html` checked`}><span>Only what was given up</span></label>
+<button class="primary">Count them</button></form></section>`
+}
+
+function printConfirmation({ id }: Webhook, values: Values, total: number, { home, csrf }: Member): Html {
+  if (total === 0)
+    return html`<section class="card" role="status"><h2>2. Start</h2><p>There is nothing to send again in this choice.</p></section>`
+  const hidden = fields.map((name) => html`<input type="hidden" name="${name}" value="${values[name] ?? ''}">`)
+  return html`<section class="card created" role="status"><h2>2. Start</h2>
+<p><strong>${total.toLocaleString('en')}</strong> deliveries will be sent again, in the order of each entity. Receivers recognise them by <code>webhook-id</code>.</p>
+<form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Send ${total.toLocaleString('en')} again</button></form></section>`
+}
+
+const tones: Record<Replay['state'], Tone> = { running: 'wait', finished: 'good', canceled: 'off' }
+
+function printReplays(replays: readonly Replay[], { home }: Member): Html | undefined {
+  if (replays.length === 0) return undefined
+  const rows = replays.map(
+    (each) =>
+      html`<tr><td><a href="${home}/webhooks/${each.webhook_id}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.created_at)}</td></tr>`,
+  )
+  return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Set going', 'Started (UTC)'], rows)}`
+}
+
+function printProgress(replay: Replay): Html {
+  const { state, done, total, created_at, finished_at } = replay
+  return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} set going</p>
+<progress value="${done}" max="${Math.max(1, total)}" aria-label="Set going"></progress>
+${facts([
+  ['Started', printMoment(created_at)],
+  ['Ended', finished_at ? printMoment(finished_at) : undefined],
+])}</section>`
+}

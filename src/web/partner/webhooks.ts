@@ -1,0 +1,245 @@
+/** The webhooks of a partner: how they are, and every change to them. */
+import type { FastifyReply } from 'fastify'
+import { Conflict, type Problem } from '../../problem.ts'
+import { readStatistics } from '../../webhooks/attempt-statistics.ts'
+import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
+import {
+  createWebhook as create,
+  getWebhook,
+  listWebhooks,
+  deleteWebhook as remove,
+  rotateWebhookSecret,
+  setWebhookState,
+  updateWebhook as update,
+  type Webhook,
+  webhooksPerBranch,
+} from '../../webhooks/webhook.ts'
+import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, printDate } from '../page.ts'
+import { printCharts } from './charts.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from './fields.ts'
+import { conditionBadge, conditionWords, printCount } from './health-words.ts'
+import { idOf, type Member, paramsOf, type Visit } from './member.ts'
+import { parseMoment } from './moment.ts'
+import { crumbs, facts, printMoment, sendPortal, table } from './portal.ts'
+import { claimSubmission, onceField } from './submission.ts'
+
+export function showWebhooks(visit: Visit, member: Member) {
+  return sendWebhooks(visit, member, emptyDraft, defaultKinds)
+}
+
+export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context, reply } = visit
+  const now = context.clock.now()
+  const draft = readDraft(form)
+  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(`${member.home}/webhooks`, 303)
+  let made: Webhook | undefined
+  const problem = await findProblem(async () => {
+    made = await create(deskOf(visit), member.branch, undefined, draft, member.by, now)
+  })
+  if (problem) return sendWebhooks(visit, member, { values: { url: draft.url }, problem }, draft.kinds)
+  return reply.redirect(`${member.home}/webhooks/${made!.id}`, 303)
+}
+
+export async function showWebhook(visit: Visit, member: Member) {
+  return sendWebhook(visit, member, await findWebhook(visit, member), emptyDraft, emptyDraft)
+}
+
+export async function updateWebhook(visit: Visit, member: Member, form: SubmittedForm) {
+  const webhook = await findWebhook(visit, member)
+  const { url, kinds: chosen } = readDraft(form)
+  const now = visit.context.clock.now()
+  const problem = await findProblem(() => update(deskOf(visit), webhook, { url, kinds: chosen }, member.by, now))
+  if (problem)
+    return sendWebhook(visit, member, { ...webhook, kinds: chosen }, { values: { url }, problem }, emptyDraft)
+  return backTo(visit.reply, member, webhook)
+}
+
+export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
+  const { clock } = visit.context
+  const webhook = await findWebhook(visit, member)
+  const now = clock.now()
+  const secret = form.find('secret') ?? ''
+  const switchAt = parseMoment(form.find('switchAt'))
+  const at = switchAt === 'wrong' ? new Date(0) : (switchAt ?? now)
+  const problem = await findProblem(() => rotateWebhookSecret(deskOf(visit), webhook, secret, at, member.by, now))
+  const values = { switchAt: form.find('switchAt') }
+  if (problem) return sendWebhook(visit, member, webhook, emptyDraft, { values, problem })
+  return backTo(visit.reply, member, webhook)
+}
+
+export const pauseWebhook = stateForm('paused')
+export const resumeWebhook = stateForm('active')
+
+function stateForm(state: 'active' | 'paused') {
+  return async (visit: Visit, member: Member) => {
+    const { db, clock } = visit.context
+    const webhook = await findWebhook(visit, member)
+    if (webhook.state !== state) await setWebhookState(db, webhook, state, member.by, clock.now())
+    return backTo(visit.reply, member, webhook)
+  }
+}
+
+/** A second click finds it gone already, and that is what was wanted. */
+export async function deleteWebhook(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const webhook = await findWebhook(visit, member)
+  if (form.find('confirmed') !== 'yes')
+    throw new Conflict('Tick the box to say that you mean it, then delete the webhook.')
+  await remove(db, webhook, member.by, clock.now())
+  return visit.reply.redirect(`${member.home}/webhooks`, 303)
+}
+
+export function findWebhook({ context, request }: Visit, { branch }: Member): Promise<Webhook> {
+  return getWebhook(context.db, branch, idOf(paramsOf(request).id))
+}
+
+function deskOf({ context }: Visit) {
+  return { db: context.db, vault: context.vault, policy: context.guard }
+}
+
+function backTo(reply: FastifyReply, { home }: Member, { id }: Webhook) {
+  return reply.redirect(`${home}/webhooks/${id}`, 303)
+}
+
+/** Without a kind, all that are usual: a webhook that wants nothing would be none. */
+function readDraft(form: SubmittedForm) {
+  const chosen = kinds.filter((kind) => form.all('kind').includes(kind))
+  const secret = form.find('secret') ?? ''
+  return {
+    url: form.find('url')?.trim() ?? '',
+    secret: secret === '' ? undefined : secret,
+    kinds: chosen.length > 0 ? chosen : defaultKinds,
+  }
+}
+
+const kindChoices = [
+  { value: 'TRANSACTION', label: 'Transactions' },
+  { value: 'APPLICATION', label: 'Account applications' },
+  { value: 'ACH_PROFILE', label: 'ACH profiles' },
+  { value: 'AUTHORIZATION', label: 'What account holders grant, change and revoke' },
+]
+
+async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: readonly Kind[]) {
+  const { db } = visit.context
+  const webhooks = await listWebhooks(db, member.branch, 0, webhooksPerBranch)
+  const health = await readHealth(db, webhooks)
+  return sendPortal(visit, member, {
+    title: 'Webhooks',
+    section: '/webhooks',
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Webhooks</h1>
+${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, member)}
+<section class="card">
+<h2>Register a webhook</h2>
+${formNotice(draft, 'url', 'secret')}
+<form method="post" action="${member.home}/webhooks/create">
+${csrfField(member.csrf)}${onceField()}
+${printUrlField(draft)}
+${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen)}
+${printSecretField(draft, 'Leave it empty to sign with the secret of your first client.')}
+<button class="primary">Register</button>
+</form>
+</section>`,
+  })
+}
+
+function printUrlField(draft: Draft): Html {
+  const hint = 'https, on a public address. Deliveries are POSTed to it as JSON.'
+  const more = html`type="url" required maxlength="2000" placeholder="https://app.example.com/hooks" spellcheck="false"`
+  return textField(draft, { name: 'url', label: 'URL', hint, more })
+}
+
+function printSecretField(draft: Draft, hint: string): Html {
+  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"`
+  return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint}`, more })
+}
+
+function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, WebhookHealth>, { home }: Member): Html {
+  const rows = webhooks.map((webhook) => {
+    const state = health.get(webhook.id)
+    return html`<tr>
+<td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a></td>
+<td>${conditionBadge(judgeHealth(webhook, state))}</td>
+<td>${webhook.kinds.join(', ')}</td>
+<td class="number">${printCount(state?.waiting ?? 0)}</td>
+<td class="number">${printCount(state?.exhausted ?? 0)}</td>
+<td>${printMoment(webhook.created_at)}</td>
+</tr>`
+  })
+  return table('Webhooks', ['URL', 'Health', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
+}
+
+async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
+  const { db, clock } = visit.context
+  const health = (await readHealth(db, [webhook])).get(webhook.id)
+  const period = (visit.request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
+  const problem: Problem | undefined = draft.problem ?? rotation.problem
+  return sendPortal(visit, member, {
+    title: `Webhook ${webhook.id}`,
+    section: '/webhooks',
+    status: problem?.status ?? 200,
+    body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
+<h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
+${printHealth(webhook, health, member)}
+${printCharts(await readStatistics(db, webhook, period, clock.now()), period, `${member.home}/webhooks/${webhook.id}`)}
+${printChangeForm(webhook, draft, member)}
+${printRotationForm(webhook, rotation, member)}
+${printDeleteForm(webhook, member)}`,
+  })
+}
+
+function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
+  const condition = judgeHealth(webhook, health)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  const deliveries = `${member.home}/deliveries?webhook=${webhook.id}`
+  return html`<section class="card">
+<p>${conditionWords[condition]}</p>
+${webhook.disabled_reason !== null && html`<p class="notice error">It was disabled: ${webhook.disabled_reason}</p>`}
+${facts([
+  ['URL', html`<code>${webhook.url}</code>`],
+  ['Failures in a row', health && health.failures > 0 && String(health.failures)],
+  ['Failing since', health?.failing_since ? printDate(health.failing_since) : undefined],
+  ['Waiting', html`<a href="${deliveries}&state=waiting">${printCount(health?.waiting ?? 0)}</a>`],
+  ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
+  ['Created', printDate(webhook.created_at)],
+  ['Changed', printDate(webhook.updated_at)],
+])}
+<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a>
+${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
+</section>`
+}
+
+function actButton(action: string, label: string, { csrf }: Member): Html {
+  return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
+}
+
+function printChangeForm(webhook: Webhook, draft: Draft, member: Member): Html {
+  const values = { url: webhook.url, ...draft.values }
+  return html`<section class="card"><h2>Change</h2>
+${formNotice(draft, 'url')}
+<form method="post" action="${member.home}/webhooks/${webhook.id}/update">${csrfField(member.csrf)}
+${printUrlField({ ...draft, values })}
+${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, webhook.kinds)}
+<button class="primary">Save</button></form></section>`
+}
+
+function printRotationForm(webhook: Webhook, draft: Draft, member: Member): Html {
+  const hint = 'Both verify in webhook-signature until a day after the new one has begun to sign.'
+  return html`<section class="card"><h2>New secret</h2>
+${formNotice(draft, 'secret', 'switchAt')}
+<form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}
+${printSecretField(draft, hint)}
+${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most seven days on; at once when empty.', more: html`type="datetime-local"` })}
+<button class="primary">Replace the secret</button></form></section>`
+}
+
+function printDeleteForm(webhook: Webhook, member: Member): Html {
+  return html`<section class="card"><h2>Delete</h2>
+<p>What waits for it is canceled. Its history is no longer shown.</p>
+<form method="post" action="${member.home}/webhooks/${webhook.id}/delete">${csrfField(member.csrf)}
+<label class="tick"><input type="checkbox" name="confirmed" value="yes" required><span>Delete this webhook for ever</span></label>
+<button class="danger">Delete</button></form></section>`
+}

@@ -1,0 +1,58 @@
+/** The deliveries of several webhooks, newest first, in pages whose cost does not depend on how many there are. */
+import { after, minute } from '../clock.ts'
+import type { Sql } from '../database/database.ts'
+import type { Delivery, DeliveryFilter } from './delivery.ts'
+import * as table from './delivery-search.sql.ts'
+
+/** How many are looked at for one page, over all webhooks. */
+const lookedAtMost = 4_000
+/** As many unfinished ones can be put in order for each page. */
+const fewUnfinished = 5_000
+/** Nodes give their times by one clock; what differs beyond this is not found by its time. */
+const slackMs = minute
+
+export interface FoundDeliveries {
+  readonly deliveries: readonly Delivery[]
+  /** From where to look on; undefined when there is no more. */
+  readonly next: number | undefined
+}
+
+export async function searchDeliveries(
+  sql: Sql,
+  webhookIds: readonly number[],
+  filter: DeliveryFilter,
+  beforeId: number,
+  most: number,
+): Promise<FoundDeliveries> {
+  const { state, kind, entity, from, to } = filter
+  const lowest = from ? await findFirstSince(sql, after(from, -slackMs)) : 0
+  const before = to ? Math.min(beforeId, await findFirstSince(sql, after(to, slackMs))) : beforeId
+  const isPlain = [state, kind, entity, from, to].every((each) => each === undefined)
+  const window = isPlain ? most + 1 : Math.max(most + 1, Math.floor(lookedAtMost / Math.max(1, webhookIds.length)))
+  const statement = await chooseStatement(sql, webhookIds, state)
+  const rows = await sql.query<Delivery & { reached: number; id: number | null }>(statement, [
+    ...[webhookIds, before, lowest, statement === table.searchUnfinished ? fewUnfinished : window],
+    // The entity's name begins with the kind: no look at the event is needed.
+    ...[state, kind && `${kind.toLowerCase()}:`, entity, from, to, most + 1],
+  ])
+  const found = rows.filter((row) => row.id !== null)
+  return { deliveries: found.slice(0, most), next: nextOf(found, most, rows[0]?.reached ?? 0) }
+}
+
+function nextOf(found: readonly Delivery[], most: number, reached: number): number | undefined {
+  if (found.length > most) return found[most - 1]!.id
+  return reached > 0 ? reached : undefined
+}
+
+async function chooseStatement(sql: Sql, webhookIds: readonly number[], state: DeliveryFilter['state']) {
+  if (state === 'exhausted') return table.searchExhausted
+  if (state !== 'waiting' && state !== 'blocked') return table.searchAll
+  const [count] = await sql.query<{ few: number }>(table.countUnfinished, [webhookIds, fewUnfinished])
+  return count!.few < fewUnfinished ? table.searchUnfinished : table.searchAll
+}
+
+/** The id of the first delivery since a moment; past the last one when there is none. */
+async function findFirstSince(sql: Sql, at: Date): Promise<number> {
+  const [first] = await sql.query<{ id: number | null }>(table.selectFirstSince, [at])
+  return first?.id ?? 0
+}

@@ -1,0 +1,18 @@
+/** The head of a delivery's request, as it is sent and as the portal explains it. */
+import { printSignatures, type SignedMessage, type SigningSecrets } from './signature.ts'
+
+export const userAgent = 'Countersign-Webhooks/1'
+
+export interface SentMessage extends SignedMessage {
+  /** Counted from 1. */
+  readonly attempt: number
+}
+
+export function printHead(message: SentMessage, secrets: SigningSecrets): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'x-webhook-attempt': String(message.attempt),
+    ...printSignatures(message, secrets),
+  }
+}

@@ -1,0 +1,38 @@
+/** How a webhook is: whether its receiver answers, and what waits for it. Counts stop at a bound. */
+import { type Sql, statement } from '../database/database.ts'
+import { breakerThreshold } from './lane.ts'
+import type { Webhook } from './webhook.ts'
+
+/** Counted so far and no further. */
+export const countedAtMost = 1_000
+
+export interface WebhookHealth {
+  readonly webhook_id: number
+  readonly failures: number
+  readonly failing_since: Date | null
+  readonly waiting: number
+  readonly exhausted: number
+}
+
+const count = (state: 'waiting' | 'exhausted') =>
+  `(SELECT count(*) FROM (SELECT FROM deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = '${state}' LIMIT $2) counted)`
+
+const selectHealth = statement(
+  'select_webhook_health',
+  `SELECT l.webhook_id, l.failures, l.failing_since, ${count('waiting')} AS waiting, ${count('exhausted')} AS exhausted
+   FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
+)
+
+export async function readHealth(sql: Sql, webhooks: readonly Webhook[]): Promise<Map<number, WebhookHealth>> {
+  const ids = webhooks.map((webhook) => webhook.id)
+  const rows = await sql.query<WebhookHealth>(selectHealth, [ids, countedAtMost])
+  return new Map(rows.map((row) => [row.webhook_id, row]))
+}
+
+export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'disabled'
+
+export function judgeHealth(webhook: Webhook, health: WebhookHealth | undefined): Condition {
+  if (webhook.state === 'paused' || webhook.state === 'disabled') return webhook.state
+  if (!health || health.failures === 0) return 'healthy'
+  return health.failures >= breakerThreshold ? 'breaker open' : 'failing'
+}

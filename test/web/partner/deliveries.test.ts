@@ -1,0 +1,182 @@
+/** The delivery log in the portal: filters, pages, one delivery with its signature, live. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { minute } from '../../../src/clock.ts'
+import { removeMember } from '../../../src/partners/partner.ts'
+import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
+import { transaction } from '../../support/branch.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+
+let house: TestGateway
+let receiver: Receiver
+let own: PartnerHouse
+let delivered: { webhookId: number; deliveryId: number }
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  own = await openPartner(house)
+  delivered = await deliverOne(own, receiver)
+})
+after(async () => {
+  await house?.close()
+  await receiver?.close()
+})
+
+const idsIn = (text: string) => [...text.matchAll(/deliveries\/(\d+)">\1<\/a>/g)].map((match) => Number(match[1]))
+
+let filled = 0
+
+/** So many deliveries of a new webhook, a second apart, without sending them. Each time an hour later: ids grow with time. */
+async function fill(count: number, change = ''): Promise<number> {
+  const { db } = house.gateway.context
+  const webhookId = await own.program.register(receiver.url(`/filled-${Math.random()}`))
+  await db.script(`
+    WITH happened AS (
+      INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
+      SELECT 'live', ${own.partner.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}', '2026-03-02 ${10 + ++filled}:00Z'::timestamptz + n * interval '1 s'
+      FROM generate_series(1, ${count}) AS n RETURNING id, entity, created_at),
+    silenced AS (DELETE FROM event_inbox)
+    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at, settled_at)
+    SELECT ${webhookId}, id, entity, 'delivered', created_at, created_at, created_at FROM happened ORDER BY id;
+    DELETE FROM event_inbox;
+    ${change.replaceAll('$webhook', String(webhookId))}`)
+  return webhookId
+}
+
+test('pages lead from the newest delivery to the oldest without a gap or a double', async () => {
+  const webhookId = await fill(120)
+  const seen: number[] = []
+  let path: string | undefined = `${own.home}/deliveries?webhook=${webhookId}`
+  for (let pages = 0; path !== undefined; pages++) {
+    assert.ok(pages < 4)
+    const { text } = await own.browser.get(path)
+    seen.push(...idsIn(text))
+    path = /<a href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+  }
+  assert.equal(seen.length, 120)
+  assert.deepEqual(
+    seen,
+    [...new Set(seen)].sort((left, right) => right - left),
+  )
+})
+
+test('several webhooks are merged by age, also where one has many more than another', async () => {
+  const { db } = house.gateway.context
+  const [many, few] = [await fill(300), await fill(7)]
+  const seen: number[] = []
+  let before: number | undefined = Number.MAX_SAFE_INTEGER
+  while (before !== undefined) {
+    const page = await searchDeliveries(db, [many, few], {}, before, 50)
+    seen.push(...page.deliveries.map((each) => each.id))
+    before = page.next
+  }
+  assert.equal(seen.length, 307)
+  assert.deepEqual(
+    seen,
+    [...new Set(seen)].sort((left, right) => right - left),
+  )
+})
+
+test('deliveries are found by state, kind, entity and time', async () => {
+  const change = `UPDATE deliveries SET state = 'exhausted' WHERE webhook_id = $webhook AND entity = 'transaction:7';
+    UPDATE deliveries SET state = 'waiting', settled_at = NULL, due_at = '2030-01-01Z' WHERE webhook_id = $webhook AND entity IN ('transaction:8', 'transaction:9')`
+  const webhookId = await fill(60, change)
+  const find = async (query: string) =>
+    idsIn((await own.browser.get(`${own.home}/deliveries?webhook=${webhookId}&${query}`)).text).length
+  assert.equal(await find('state=exhausted'), 1)
+  assert.equal(await find('state=waiting'), 2)
+  assert.equal(await find('state=blocked'), 0)
+  assert.equal(await find('kind=TRANSACTION&state=delivered'), 50)
+  assert.equal(await find('kind=APPLICATION'), 0)
+  assert.equal(await find('entity=transaction%3A42'), 1)
+  const hour = `2026-03-02T${10 + filled}`
+  assert.equal(await find(`from=${hour}:00:11&to=${hour}:00:21`), 10)
+  assert.equal(await find(`from=${hour}:30`), 0)
+  assert.equal(await find(`to=${hour}:00`), 0)
+})
+
+test('a moment, a state or a kind that cannot be is told beside its field', async () => {
+  const page = await own.browser.get(`${own.home}/deliveries?state=lost&kind=X&from=yesterday`)
+  assert.equal(page.status, 400)
+  for (const name of ['state', 'kind', 'from']) assert.match(page.text, new RegExp(`id="${name}-problem"`))
+  assert.equal((await own.browser.get(`${own.home}/deliveries?webhook=x&before=y`)).status, 200, 'finds nothing')
+})
+
+test('a delivery shows its attempts, what was sent, and how it is signed, but never the secret', async () => {
+  receiver.on('/hooks', answer(200, {}, 'thank <you>'))
+  const { text } = await own.browser.get(`${own.home}/deliveries/${delivered.deliveryId}`)
+  const [sent] = receiver.at('/hooks')
+  const signature = createHmac('sha256', own.client.secret).update(sent!.body).digest('hex')
+  assert.equal(sent!.headers['x-webhook-signature'], signature)
+  for (const name of ['x-webhook-signature', 'webhook-signature', 'webhook-timestamp', 'webhook-id', 'user-agent']) {
+    assert.ok(text.includes(`${name}: ${sent!.headers[name]}`), name)
+  }
+  assert.match(text, /HTTP 200/)
+  assert.equal(text.includes(own.client.secret), false)
+  assert.ok(text.includes(`••••••••${own.client.secret.slice(-4)}`))
+})
+
+test('a delivery is sent again from its page, and what came back is text', async () => {
+  const page = `${own.home}/deliveries/${delivered.deliveryId}`
+  const count = receiver.at('/hooks').length
+  receiver.on('/hooks', answer(200, {}, '<script src=//evil.example></script>'))
+  const sent = await own.browser.submit(await own.browser.get(page), `${page}/redeliver`, {})
+  assert.equal(sent.location, page)
+  await receiver.count('/hooks', count + 1)
+  receiver.on('/hooks', answer(200))
+  await receiver.until(() => receiver.underWay('/hooks') === 0, 'the answer')
+  let { text } = await own.browser.get(page)
+  while (!text.includes('attempt 2')) text = (await own.browser.get(page)).text
+  assert.doesNotMatch(text, /<script src=\/\/evil/)
+  assert.match(text, /&lt;script src=\/\/evil/)
+})
+
+/** Reads a live page until it sends something that matches. */
+async function listen(browser: PartnerHouse['browser'], path: string) {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const stop = new AbortController()
+  const headers = { cookie, accept: 'text/event-stream' }
+  const response = await fetch(house.baseUrl + path, { headers, signal: stop.signal, redirect: 'manual' })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let heard = ''
+  return {
+    status: response.status,
+    stop: () => stop.abort(),
+    async until(pattern: RegExp): Promise<string> {
+      while (!pattern.test(heard)) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`The stream ended before ${pattern}`)
+        heard += value
+      }
+      return heard
+    },
+  }
+}
+
+test('the list tells by itself of what is new', async () => {
+  const stream = await listen(own.browser, `${own.home}/deliveries?webhook=${delivered.webhookId}`)
+  assert.equal(stream.status, 200)
+  await stream.until(/data: /)
+  const fired = await own.program.fire(transaction())
+  const { id } = fired.deliveries.find((each) => each.webhookId === delivered.webhookId)!
+  await stream.until(new RegExp(`deliveries/${id}`))
+  stream.stop()
+})
+
+test('a live page ends for whoever is a member no more, and does not keep a session alive', async () => {
+  const { db } = house.gateway.context
+  const leaver = await openPartner(house)
+  const stream = await listen(leaver.browser, `${leaver.home}/deliveries`)
+  await stream.until(/data: /)
+  await removeMember(db, leaver.partner, leaver.user, operator, house.clock.now())
+  await stream.until(/event: over/)
+
+  const idler = await openPartner(house)
+  const open = await listen(idler.browser, `${idler.home}/deliveries`)
+  await open.until(/data: /)
+  house.clock.advance(31 * minute)
+  await open.until(/event: over/)
+})

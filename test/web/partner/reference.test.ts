@@ -1,0 +1,80 @@
+/** The API reference holds the partner's own client id, and its first programs run as they stand there. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { partnerRoutes } from '../../../src/web/partner/routes.ts'
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { openReceiver, type Receiver } from '../../support/receiver.ts'
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), 'countersign-quick-'))
+let house: TestGateway
+let receiver: Receiver
+let own: PartnerHouse
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  own = await openPartner(house)
+})
+after(async () => {
+  await house?.close()
+  await receiver?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
+const decodeEntities = (text: string) => text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity]!)
+
+async function programOf(attribute: 'language' | 'verify', language: string): Promise<string> {
+  const { text } = await own.browser.get(`${own.home}/reference`)
+  return decodeEntities(new RegExp(`data-${attribute}="${language}">(.*?)</pre>`, 's').exec(text)![1]!)
+}
+
+const settings = (path: string) => ({
+  ...{ PATH: process.env.PATH, HOME: folder, CLIENT_SECRET: own.client.secret, HOOK_URL: receiver.url(path) },
+})
+
+test('the page names every endpoint of the interface but those of the brokerage, and the own client', async () => {
+  const { text } = await own.browser.get(`${own.home}/reference`)
+  const document = (await own.program.call('GET', '/openapi.json')).json<{ paths: Record<string, unknown> }>()
+  for (const path of Object.keys(document.paths).filter((each) => !each.startsWith('/internal'))) {
+    assert.ok(text.includes(`<code>${path}</code>`), path)
+  }
+  assert.doesNotMatch(text, /\/internal\//)
+  assert.ok(text.includes(own.client.id))
+  assert.equal(text.includes(own.client.secret), false)
+  for (const { path } of partnerRoutes) assert.equal(path in document.paths, false, 'the portal is no interface')
+})
+
+test('the quick start in curl runs as it stands', async () => {
+  await run('sh', ['-ec', await programOf('language', 'curl')], { env: settings('/curl') })
+  assert.equal(JSON.parse(receiver.at('/curl')[0]!.body).amount, 500.1)
+})
+
+test('the quick start in TypeScript runs as it stands, and its check knows a genuine delivery from a forged one', async () => {
+  const start = join(folder, 'start.mts')
+  writeFileSync(start, await programOf('language', 'TypeScript'))
+  await run(process.execPath, [start], { env: settings('/typescript') })
+  const [arrived] = receiver.at('/typescript')
+  const file = join(folder, 'verify.mts')
+  writeFileSync(file, await programOf('verify', 'TypeScript'))
+  const { isGenuine } = (await import(file)) as { isGenuine(body: string, signature: string, secret: string): boolean }
+  const signature = String(arrived!.headers['x-webhook-signature'])
+  assert.equal(isGenuine(arrived!.body, signature, own.client.secret), true)
+  assert.equal(isGenuine(`${arrived!.body} `, signature, own.client.secret), false)
+  const forged = createHmac('sha256', 'another secret').update(arrived!.body).digest('hex')
+  assert.equal(isGenuine(arrived!.body, forged, own.client.secret), false)
+})
+
+test('the quick start in Python runs as it stands, where there is one', async (context) => {
+  const python = await run('python3', ['--version']).catch(() => undefined)
+  if (!python) return context.skip('There is no python3.')
+  await run('python3', ['-c', await programOf('language', 'Python')], { env: settings('/python') })
+  assert.equal(JSON.parse(receiver.at('/python')[0]!.body).amount, 500.1)
+})

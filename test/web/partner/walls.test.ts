@@ -1,0 +1,216 @@
+/** Roles are walls: every page and every form of the portal, tried by everybody. The table names them all. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { inviteMember } from '../../../src/partners/invitation.ts'
+import { addMember } from '../../../src/partners/partner.ts'
+import { partnerRoutes } from '../../../src/web/partner/routes.ts'
+import { startReplay } from '../../../src/webhooks/replay.ts'
+import { getWebhook } from '../../../src/webhooks/webhook.ts'
+import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
+import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { assertGuarded, readTables } from '../../support/web.ts'
+
+let house: TestGateway
+let receiver: Receiver
+/** Whose pages are tried; who tries from elsewhere; and one that the brokerage suspended. */
+let own: PartnerHouse
+let other: PartnerHouse
+let suspended: PartnerHouse
+let holder: Browser
+const things = new Map<PartnerHouse, Record<string, string>>()
+
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  own = await furnish()
+  other = await openPartner(house)
+  suspended = await furnish()
+  await suspend(house, suspended.partner, 'The terms were broken.')
+  holder = await house.signIn(await house.makeUser())
+  await receiver.count('/hooks', 4)
+  await settle()
+})
+after(async () => {
+  await house?.close()
+  await receiver?.close()
+})
+
+async function furnish(): Promise<PartnerHouse> {
+  const made = await openPartner(house)
+  const { db } = house.gateway.context
+  const { webhookId, deliveryId } = await deliverOne(made, receiver)
+  const webhook = await getWebhook(db, { branchId: made.partner.branch_id, environment: 'live' }, webhookId)
+  const replay = await startReplay(db, webhook, { from: 1 }, operator, house.clock.now())
+  const event = await lastEvent(made)
+  things.set(made, { id: String(webhookId), delivery: String(deliveryId), replay: String(replay.id), event })
+  return made
+}
+
+/** What the house does by itself has been done: whatever changes now was done by a form. */
+async function settle(): Promise<void> {
+  const { db, lastUse } = house.gateway.context
+  const text = `SELECT FROM deliveries WHERE state IN ('blocked', 'waiting') UNION ALL SELECT FROM replays WHERE state = 'running'`
+  while ((await db.query({ name: '', text })).length > 0) await receiver.until(() => true, 'a moment')
+  await lastUse.flush()
+}
+
+async function lastEvent({ partner }: PartnerHouse): Promise<string> {
+  const { db } = house.gateway.context
+  const text = 'SELECT max(id) AS id FROM events WHERE branch_id = $1'
+  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branch_id])
+  return String(found!.id)
+}
+
+/** The address of a row of the table, in the house of somebody. */
+function addressOf(path: string, of: PartnerHouse): string {
+  const { id, delivery, replay, event } = things.get(of)!
+  return path
+    .replace(':branch', String(of.partner.branch_id))
+    .replace('deliveries/:id', `deliveries/${delivery}`)
+    .replace(':id', id!)
+    .replace(':replay', replay!)
+    .replace(':event', event!)
+    .replace(':client', of.client.id)
+}
+
+/** Stands for the receiver's own address. */
+const here = 'http://receiver'
+
+/** What each form sends beside its token, so that it would do something for a member. */
+const forms: Record<string, Fields> = {
+  '/partner/apply': { name: 'Walls', website: 'https://w.example', contact: 'w@w.example', purpose: 'walls' },
+  '/partner/:branch/webhooks/create': { url: here, secret: 'long enough' },
+  '/partner/:branch/webhooks/:id/update': { url: here, kind: 'TRANSACTION' },
+  '/partner/:branch/webhooks/:id/secret': { secret: 'another secret' },
+  '/partner/:branch/webhooks/:id/pause': {},
+  '/partner/:branch/webhooks/:id/resume': {},
+  '/partner/:branch/webhooks/:id/replay/start': { failed: 'yes' },
+  '/partner/:branch/webhooks/:id/replays/:replay/cancel': {},
+  '/partner/:branch/deliveries/:id/redeliver': {},
+  '/partner/:branch/test/send': {
+    ...{ type: 'TRANSACTION', transactionId: '7', clearingAccount: '1', action: 'SUBMITTED', branchId: '7' },
+    ...{ email: 'a@b.example', amount: '1.50', direction: 'DEPOSIT' },
+  },
+  '/partner/:branch/webhooks/:id/delete': { confirmed: 'yes' },
+  '/partner/accept': { branch: 'invited' },
+  '/partner/decline': { branch: 'invited' },
+  '/partner/:branch/clients/create': { name: 'New', callback: 'https://new.example/cb', scope: 'read' },
+  '/partner/:branch/clients/refresh': { reason: 'long evenings' },
+  '/partner/:branch/clients/:client/update': { name: 'Renamed', callback: 'https://new.example/cb', scope: 'read' },
+  '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
+  '/partner/:branch/clients/:client/revoke': { secret: '1' },
+  '/partner/:branch/members/invite': { username: 'somebody' },
+  '/partner/:branch/members/uninvite': { username: 'somebody' },
+  '/partner/:branch/members/remove': { user: 'second' },
+}
+
+/** What in a form stands for something that has to be there first. */
+async function realise(fields: Fields): Promise<Fields> {
+  const { db } = house.gateway.context
+  const now = house.clock.now()
+  if (fields.url === here) return { url: receiver.url('/elsewhere') }
+  if (fields.branch === 'invited') {
+    const partner = await house.makePartner()
+    await inviteMember(db, partner, own.user.username, operator, now)
+    return { branch: String(partner.branch_id) }
+  }
+  if (fields.user !== 'second') return {}
+  const second = await house.makeUser()
+  await addMember(db, own.partner, second, operator, now)
+  return { user: second.id }
+}
+
+/** Forms and pages that are for everybody who is signed in. */
+const open = ['/partner', '/partner/apply', '/partner/accept', '/partner/decline']
+const pages = partnerRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path)
+
+const once = () => 'x'.repeat(12) + Math.random().toString(36).slice(2, 12).padEnd(10, '0')
+
+test('every form of the portal is in this table', () => {
+  const posted = partnerRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path)
+  assert.deepEqual(Object.keys(forms).sort(), posted.toSorted())
+})
+
+for (const path of pages) {
+  test(`GET ${path} is for members, and returns after a sign-in`, async () => {
+    const address = addressOf(path, own)
+    const anonymous = await new Browser(house.baseUrl).get(address)
+    assert.equal(anonymous.status, 303)
+    assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
+    const page = await own.browser.get(address)
+    assert.equal(page.status, path === '/partner' ? 303 : 200, page.text)
+    if (page.status === 200) assertGuarded(page, address)
+    if (open.includes(path)) return
+    for (const browser of [holder, other.browser]) assert.equal((await browser.get(address)).status, 404)
+    const stopped = await suspended.browser.get(addressOf(path, suspended))
+    assert.equal(stopped.status, path === '/partner/:branch' ? 200 : 403)
+    assert.match(stopped.text, /The terms were broken\./)
+  })
+}
+
+for (const [path, fields] of Object.entries(forms)) {
+  test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
+    const { db } = house.gateway.context
+    const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
+    const address = addressOf(path, own)
+    const sent = { ...fields, ...(await realise(fields)), once: once() }
+    const tokens = {
+      own: await tokenOf(own.browser),
+      other: await tokenOf(other.browser),
+      holder: await tokenOf(holder),
+    }
+    const late = await tokenOf(suspended.browser)
+    await settle()
+    const before = await readTables(db)
+    const anonymous = await new Browser(house.baseUrl).post(address, { ...sent, csrf: tokens.own })
+    assert.equal(anonymous.status, 303)
+    assert.match(anonymous.location!, /^\/login\?return=%2Fpartner/)
+    const attacks = [
+      await own.browser.post(address, sent),
+      await own.browser.post(address, { ...sent, csrf: tokens.other }),
+      await own.browser.post(address, { ...sent, csrf: tokens.own }, { origin: 'https://evil.example' }),
+      await own.browser.post(address, { ...sent, csrf: tokens.own }, { 'sec-fetch-site': 'cross-site' }),
+    ]
+    assert.deepEqual(
+      attacks.map(({ status }) => status),
+      [403, 403, 403, 403],
+    )
+    assert.equal((await own.browser.get(address)).status, 405, 'a GET never does what a form does')
+    if (!open.includes(path)) {
+      assert.equal((await other.browser.post(address, { ...sent, csrf: tokens.other })).status, 404)
+      assert.equal((await holder.post(address, { ...sent, csrf: tokens.holder })).status, 404)
+      const stopped = await suspended.browser.post(addressOf(path, suspended), { ...sent, csrf: late })
+      assert.equal(stopped.status, 403)
+    }
+    assert.deepEqual(await readTables(db), before)
+    const answer = await own.browser.post(address, { ...sent, csrf: tokens.own })
+    assert.ok(answer.status === 303 || answer.status === 200, answer.text)
+    // A replay that has finished is not stopped any more.
+    if (!path.endsWith('/cancel')) assert.notDeepEqual(await readTables(db), before)
+  })
+}
+
+test('what belongs to another partner is not there, under the own address either', async () => {
+  const { id, delivery, event } = things.get(own)!
+  for (const address of [
+    `webhooks/${id}`,
+    `webhooks/${id}/replay`,
+    `deliveries/${delivery}`,
+    `test/${event}`,
+    `clients/${own.client.id}`,
+  ]) {
+    assert.equal((await other.browser.get(`${other.home}/${address}`)).status, 404, address)
+  }
+  const found = await other.browser.get(`${other.home}/deliveries?webhook=${id}`)
+  assert.match(found.text, /There are no deliveries here\./)
+})
+
+test('an id that cannot be one is not there', async () => {
+  for (const id of ['0', '-1', 'x', '1.5', '9'.repeat(16), '%00']) {
+    assert.equal((await own.browser.get(`${own.home}/webhooks/${id}`)).status, 404, id)
+    assert.equal((await own.browser.get(`${own.home}/deliveries/${id}`)).status, 404, id)
+    assert.equal((await own.browser.get(`/partner/${id}/webhooks`)).status, 404, id)
+  }
+})
