@@ -69,7 +69,8 @@ const none: Column = { made: 0, accepted: 0, p50: null, p95: null, p99: null }
 
 export async function readStatistics(sql: Sql, { id }: Webhook, period: Period, now: Date): Promise<Statistics> {
   const { columns, columnMs } = periods[period]
-  const startsAt = after(now, -columns * columnMs)
+  // What is created at this very moment belongs to the last column.
+  const startsAt = after(now, 1 - columns * columnMs)
   const values = [id, startsAt, columnMs, columns, deliveriesAColumn, attemptsADelivery]
   const rows = await sql.query<Row>(selectStatistics, values)
   const at = (place: number | null) => {

@@ -11,8 +11,8 @@ const sections: readonly Link[] = [
   { path: '/test', label: 'Test hooks' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members' },
-  { path: '/refusals', label: 'Refused calls' },
-  { path: '/reference', label: 'API reference' },
+  { path: '/refusals', label: 'Refusals' },
+  { path: '/reference', label: 'Reference' },
 ]
 
 export interface PortalPage {

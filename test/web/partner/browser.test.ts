@@ -1,0 +1,221 @@
+/**
+ * The portal in a real browser: the main path of a partner's developer with and without JavaScript, every page on a phone and at a
+ * desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every page is also photographed there.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { callJson } from '../../support/branch.ts'
+import { launchChromium } from '../../support/chromium.ts'
+import { basic, openTestGateway, password, type TestGateway } from '../../support/gateway.ts'
+import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
+import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+
+const phone = { width: 390, height: 844 }
+const desk = { width: 1280, height: 800 }
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+let house: TestGateway
+let chromium: Browser
+let receiver: Receiver
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  chromium = await launchChromium()
+})
+after(async () => {
+  await chromium?.close()
+  await house?.close()
+  await receiver?.close()
+})
+
+async function openVisit(partner: PartnerHouse, options: BrowserContextOptions = {}) {
+  const context = await chromium.newContext({ viewport: desk, ...options })
+  context.setDefaultTimeout(15_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(`${house.baseUrl}/partner`)
+  await page.getByLabel('Username').fill(partner.user.username)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: partner.partner.name }).waitFor()
+  return { page, complaints, close: () => context.close() }
+}
+
+for (const [name, options] of Object.entries({
+  'on a phone': { viewport: phone, hasTouch: true },
+  'at a desk': {},
+  'without JavaScript': { javaScriptEnabled: false },
+} satisfies Record<string, BrowserContextOptions>)) {
+  test(`a developer registers a webhook, tests it, reads the delivery, sends it again and makes a secret, ${name}`, async () => {
+    const partner = await openPartner(house)
+    const path = `/${name.replaceAll(' ', '-')}`
+    const { page, complaints, close } = await openVisit(partner, options)
+    const go = (label: string) =>
+      page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
+    await go('Webhooks')
+    await page.getByLabel('URL').fill(receiver.url(path))
+    await page.getByRole('button', { name: 'Register' }).click()
+    await page.getByText('healthy').waitFor()
+
+    await go('Test hooks')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('heading', { name: 'TRANSACTION SUBMITTED' }).waitFor()
+    await receiver.count(path, 1)
+    if (options.javaScriptEnabled === false) await reloadUntil(page, 'delivered')
+    await page.getByText('delivered', { exact: true }).first().waitFor()
+
+    await go('Deliveries')
+    await page.getByRole('region', { name: 'Deliveries' }).getByRole('link').first().click()
+    await page.getByText('x-webhook-signature').first().waitFor()
+    await page.getByRole('button', { name: 'Send it again' }).click()
+    await receiver.count(path, 2)
+    if (options.javaScriptEnabled === false) await reloadUntil(page, 'attempt 2')
+    await page.getByText('attempt 2,').waitFor()
+
+    await go('Clients')
+    await page.getByRole('link', { name: 'Portfolio Pal' }).click()
+    await page.getByLabel('New secret').selectOption('hour')
+    await page.getByRole('button', { name: 'Make a new secret' }).click()
+    const secret = await page.locator('code.secret').innerText()
+    const called = await callJson(
+      `${house.baseUrl}/v2/webhooks`,
+      'GET',
+      undefined,
+      basic({ ...partner.client, secret }),
+    )
+    assert.equal(called.status, 200)
+    assert.equal(page.url().includes(secret), false)
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+}
+
+async function reloadUntil(page: Page, text: string): Promise<void> {
+  while ((await page.getByText(text).count()) === 0) await page.reload()
+}
+
+test('the list of deliveries grows by itself, and stands still when told to', async () => {
+  const partner = await openPartner(house)
+  await deliverOne(partner, receiver, '/live')
+  const { page, close } = await openVisit(partner)
+  await page.goto(`${house.baseUrl}${partner.home}/deliveries`)
+  const rows = page.locator('tbody tr')
+  assert.equal(await rows.count(), 1)
+  await page.getByText('Live', { exact: true }).waitFor()
+  await partner.program.fire()
+  await rows.nth(1).waitFor()
+  await page.getByRole('button', { name: 'Hold still' }).click()
+  await page.getByText('Held still').waitFor()
+  await partner.program.fire()
+  assert.equal(await rows.count(), 2)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await rows.nth(2).waitFor()
+  await close()
+})
+
+/** Every page there is. */
+async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
+  const { home, program, client } = partner
+  const { webhookId, deliveryId } = await deliverOne(partner, receiver, '/toured')
+  receiver.on('/refusing', answer(500, {}, '{"error":"out of order"}'))
+  const refusing = await program.register(receiver.url('/refusing'), { kinds: ['TRANSACTION'] })
+  const fired = await program.fire()
+  const failed = fired.deliveries.find((each) => each.webhookId === refusing)!.id
+  await callJson(`${house.baseUrl}/v2/webhooks/999999`, 'GET', undefined, basic(client))
+  await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic({ ...client, secret: 'wrong' }))
+  await house.gateway.context.recorder.flush()
+  return {
+    overview: home,
+    webhooks: `${home}/webhooks`,
+    webhook: `${home}/webhooks/${webhookId}`,
+    'webhook-failing': `${home}/webhooks/${refusing}?period=day`,
+    replay: `${home}/webhooks/${webhookId}/replay?from=2026-03-01T00:00`,
+    'replay-wrong': `${home}/webhooks/${webhookId}/replay?from=2026-03-03T00:00&to=2026-03-01T00:00`,
+    deliveries: `${home}/deliveries`,
+    'deliveries-wrong': `${home}/deliveries?state=lost`,
+    delivery: `${home}/deliveries/${deliveryId}`,
+    'delivery-failed': `${home}/deliveries/${failed}`,
+    test: `${home}/test`,
+    clients: `${home}/clients`,
+    client: `${home}/clients/${client.id}`,
+    members: `${home}/members`,
+    refusals: `${home}/refusals`,
+    reference: `${home}/reference`,
+  }
+}
+
+const tooWide = `document.documentElement.scrollWidth > innerWidth`
+const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
+  .filter((each) => each.getBoundingClientRect().height < 44)
+  .map((each) => each.outerHTML.slice(0, 80))`
+const faults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
+
+for (const viewport of [phone, desk]) {
+  test(`every page of the portal fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
+    const partner = await openPartner(house)
+    const pages = await tour(partner)
+    const { page, complaints, close } = await openVisit(partner, { viewport, bypassCSP: true })
+    const found: Record<string, unknown> = {}
+    const look = async (name: string) => {
+      const measured: Record<string, unknown> = {
+        tooWide: await page.evaluate(tooWide),
+        tooLow: await page.evaluate(tooLow),
+      }
+      await page.evaluate(axe)
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme })
+        measured[colorScheme] = await page.evaluate(faults)
+        await photograph(page, `portal-${name}-${viewport.width}-${colorScheme}`)
+      }
+      found[name] = measured
+    }
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(house.baseUrl + path)
+      await look(name)
+    }
+    await suspend(house, partner.partner, 'The terms of use were not kept.')
+    await page.goto(house.baseUrl + partner.home)
+    await look('suspended')
+    const fine = { tooWide: false, tooLow: [], dark: [], light: [] }
+    assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    )
+    await close()
+  })
+}
+
+test('a visitor without a partner finds the application form, and its faults are read out', async () => {
+  const { page, close } = await openVisit(await openPartner(house), { bypassCSP: true })
+  const user = await house.makeUser()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.goto(`${house.baseUrl}/partner`)
+  await page.getByLabel('Username').fill(user.username)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Name').fill('12')
+  await page.getByLabel('Website').fill('https://x.example')
+  await page.getByLabel('E-mail').fill('a@b.example')
+  await page.getByLabel('What you want to build').fill('something')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('It must not be a number').waitFor()
+  await page.evaluate(axe)
+  assert.deepEqual(await page.evaluate(faults), [])
+  await photograph(page, 'portal-apply-1280-light')
+  await close()
+})
+
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
