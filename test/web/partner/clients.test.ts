@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { day, minute } from '../../../src/clock.ts'
 import { listClients } from '../../../src/partners/client.ts'
+import { inviteMember } from '../../../src/partners/invitation.ts'
 import { getPartner, setRefreshAccess } from '../../../src/partners/partner.ts'
 import { callJson } from '../../support/branch.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
@@ -117,4 +118,14 @@ test('a member is removed at once, and the last one stays', async () => {
   assert.equal(answer.status, 409)
   assert.match(answer.text, /The last member cannot leave/)
   assert.equal((await partner.browser.get(partner.home)).status, 200)
+})
+
+test('a partner has fifty members and invitations at most', async () => {
+  const { db } = house.gateway.context
+  const partner = await openPartner(house)
+  for (let n = 0; n < 48; n++) await inviteMember(db, partner.partner, `friend-${n}`, operator, house.clock.now())
+  const page = await partner.browser.get(`${partner.home}/members`)
+  const invite = (username: string) => partner.browser.submit(page, `${partner.home}/members/invite`, { username })
+  const answers = await Promise.all(['one', 'two', 'three'].map(invite))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 409, 409])
 })

@@ -98,6 +98,14 @@ test('deliveries are found by state, kind, entity and time', async () => {
   assert.equal(await find(`to=${hour}:00`), 0)
 })
 
+test('a search for something rare looks at a part and says that there is more', async () => {
+  const webhookId = await fill(4_500)
+  const first = await own.browser.get(`${own.home}/deliveries?webhook=${webhookId}&entity=transaction%3A1`)
+  assert.match(first.text, /There are no deliveries here\./)
+  const [, next] = /<a href="([^"]*)" rel="next">Look further back/.exec(first.text)!
+  assert.equal(idsIn((await own.browser.get(next!.replaceAll('&amp;', '&'))).text).length, 1)
+})
+
 test('a moment, a state or a kind that cannot be is told beside its field', async () => {
   const page = await own.browser.get(`${own.home}/deliveries?state=lost&kind=X&from=yesterday`)
   assert.equal(page.status, 400)
@@ -179,4 +187,14 @@ test('a live page ends for whoever is a member no more, and does not keep a sess
   await open.until(/data: /)
   house.clock.advance(31 * minute)
   await open.until(/event: over/)
+})
+
+test('a partner has twenty live pages open at most', async () => {
+  const partner = await openPartner(house)
+  const open = () => listen(partner.browser, `${partner.home}/deliveries`)
+  const streams = await Promise.all(Array.from({ length: 20 }, open))
+  assert.ok(streams.every(({ status }) => status === 200))
+  const beyond = await open()
+  assert.equal(beyond.status, 429)
+  for (const { stop } of streams) stop()
 })
