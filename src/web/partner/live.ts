@@ -25,6 +25,8 @@ export function livePart(request: FastifyRequest, part: Html): Html {
 
 export async function streamPart(visit: Visit, member: Member, print: () => Promise<Html>): Promise<unknown> {
   const { context, request, reply } = visit
+  // What is not there is refused while that can still be said.
+  await print()
   const leave = context.streams.take(`portal ${context.environment} ${member.partner.branch_id}`)
   if (!leave) throw new TooManyRequests('Too many pages of this partner are open at once.', retrySeconds)
   reply.hijack()

@@ -198,3 +198,10 @@ test('a partner has twenty live pages open at most', async () => {
   assert.equal(beyond.status, 429)
   for (const { stop } of streams) stop()
 })
+
+test('a live page of what is not there, or is somebody else’s, is refused', async () => {
+  const [partner, stranger] = [await openPartner(house), await openPartner(house)]
+  assert.equal((await listen(partner.browser, `${partner.home}/deliveries/999999`)).status, 404)
+  assert.equal((await listen(partner.browser, `${partner.home}/deliveries/${delivered.deliveryId}`)).status, 404)
+  assert.equal((await listen(stranger.browser, `${partner.home}/deliveries`)).status, 404)
+})
