@@ -56,8 +56,6 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     requestTimeout: timeoutMs,
     headersTimeout: timeoutMs,
     connectionsCheckingInterval: Math.min(500, timeoutMs),
-    // A request without a body has no stream to wait for.
-    optimizeEmptyRequests: true,
   }
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const app = fastify({

@@ -11,6 +11,8 @@ import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 export interface Scenario {
   readonly name: string
+  /** Left out where time is short: another one is of the same kind. */
+  readonly onlyAtLength?: boolean
   /** Answers undefined where this machine cannot have the fault. */
   prepare?(): Preparation | undefined
   inject(house: House, faultMs: number, disk: SmallDisk | undefined): Promise<void>
@@ -43,6 +45,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'PostgreSQL stopped at once (`immediate`), started again',
+    onlyAtLength: true,
     async inject({ pair: { primary } }, faultMs) {
       await primary.stop('immediate')
       await wait(faultMs)
@@ -67,6 +70,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'every backend terminated, five times a second',
+    onlyAtLength: true,
     async inject({ pair: { primary } }, faultMs) {
       const until = performance.now() + faultMs
       while (performance.now() < until) {
@@ -110,14 +114,17 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'network of every node slow (150 ms each way)',
+    onlyAtLength: true,
     inject: ({ nodes }, faultMs) => changeWeather(nodes, { kind: 'slow', delayMs: 150 }, faultMs),
   },
   {
     name: 'network of one node cut (every connection reset)',
+    onlyAtLength: true,
     inject: ({ nodes }, faultMs) => changeWeather(nodes.slice(0, 1), { kind: 'cut' }, faultMs),
   },
   {
     name: 'network of one node silent (nothing arrives, nobody is told)',
+    onlyAtLength: true,
     inject: ({ nodes }, faultMs) => changeWeather(nodes.slice(0, 1), { kind: 'silent' }, faultMs),
   },
   {
