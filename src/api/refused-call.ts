@@ -57,8 +57,11 @@ function nameScheme(scheme: string | undefined): string {
   return scheme === 'basic' || scheme === 'bearer' ? scheme : '(neither Basic nor Bearer)'
 }
 
+/** What is nested may be nested without end: it is named, not printed. */
 function printField([name, value]: [string, unknown]): string {
   const shown = /^[\w.-]{1,60}$/.test(name) ? name : '(a name that is none)'
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (typeof value === 'object' && value !== null)
+    return `${shown}=•••• (${Array.isArray(value) ? 'a list' : 'an object'})`
+  const text = String(value)
   return plain.has(name) ? `${shown}=${text.slice(0, valueCharacters)}` : `${shown}=•••• (${text.length} characters)`
 }
