@@ -1,7 +1,7 @@
 /** How long a worker takes to claim lanes and read what is due in them, as the tables grow. */
 import { randomUUID } from 'node:crypto'
 import { after, second } from '../src/clock.ts'
-import { type Database, openDatabase, type Sql } from '../src/database/database.ts'
+import { type Database, openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
 import { applyAsPartner } from '../src/partners/partner.ts'
 import { claimLanes, selectDue } from '../src/webhooks/lanes.sql.ts'
@@ -10,6 +10,7 @@ import { startPostgres } from './postgres.ts'
 import type { Result } from './report.ts'
 import { median } from './rounds.ts'
 import type { Stage } from './stage.ts'
+import { timeUndone } from './undone.ts'
 
 const lanesAtOnce = 10
 const readAhead = 50
@@ -63,23 +64,14 @@ async function measureEach(databases: readonly Database[]): Promise<number[]> {
 }
 
 /** Claimed and read, then rolled back: the next claim finds the same. */
-async function timeClaim(db: Database): Promise<number> {
-  let ms = 0
-  const undo = new Error('undo')
-  const work = async (sql: Sql) => {
+function timeClaim(db: Database): Promise<number> {
+  return timeUndone(db, async (sql) => {
     const now = new Date()
-    const started = performance.now()
     const lanes = await sql.query<{ webhook_id: number }>(claimLanes, [
       ...[randomUUID(), now, after(now, 10 * second), lanesAtOnce],
     ])
     const ids = lanes.map((lane) => lane.webhook_id)
     const due = await sql.query(selectDue, [ids, ids.map(() => readAhead), now, []])
-    ms = performance.now() - started
     if (due.length !== lanesAtOnce * readAhead) throw new Error(`${due.length} deliveries were due.`)
-    throw undo
-  }
-  await db.transaction(work).catch((error: unknown) => {
-    if (error !== undo) throw error
   })
-  return ms
 }

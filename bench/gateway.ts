@@ -2,8 +2,9 @@
 import { join } from 'node:path'
 import { openVault, type Vault } from '../src/crypto/vault.ts'
 import { type Database, openDatabase } from '../src/database/database.ts'
+import { findFreePort } from '../test/support/ports.ts'
 import { type Brokerage, fillBrokerage } from './brokerage.ts'
-import { findFreePort, startServer } from './server-process.ts'
+import { startServer } from './server-process.ts'
 import type { Stage } from './stage.ts'
 
 export interface GatewayUnderTest {

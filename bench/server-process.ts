@@ -1,14 +1,12 @@
 /** Servers under test, each in a process of its own, started and stopped by the benchmark that needs it. */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Stage } from './stage.ts'
 
 const startTimeoutMs = 30_000
 const stopTimeoutMs = 10_000
-const host = '127.0.0.1'
 
 /** Starts a program of this repository, waits until `readyPath` answers 200, and answers its process id. */
 export async function startServer(
@@ -73,16 +71,6 @@ export async function startPeer(stage: Stage, program: URL, args: readonly strin
 /** Neither side writes a line a request, and both run as in production. */
 function environmentWith(env: Record<string, string>): Record<string, string> {
   return { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...env }
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, host)
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.')
-  return address.port
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { after, second } from '../src/clock.ts'
-import { type Database, type Sql, statement } from '../src/database/database.ts'
+import { type Database, statement } from '../src/database/database.ts'
 import { claimLanes } from '../src/webhooks/lanes.sql.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
@@ -15,6 +15,7 @@ import { makeBranch, makeEvent, makePublisher, publishRequest } from './publishe
 import { bearerGet, cycle, formPost } from './requests.ts'
 import { median, quantile } from './rounds.ts'
 import { openStage, type Stage } from './stage.ts'
+import { timeUndone } from './undone.ts'
 
 const minutes = Number(process.argv[2] ?? 20)
 const sampleEveryMs = 10_000
@@ -134,20 +135,11 @@ async function takeSample(db: Database, pid: number): Promise<Sample> {
 }
 
 /** Undone at once: it takes nothing from the worker. */
-async function timeClaim(db: Database): Promise<number> {
-  let ms = 0
-  const undo = new Error('undo')
-  const work = async (sql: Sql) => {
+function timeClaim(db: Database): Promise<number> {
+  return timeUndone(db, async (sql) => {
     const now = new Date()
-    const started = performance.now()
     await sql.query(claimLanes, [randomUUID(), now, after(now, second), 10])
-    ms = performance.now() - started
-    throw undo
-  }
-  await db.transaction(work).catch((error: unknown) => {
-    if (error !== undo) throw error
   })
-  return ms
 }
 
 function printSample({ memoryMiB, claimMs, deadRows, waiting }: Sample): string {

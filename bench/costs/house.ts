@@ -5,8 +5,9 @@
 import { join } from 'node:path'
 import { openVault, type Vault } from '../../src/crypto/vault.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { findFreePort } from '../../test/support/ports.ts'
 import { startPostgres } from '../postgres.ts'
-import { findFreePort, startServer } from '../server-process.ts'
+import { startServer } from '../server-process.ts'
 import type { Stage } from '../stage.ts'
 import { readParent } from './processor-time.ts'
 

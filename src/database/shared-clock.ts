@@ -14,7 +14,7 @@ const compareEveryMs = 10 * second
 const selectTime = statement('select_time', 'SELECT clock_timestamp() AS time')
 
 export async function openSharedClock(db: Database): Promise<SharedClock> {
-  let aheadMs = await measure(db).then(({ aheadMs }) => aheadMs)
+  let { aheadMs } = await measure(db)
   const compare = async () => {
     const found = await measure(db)
     // What the round trip alone may explain is no difference.

@@ -313,6 +313,16 @@ async function leaveStalePid(dataDir: string, stranger: number): Promise<void> {
   for (const [path, text] of left) writeFileSync(path, text.replace(/^\d+/, String(stranger)), { mode: 0o600 })
 }
 
+test('a gateway told to stop in the middle of its start ends in order, and its server ends before it', async () => {
+  const dataDir = makeFolder()
+  const program = startProgram(['serve'], { DATA_DIR: dataDir })
+  await eventually('its server runs', () => findPostmaster(dataDir))
+  program.kill('SIGTERM')
+  assert.deepEqual(await program.ended, { code: 0, signal: null }, program.stderr)
+  assert.deepEqual(findServerProcesses(dataDir), [])
+  assert.equal(findPostmaster(dataDir), undefined)
+})
+
 test('a stale postmaster.pid whose number now belongs to another program does not keep the server from starting', async () => {
   const stranger = spawn('sleep', ['60'], { stdio: 'ignore' })
   helpers.push(stranger)

@@ -23,8 +23,8 @@ import { openDnsServer } from '../support/dns-server.ts'
 import { openEngine } from '../support/engine.ts'
 import { openTestGateway } from '../support/gateway.ts'
 import { openPoolingProxy } from '../support/pooling-proxy.ts'
+import { findFreePorts } from '../support/ports.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
-import { findFreePorts } from '../support/web.ts'
 
 const names = await openDnsServer()
 const [livePort, sandboxPort] = await findFreePorts(2)

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
@@ -16,6 +16,7 @@ import { findDisguise } from '../../src/database/postgres-binaries.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { takeBaseBackup } from '../support/base-backup.ts'
 import { type Engine, eventually, openEngine } from '../support/engine.ts'
 import type { TestClient, TokenBody } from '../support/gateway.ts'
 import {
@@ -122,19 +123,6 @@ async function openArchivingServer(dataDir: string, archive: string): Promise<Pr
   return open(dataDir)
 }
 
-/** What pg_basebackup does, by the functions it uses: begin, copy everything but the log, end, keep the label. */
-async function takeBaseBackup(url: string, from: string, to: string): Promise<void> {
-  await withDatabase(url, async (db) => {
-    await ask(db, "SELECT pg_backup_start('nightly', true)")
-    mkdirSync(to, { recursive: true, mode: 0o700 })
-    cpSync(from, to, { recursive: true, filter: (path) => !/\/(pg_wal\/.*|postmaster\.(pid|opts))$/.test(path) })
-    const [stopped] = await ask<{ labelfile: string }>(db, 'SELECT labelfile FROM pg_backup_stop(true)')
-    writeFileSync(join(to, 'backup_label'), stopped!.labelfile)
-  })
-  mkdirSync(join(to, 'pg_wal'), { recursive: true, mode: 0o700 })
-  chmodSync(to, 0o700)
-}
-
 async function markMoment(url: string, name: string): Promise<void> {
   await withDatabase(url, async (db) => {
     await ask(db, `SELECT pg_create_restore_point('${name}')`)
@@ -181,7 +169,7 @@ test('a base backup, taken under way, with its archived log goes back to the mom
   t.after(() => receiver.close())
   const restored = clusterFolder(copy)
   mkdirSync(join(copy, 'postgres'), { mode: 0o700 })
-  await takeBaseBackup(server.connectionString, clusterFolder(home), restored)
+  await takeBaseBackup(server.connectionString, clusterFolder(home), restored, { waitForArchive: true })
   const kept = await fill(engine, receiver)
   await markMoment(server.connectionString, 'before_the_mistake')
   await engine.sql('DELETE FROM access_tokens')

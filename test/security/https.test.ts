@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { findFreePorts, pathOf } from '../support/web.ts'
+import { findFreePorts } from '../support/ports.ts'
+import { pathOf } from '../support/web.ts'
 
 const host = 'gateway.example'
 const proxied = { host, 'x-forwarded-proto': 'https' }

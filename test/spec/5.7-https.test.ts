@@ -5,7 +5,8 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { basic, openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { assertOAuthError, findFreePort, openHolder } from '../support/oauth.ts'
+import { assertOAuthError, openHolder } from '../support/oauth.ts'
+import { findFreePort } from '../support/ports.ts'
 
 const publicUrl = 'https://api.example.com'
 

@@ -1,8 +1,7 @@
 /** What the tests of the authorization server share: a person who approves, exact errors, raw bytes, a second node. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { statement } from '../../src/database/database.ts'
@@ -117,16 +116,6 @@ export async function sendRaw(url: string, bytes: string, signal?: AbortSignal):
   for await (const chunk of socket) text += chunk
   const end = text.indexOf('\r\n\r\n')
   return { status: Number(text.split(' ', 2)[1]), head: text.slice(0, end), body: text.slice(end + 4) }
-}
-
-/** A port that nothing listens on at the moment. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Every row of the named tables, or of all of them, as text: what somebody who steals the database can read. */

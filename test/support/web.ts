@@ -1,6 +1,5 @@
 /** What the tests of the pages share: the way to a consent page, what a page must never lack, what the database holds. */
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
 import { type Database, statement } from '../../src/database/database.ts'
 import { type Answer, Browser, hiddenFields } from './browser.ts'
 import { type ApproveOptions, password, type TestClient, type TestGateway } from './gateway.ts'
@@ -91,20 +90,6 @@ export async function readTables(db: Database): Promise<Record<string, string[]>
 export async function countRows(db: Database, table: string): Promise<number> {
   const [counted] = await db.query<{ rows: number }>(statement('', `SELECT count(*) AS rows FROM ${table}`))
   return counted!.rows
-}
-
-/** Ports that were free a moment ago, for a gateway whose address is not where it listens. */
-export async function findFreePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
 
 /** RFC 9700, 4.16 and 4.2.4: no frames, no referrer, no copy kept, no script but our own, nothing from elsewhere. */

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
+import { endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { findLogBounds, type LoggedEvent, printEventId, readLog } from '../../webhooks/event.ts'
 import type { BranchCaller } from '../gates.ts'
@@ -15,7 +16,6 @@ import { limitOf, PageQuery, problems, webhookSchema } from './webhook-resource.
 const streamPage = 100
 const lookEveryMs = 1_000
 const heartbeatMs = 15_000
-const endPatienceMs = 1_000
 const retrySeconds = 5
 
 const EventBody = Type.Object({
@@ -86,16 +86,7 @@ async function stream(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  reply.hijack()
-  const out = reply.raw
-  out.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-    // A stream is its connection's last answer: when it ends, nothing keeps the gateway from closing.
-    connection: 'close',
-    'x-request-id': request.id,
-  })
+  const out = openEventStream(request, reply)
   out.write(': connected\n\n')
   let last = start
   let wroteAt = performance.now()
@@ -119,10 +110,8 @@ async function stream(
   } catch (error) {
     log.warn({ err: error, request_id: request.id }, 'event stream ended')
   }
-  // Whoever does not read would hold the end back for ever; it resumes by Last-Event-ID.
-  const timer = setTimeout(() => out.destroy(), endPatienceMs)
-  out.once('close', () => clearTimeout(timer))
-  out.end()
+  // Whoever was cut off resumes by Last-Event-ID.
+  endEventStream(out)
   return reply
 }
 

@@ -3,6 +3,7 @@
  * differs from what was sent before. It ends with the session, and does not keep it alive.
  */
 import type { FastifyRequest } from 'fastify'
+import { endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { type Html, html } from '../html.ts'
@@ -11,7 +12,6 @@ import type { Member, Visit } from './member.ts'
 
 const lookEveryMs = 1_000
 const heartbeatMs = 15_000
-const endPatienceMs = 1_000
 const retrySeconds = 30
 
 export function asksForStream(request: FastifyRequest): boolean {
@@ -29,26 +29,14 @@ export async function streamPart(visit: Visit, member: Member, print: () => Prom
   await print()
   const leave = context.streams.take(`portal ${context.environment} ${member.partner.branch_id}`)
   if (!leave) throw new TooManyRequests('Too many pages of this partner are open at once.', retrySeconds)
-  reply.hijack()
-  const out = reply.raw
-  out.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-    // A stream is its connection's last answer: when it ends, nothing keeps the gateway from closing.
-    connection: 'close',
-    'x-request-id': request.id,
-  })
+  const out = openEventStream(request, reply)
   try {
     await sendChanges(visit, member, print)
   } catch (error) {
     context.log.warn({ err: error, request_id: request.id }, 'live page ended')
   } finally {
     leave()
-    // Whoever does not read would hold the end back for ever.
-    const timer = setTimeout(() => out.destroy(), endPatienceMs)
-    out.once('close', () => clearTimeout(timer))
-    out.end()
+    endEventStream(out)
   }
   return reply
 }

@@ -11,6 +11,7 @@ import { openPasswords } from '../../../src/users/password.ts'
 import { addAccount, createUser } from '../../../src/users/user.ts'
 import { createWebhook } from '../../../src/webhooks/webhook.ts'
 import { operator, password } from '../../support/gateway.ts'
+import { findFreePort } from '../../support/ports.ts'
 import {
   type Credentials,
   exchange,
@@ -21,7 +22,7 @@ import {
   startGateway,
 } from '../../support/process.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
-import { findFreePort, openPair, type Pair, urlOf } from './postgres.ts'
+import { openPair, type Pair, urlOf } from './postgres.ts'
 import { openRelay, type Relay, type Weather } from './relay.ts'
 
 export interface Node {

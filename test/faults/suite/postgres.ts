@@ -1,10 +1,11 @@
 /** A PostgreSQL primary and its streaming standby, real processes on loopback that can be stopped in every way there is. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { findDisguise, findPostgres } from '../../../src/database/postgres-binaries.ts'
+import { takeBaseBackup } from '../../support/base-backup.ts'
+import { findFreePort } from '../../support/ports.ts'
 import { eventually } from '../../support/process.ts'
 
 export type Stop = 'immediate' | 'kill'
@@ -53,7 +54,8 @@ export async function openPair(primaryFolder: string, standbyFolder: string): Pr
   await primary.start()
   await primary.ask(`CREATE DATABASE ${databaseName}`)
   const standby = openServer(standbyFolder, await findFreePort())
-  await copyRunning(primary, standbyFolder)
+  await takeBaseBackup(urlOf([primary.port]), primaryFolder, standbyFolder, { waitForArchive: false })
+  if (disguise.uid !== undefined) spawnSync('chown', ['-R', `${disguise.uid}:${disguise.gid}`, standbyFolder])
   writeFileSync(join(standbyFolder, 'standby.signal'), '')
   const source = `host=127.0.0.1 port=${primary.port} user=${superuser} application_name=standby`
   writeFileSync(join(standbyFolder, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
@@ -139,33 +141,4 @@ function openServer(folder: string, port: number): Server {
       await new Promise((ended) => stopping.once('exit', ended))
     },
   }
-}
-
-/** A base backup by hand: what `pg_basebackup` does, where only the server itself is at hand. */
-async function copyRunning(server: Server, target: string): Promise<void> {
-  const client = new pg.Client({ host: '127.0.0.1', port: server.port, user: superuser, database: 'postgres' })
-  await client.connect()
-  try {
-    await client.query("SELECT pg_backup_start('copy', fast => true)")
-    const leftOut = ['postmaster.pid', 'postmaster.opts', 'pg_wal']
-    cpSync(server.folder, target, {
-      recursive: true,
-      filter: (path) => !leftOut.some((name) => path === join(server.folder, name)),
-    })
-    mkdirSync(join(target, 'pg_wal'), { mode: 0o700 })
-    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
-    writeFileSync(join(target, 'backup_label'), rows[0]!.labelfile)
-    rmSync(join(target, 'postgresql.auto.conf'), { force: true })
-    if (disguise.uid !== undefined) spawnSync('chown', ['-R', `${disguise.uid}:${disguise.gid}`, target])
-  } finally {
-    await client.end()
-  }
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as { port: number }
-  await new Promise((closed) => server.close(closed))
-  return port
 }

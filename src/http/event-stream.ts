@@ -1,0 +1,26 @@
+/** An answer that goes on: the head of an event stream, and an end that nobody can hold back. */
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const endPatienceMs = 1_000
+
+export function openEventStream(request: FastifyRequest, reply: FastifyReply): ServerResponse {
+  reply.hijack()
+  const out = reply.raw
+  out.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    // A stream is its connection's last answer: when it ends, nothing keeps the gateway from closing.
+    connection: 'close',
+    'x-request-id': request.id,
+  })
+  return out
+}
+
+/** Whoever does not read would hold the end back for ever. */
+export function endEventStream(out: ServerResponse): void {
+  const timer = setTimeout(() => out.destroy(), endPatienceMs)
+  out.once('close', () => clearTimeout(timer))
+  out.end()
+}
