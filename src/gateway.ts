@@ -201,6 +201,7 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     refused: recordRefusals(context),
+    turnedAway: metrics && ((requests) => metrics.turnedAway(environment, requests)),
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   // A worker alone has nothing to say but how it is.
@@ -232,8 +233,14 @@ function countedOf(site: string, { method, routeOptions }: FastifyRequest, reply
   return { site, method, route: routeOptions.url ?? 'none', status, seconds: elapsedTime / 1000 }
 }
 
+/**
+ * Connections the system may hold before they are accepted. When a full queue drops one, its client knows nothing of it and sends
+ * again after 1, 3 and 7 seconds; the system's own limit (net.core.somaxconn, 4096) is the one to meet.
+ */
+const backlog = 4096
+
 async function listen(app: FastifyInstance, config: Config, site: SiteConfig): Promise<string> {
-  await app.listen({ host: config.host, port: site.port }).catch((error: NodeJS.ErrnoException) => {
+  await app.listen({ host: config.host, port: site.port, backlog }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error
     const setting = site.environment === 'live' ? 'PORT' : 'SANDBOX_PORT'
     throw new Error(`Port ${site.port} is taken by another program. Set ${setting} to a free one.`)

@@ -3,7 +3,7 @@
  * a statement is under way, newcomers gather and leave with the next one: the fuller the statement, the less an item costs. Two items with the same key never share a
  * statement, so "one statement, one winner" holds inside a batch as it does between nodes.
  */
-import { DatabaseUnavailable } from './database.ts'
+import { DatabaseBusy } from './database.ts'
 
 export interface Batch<Item, Result> {
   run(item: Item): Promise<Result>
@@ -81,7 +81,7 @@ export function openBatch<Item, Result>(
   return {
     run: (item) =>
       new Promise((resolve, reject) => {
-        if (waitingSize >= maxWaiting) throw new DatabaseUnavailable('Too much waits for the database already.')
+        if (waitingSize >= maxWaiting) throw DatabaseBusy.now
         waitingSize += sizeOf(item)
         queue.push({ item, resolve, reject })
         schedule()

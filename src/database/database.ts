@@ -43,6 +43,11 @@ export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable'
 }
 
+/** More waits for the database than it can do soon. One for all: there may be thousands a second, and where it was thrown tells nothing. */
+export class DatabaseBusy extends DatabaseUnavailable {
+  static readonly now = new DatabaseBusy('Too much waits for the database already.')
+}
+
 export function statement(name: string, text: string): Statement {
   return { name, text }
 }
@@ -72,6 +77,7 @@ export function openDatabase(options: PoolOptions): Database {
 
 /** A connection that failed in any way but by refusing a statement is not used again. */
 async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  if (pool.isCrowded) throw DatabaseBusy.now
   const connection = await pool.acquire().catch((error: unknown) => {
     throw explain(error)
   })

@@ -16,6 +16,8 @@ export interface PoolOptions {
 
 export interface Pool {
   acquire(): Promise<pg.PoolClient>
+  /** Whether so many wait for a connection that whoever came next would wait too long. */
+  readonly isCrowded: boolean
   /** A connection that is nobody else's. */
   connectAlone(): Promise<pg.Client>
   /** Call it when a statement failed: the reason may lie in every connection. */
@@ -24,7 +26,6 @@ export interface Pool {
   close(): Promise<void>
 }
 
-/** Statements that wait for a connection; whoever came next would wait too long. */
 const waitingAtMost = 1_000
 
 /** A connection that is well proves it in a fraction of this. */
@@ -50,8 +51,6 @@ const session = [
 export class NotPrimary extends Error {
   override readonly name = 'NotPrimary'
 }
-
-class Exhausted extends Error {}
 
 export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Pool {
   const { connections = 10, connectTimeoutMs = 5_000 } = options
@@ -148,8 +147,10 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   const asClient = (connection: pg.PoolClient) => connection as unknown as PrimaryClient
 
   return {
+    get isCrowded() {
+      return current.waitingCount >= waitingAtMost
+    },
     async acquire() {
-      if (current.waitingCount >= waitingAtMost) throw new Exhausted('Too much waits for a connection already.')
       for (let untried = hosts.length; ; ) {
         const connection = await current.connect().catch((error: unknown) => {
           if (--untried === 0 || !isOfThisServer(error)) throw error
@@ -201,9 +202,7 @@ const waitedInVain = /timeout exceeded when trying to connect/
 
 /** Whether the same request may succeed in a moment. */
 export function isAway(error: unknown): boolean {
-  return (
-    isOfThisServer(error) || error instanceof Exhausted || (error instanceof Error && waitedInVain.test(error.message))
-  )
+  return isOfThisServer(error) || (error instanceof Error && waitedInVain.test(error.message))
 }
 
 function isOfThisServer(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /** Every failure becomes a response here, in the shape its route speaks. Nothing of the inside leaves in one. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { DatabaseUnavailable, isBlocked } from '../database/database.ts'
+import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
 import { type FieldProblem, Invalid, Problem, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
@@ -23,7 +23,7 @@ export function errorHandler(log: Logger, printPage: PrintPage, refused?: Refuse
     const problem = toProblem(error)
     refused?.(request, problem)
     // What is turned away for want of room is many, and tells nothing that the metrics do not.
-    if (problem.status >= 500 && !(error instanceof Unavailable))
+    if (problem.status >= 500 && !(error instanceof DatabaseBusy))
       log.error({ err: error, request_id: request.id }, 'request failed')
     sendProblem(problem, request, reply, printPage)
   }
@@ -77,9 +77,11 @@ const faultsAtMost = 100
 /** PostgreSQL's text cannot hold U+0000; nothing that we store needs it. */
 const textWithNul = '22021'
 
+const unavailable = new Unavailable()
+
 export function toProblem(error: FastifyError | Problem | Error): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof DatabaseUnavailable || isBlocked(error)) return new Unavailable()
+  if (error instanceof DatabaseUnavailable || isBlocked(error)) return unavailable
   const { code, validation, validationContext } = error as FastifyError
   if (validation)
     return new Invalid(

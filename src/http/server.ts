@@ -1,6 +1,7 @@
 /** The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no brokerage. */
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, {
   type FastifyError,
@@ -11,11 +12,11 @@ import fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
-import { NotFound, Problem, Unavailable } from '../problem.ts'
+import { NotFound, Problem } from '../problem.ts'
+import { openEntrance } from './entrance.ts'
 import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
 import { type Form, parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
-import { watchLoad } from './overload.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
 
 export interface ServerOptions {
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly refused?: Refused | undefined
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
+  /** Told now and then of how many requests found no room since it was last told. */
+  readonly turnedAway?: ((requests: number) => void) | undefined
 }
 
 declare module 'fastify' {
@@ -42,8 +45,6 @@ declare module 'fastify' {
     bodyText: string
   }
 }
-
-const busy = new Unavailable('There is more to do at the moment than can be done. Try the same request again.')
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -55,17 +56,21 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     maxHeaderSize: limits.headerBytes,
     requestTimeout: timeoutMs,
     headersTimeout: timeoutMs,
+    keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(500, timeoutMs),
   }
+  const turnedAway = countTurnedAway(options)
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const app = fastify({
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
-    requestTimeout: limits.requestTimeoutMs,
-    connectionTimeout: 0,
-    keepAliveTimeout: 65_000,
-    http: patience,
-    ...(tls && { https: { ...tls, ...patience } }),
+    serverFactory: (handle: RequestListener) => {
+      const listener = guardEntrance(handle, nextId, turnedAway)
+      const server = tls ? createSecureServer({ ...tls, ...patience }, listener) : createServer(patience, listener)
+      // Those beyond are closed unheard: whoever is being served stays so.
+      server.maxConnections = limits.connections
+      return server
+    },
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
     routerOptions: { querystringParser: parseForm, ignoreTrailingSlash: false, maxParamLength: 100 },
     ajv: {
@@ -92,8 +97,6 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     forceCloseConnections: 'idle',
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
 
-  // Those beyond are closed unheard: whoever is being served stays so.
-  app.server.maxConnections = limits.connections
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'ignore')
   app.decorateRequest('bodyText', '')
@@ -108,12 +111,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage, options.refused))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   if (options.openSpan) traceRequests(app, options.openSpan)
-  const load = watchLoad()
-  app.addHook('onClose', () => load.close())
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    if (load.turnsAway() && !isHealthCheck(request.url)) return done(busy)
     if (options.requiresHttps()) {
       reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains')
       if (request.protocol !== 'https' && !isHealthCheck(request.url)) {
@@ -187,6 +187,57 @@ function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void 
       return reply.status(503).header('retry-after', '1').send({ status: 'not ready' })
     }
   })
+}
+
+/** Whether it is well is asked most when it is not: that question never waits. */
+function guardEntrance(handle: RequestListener, nextId: () => string, turnedAway: () => void): RequestListener {
+  const entrance = openEntrance<[IncomingMessage, ServerResponse]>({
+    begin: ([request, response]) => handle(request, response),
+    turnAway([request, response]) {
+      turnedAway()
+      answerTurnedAway(request, response, nextId())
+    },
+  })
+  return (request, response) => {
+    if (isHealthCheck(request.url!)) handle(request, response)
+    else entrance.enter([request, response])
+  }
+}
+
+const turnedAwayText = 'There is more to do at the moment than can be done. Try the same request again.'
+const turnedAwayPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Too busy</title><p>${turnedAwayText}</p></html>`
+
+/** Of the same shape as every other refusal, but printed by hand: it must cost next to nothing. */
+function answerTurnedAway({ headers }: IncomingMessage, response: ServerResponse, requestId: string): void {
+  const isPerson = headers.accept?.includes('text/html')
+  const body = isPerson
+    ? turnedAwayPage
+    : `{"error":"temporarily_unavailable","error_description":"${turnedAwayText}","request_id":"${requestId}"}`
+  response.writeHead(503, {
+    'content-type': isPerson ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'",
+    'retry-after': '1',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': requestId,
+  })
+  response.end(body)
+}
+
+const tellEveryMs = 1_000
+
+/** They are too many for a line each. */
+function countTurnedAway({ log, turnedAway }: ServerOptions): () => void {
+  let requests = 0
+  const tell = () => {
+    log.warn({ requests }, 'requests were turned away: more came than could be answered')
+    turnedAway?.(requests)
+    requests = 0
+  }
+  return () => {
+    if (requests++ === 0) setTimeout(tell, tellEveryMs).unref()
+  }
 }
 
 function isHealthCheck(url: string): boolean {

@@ -24,6 +24,8 @@ export interface CountedRequest {
 
 export interface Metrics {
   request(request: CountedRequest): void
+  /** Requests that found no room. */
+  turnedAway(site: string, requests: number): void
   attempt(attempt: AttemptMade): void
   /** In the text format that Prometheus reads. */
   print(): Promise<string>
@@ -45,6 +47,12 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
     help: 'From the first byte of a request to the last of its answer.',
     labelNames: ['site', 'route'],
     buckets: requestBuckets,
+    registers,
+  })
+  const turnedAway = new Counter({
+    name: 'countersign_http_turned_away_total',
+    help: 'Requests refused unread because more came than could be answered.',
+    labelNames: ['site'],
     registers,
   })
   const attempts = new Counter({
@@ -73,6 +81,7 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
       requests.inc({ site, method, route, status })
       requestSeconds.observe({ site, route }, seconds)
     },
+    turnedAway: (site, requests) => turnedAway.inc({ site }, requests),
     attempt({ delivery, outcome: { kind: outcome }, timing, answeredAt }) {
       attempts.inc({ outcome })
       attemptSeconds.observe({ outcome }, timing.totalMs / 1000)

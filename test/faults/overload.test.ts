@@ -1,0 +1,108 @@
+/** More requests than can be begun in time: those that are too many are told so at once, in the shape they expect, and are counted. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { beginsAtOnce, patienceInBurstMs } from '../../src/http/entrance.ts'
+import { openServer } from '../../src/http/server.ts'
+import { send } from '../support/browser.ts'
+import { eventually } from '../support/process.ts'
+
+const lines: string[] = []
+let turnedAway = 0
+let app: FastifyInstance
+let url: string
+
+before(async () => {
+  app = await openServer({
+    limits: readConfig({ PATH: process.env.PATH }).limits,
+    trustProxy: [],
+    tls: undefined,
+    log: pino({}, { write: (line: string) => lines.push(line) }),
+    printErrorPage: () => '',
+    checkReady: async () => {},
+    requiresHttps: () => false,
+    turnedAway: (requests) => {
+      turnedAway += requests
+    },
+  })
+  app.get('/quick', () => ({ done: true }))
+  app.get('/slow', () => {
+    const until = performance.now() + patienceInBurstMs + 50
+    while (performance.now() < until);
+    return { done: true }
+  })
+  url = await app.listen({ host: '127.0.0.1', port: 0 })
+})
+after(() => app.close())
+
+test('those who cannot be begun in time get 503 with Retry-After, and whether it is well is answered all the while', async () => {
+  const [answers, health] = await Promise.all([askAtOnce(3 * beginsAtOnce), send(`${url}/healthz`)])
+  assert.equal(health.status, 200)
+  const refused = answers.filter(({ status }) => status === 503)
+  assert.equal(answers.length, 3 * beginsAtOnce)
+  assert.ok(answers.every(({ status }) => status === 200 || status === 503))
+  assert.ok(answers.slice(0, 2 * beginsAtOnce).every(({ status }) => status === 200))
+  for (const refusal of refused) assertRefusal(refusal)
+  assert.ok(refused.some(isPage) && !refused.every(isPage))
+
+  assert.equal((await send(`${url}/quick`)).status, 200, 'it is as before when they have gone')
+  const told = await eventually('it is told', () => turnedAway > 0 && lines.filter((line) => /turned away/.test(line)))
+  assert.equal(turnedAway, refused.length)
+  assert.deepEqual(
+    told.map((line) => JSON.parse(line).requests),
+    [refused.length],
+  )
+})
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** All at once, on one connection, without waiting for answers. One of those that are begun in the second turn takes too long. */
+async function askAtOnce(times: number): Promise<Answer[]> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) }).setEncoding('latin1')
+  const requests = Array.from({ length: times }, (_, index) => {
+    const path = index === beginsAtOnce + 10 ? '/slow' : '/quick'
+    const accept = index % 2 === 0 ? 'application/json' : 'text/html'
+    const close = index === times - 1 ? 'connection: close\r\n' : ''
+    return `GET ${path} HTTP/1.1\r\nhost: h\r\naccept: ${accept}\r\n${close}\r\n`
+  })
+  socket.write(requests.join(''))
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return readAnswers(text)
+}
+
+function readAnswers(text: string): Answer[] {
+  const answers: Answer[] = []
+  for (let at = 0; at < text.length; ) {
+    const bodyAt = text.indexOf('\r\n\r\n', at) + 4
+    const [first, ...fields] = text.slice(at, bodyAt - 4).split('\r\n')
+    const headers = new Headers(fields.map((field) => field.split(': ') as [string, string]))
+    at = bodyAt + Number(headers.get('content-length'))
+    answers.push({ status: Number(first!.split(' ')[1]), headers, text: text.slice(bodyAt, at) })
+  }
+  return answers
+}
+
+const isPage = ({ headers }: Answer) => headers.get('content-type')!.startsWith('text/html')
+
+function assertRefusal(answer: Answer): void {
+  const { headers, text } = answer
+  assert.equal(headers.get('retry-after'), '1')
+  assert.equal(headers.get('cache-control'), 'no-store')
+  assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  if (isPage(answer)) {
+    assert.match(text, /Try the same request again\./)
+    return
+  }
+  const { error, request_id, error_description } = JSON.parse(text)
+  assert.deepEqual([error, request_id], ['temporarily_unavailable', headers.get('x-request-id')])
+  assert.match(error_description, /Try the same request again\./)
+}
