@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { beginsAtOnce, openEntrance, patienceInBurstMs, patienceInFloodMs } from './entrance.ts'
+import { begunInTurn, openEntrance, patienceInBurstMs, patienceInFloodMs } from './entrance.ts'
 
 /** An entrance with a clock that is moved by hand, and what became of its guests. */
 function openDoor() {
@@ -28,62 +28,65 @@ function openDoor() {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-test('a few are begun at once, in the turn they come in', () => {
+test('all who come in one turn are begun together in the next, in order', async () => {
   const door = openDoor()
-  door.come(beginsAtOnce)
-  assert.deepEqual(door.begun, upTo(beginsAtOnce))
+  door.come(begunInTurn)
+  assert.deepEqual(door.begun, [])
+  await nextTurn()
+  assert.deepEqual(door.begun, upTo(begunInTurn))
 })
 
-test('what is too much for one turn is begun in the next ones, in order, and nobody is lost', async () => {
+test('what is too much for one turn is begun in the following ones, in order, and nobody is lost', async () => {
   const door = openDoor()
-  door.come(3 * beginsAtOnce + 1)
-  assert.equal(door.begun.length, beginsAtOnce)
+  door.come(2 * begunInTurn + 1)
   await nextTurn()
-  assert.equal(door.begun.length, 2 * beginsAtOnce)
+  assert.equal(door.begun.length, begunInTurn)
   door.come(1)
-  assert.equal(door.begun.length, 2 * beginsAtOnce, 'a newcomer stands behind those who wait')
   await nextTurn()
   await nextTurn()
-  assert.deepEqual(door.begun, upTo(3 * beginsAtOnce + 2))
+  assert.deepEqual(door.begun, upTo(2 * begunInTurn + 2))
   assert.deepEqual(door.turnedAway, [])
 })
 
-test('after any number of quiet turns there is room again', async () => {
-  const door = openDoor()
-  for (let turn = 0; turn < 3; turn++) {
-    door.come(beginsAtOnce)
-    await nextTurn()
-    await nextTurn()
-  }
-  assert.equal(door.begun.length, 3 * beginsAtOnce)
+test('somebody who comes while others are begun is begun as well', async () => {
+  const begun: string[] = []
+  const entrance = openEntrance<string>({
+    turnAway: assert.fail,
+    begin(guest) {
+      begun.push(guest)
+      if (guest === 'first') entrance.enter('second')
+    },
+  })
+  entrance.enter('first')
+  await nextTurn()
+  await nextTurn()
+  assert.deepEqual(begun, ['first', 'second'])
 })
 
 test('in a burst everybody waits for a while, and is turned away after it', async () => {
   const door = openDoor()
-  door.come(beginsAtOnce + 1)
+  door.come(begunInTurn + 1)
   door.pass(patienceInBurstMs)
   await nextTurn()
   assert.deepEqual(door.turnedAway, [])
-  door.come(beginsAtOnce)
-  door.pass(patienceInBurstMs + 1)
+  door.pass(1)
   await nextTurn()
-  assert.deepEqual(door.turnedAway, [2 * beginsAtOnce])
+  assert.deepEqual(door.turnedAway, [begunInTurn])
 })
 
 test('in a queue that has not been empty for long, patience is short; once it was empty, it is not', async () => {
   const door = openDoor()
-  for (let flooded = 0; flooded < 1_100; flooded += 100) {
-    door.come(2 * beginsAtOnce)
+  for (let flooded = 0; flooded < 1_000; flooded += 100) {
+    door.come(2 * begunInTurn)
     door.pass(100)
     await nextTurn()
   }
-  assert.deepEqual(door.turnedAway, [])
-  door.come(1)
-  const waiting = 11 * 2 * beginsAtOnce + 1 - door.begun.length
+  assert.equal(door.turnedAway.length, 0)
+  const waiting = 10 * 2 * begunInTurn - door.begun.length
   door.pass(patienceInFloodMs + 1)
   await nextTurn()
   assert.equal(door.turnedAway.length, waiting)
-  door.come(beginsAtOnce + 1)
+  door.come(1)
   door.pass(patienceInFloodMs + 1)
   await nextTurn()
   assert.equal(door.turnedAway.length, waiting, 'this is a burst again')

@@ -13,9 +13,10 @@ import fastify, {
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
+import { addBodyParsers } from './body.ts'
 import { openEntrance } from './entrance.ts'
 import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
-import { type Form, parseForm } from './form.ts'
+import { parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
 
@@ -37,13 +38,6 @@ export interface ServerOptions {
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   /** Told now and then of how many requests found no room since it was last told. */
   readonly turnedAway?: ((requests: number) => void) | undefined
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** A JSON body as it was written, for values whose digits must not change. */
-    bodyText: string
-  }
 }
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -97,17 +91,10 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     forceCloseConnections: 'idle',
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
 
-  app.removeAllContentTypeParsers()
-  const parseJson = app.getDefaultJsonParser('error', 'ignore')
-  app.decorateRequest('bodyText', '')
+  addBodyParsers(app)
   app.decorateRequest('who', undefined)
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('span', undefined)
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    request.bodyText = body as string
-    parseJson(request, body as string, done)
-  })
-  app.addContentTypeParser('application/x-www-form-urlencoded', readFormBody)
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage, options.refused))
   app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   if (options.openSpan) traceRequests(app, options.openSpan)
@@ -248,48 +235,6 @@ function isHealthCheck(url: string): boolean {
 function countFrom(beginning: string): () => string {
   let count = 0
   return () => `${beginning}-${(++count).toString(36)}`
-}
-
-/** A character a byte, so that its length is the body's. What is too long by its own account is refused unread. */
-function readFormBody(request: FastifyRequest, body: IncomingMessage, done: FormRead): void {
-  const limit = request.routeOptions.bodyLimit
-  let text = ''
-  /** Once: a body that was refused for its length may break off later. */
-  const finish = (problem: Problem | null) => {
-    body.off('data', hear).off('end', end).off('error', fail)
-    if (problem) done(problem)
-    else parseFormBody(text, done)
-  }
-  const refuse = () =>
-    finish(new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.'))
-  const hear = (chunk: Buffer) => {
-    text += chunk.toString('latin1')
-    if (text.length > limit) refuse()
-  }
-  const end = () => finish(null)
-  const fail = () => finish(new Problem(400, 'invalid_request', 'The request ended before its body did.'))
-  const takeWhole = () => {
-    const whole = body.read() as Buffer | null
-    if (whole) hear(whole)
-    if (text.length <= limit) end()
-  }
-  // Most forms arrive with their head, and are there before anybody could listen.
-  const begin = () => {
-    if (body.complete) takeWhole()
-    else if (body.destroyed) fail()
-    else body.on('data', hear).on('end', end).on('error', fail)
-  }
-  if (Number(request.headers['content-length']) > limit) refuse()
-  else process.nextTick(begin)
-}
-
-type FormRead = (error: Error | null, form?: Form) => void
-
-/** No field needs a NUL, and the database's text cannot hold one. */
-function parseFormBody(text: string, done: FormRead): void {
-  const hasNul = text.includes('\0') || text.includes('%00')
-  if (hasNul) done(new Problem(400, 'invalid_request', 'The form contains a NUL character.'))
-  else done(null, parseForm(text))
 }
 
 /**

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
-import { beginsAtOnce, patienceInBurstMs } from '../../src/http/entrance.ts'
+import { begunInTurn, patienceInBurstMs } from '../../src/http/entrance.ts'
 import { openServer } from '../../src/http/server.ts'
 import { send } from '../support/browser.ts'
 import { eventually } from '../support/process.ts'
@@ -39,12 +39,12 @@ before(async () => {
 after(() => app.close())
 
 test('those who cannot be begun in time get 503 with Retry-After, and whether it is well is answered all the while', async () => {
-  const [answers, health] = await Promise.all([askAtOnce(3 * beginsAtOnce), send(`${url}/healthz`)])
+  const [answers, health] = await Promise.all([askAtOnce(3 * begunInTurn), send(`${url}/healthz`)])
   assert.equal(health.status, 200)
   const refused = answers.filter(({ status }) => status === 503)
-  assert.equal(answers.length, 3 * beginsAtOnce)
+  assert.equal(answers.length, 3 * begunInTurn)
   assert.ok(answers.every(({ status }) => status === 200 || status === 503))
-  assert.ok(answers.slice(0, 2 * beginsAtOnce).every(({ status }) => status === 200))
+  assert.ok(answers.slice(0, 2 * begunInTurn).every(({ status }) => status === 200))
   for (const refusal of refused) assertRefusal(refusal)
   assert.ok(refused.some(isPage) && !refused.every(isPage))
 
@@ -68,7 +68,7 @@ async function askAtOnce(times: number): Promise<Answer[]> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) }).setEncoding('latin1')
   const requests = Array.from({ length: times }, (_, index) => {
-    const path = index === beginsAtOnce + 10 ? '/slow' : '/quick'
+    const path = index === begunInTurn + 10 ? '/slow' : '/quick'
     const accept = index % 2 === 0 ? 'application/json' : 'text/html'
     const close = index === times - 1 ? 'connection: close\r\n' : ''
     return `GET ${path} HTTP/1.1\r\nhost: h\r\naccept: ${accept}\r\n${close}\r\n`
