@@ -88,8 +88,11 @@ ${account && printAccountBar(account, navigation)}
 </html>`.text
 }
 
+const consoleLink: Link = { path: '/console', label: 'Console' }
+
 function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>, navigation: readonly Link[]): Html {
-  const links = navigation.map(
+  const isOutside = user.role === 'operator' && !navigation.some(({ path }) => path === consoleLink.path)
+  const links = [...navigation, ...(isOutside ? [consoleLink] : [])].map(
     ({ path, label }) => html`<a href="${path}"${path === here && html` aria-current="page"`}>${label}</a>`,
   )
   return html`<nav aria-label="Account">${links}</nav>

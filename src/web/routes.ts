@@ -4,6 +4,7 @@ import { pauseApplication, resumeApplication, revokeApplication, showApplication
 import { removeApp, showAppSetup, submitAppSetup } from './authenticator-app.ts'
 import { authorize, authorizeSchema } from './authorize.ts'
 import { showConsent, submitConsent } from './consent.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
@@ -48,4 +49,5 @@ export const pageRoutes: readonly PageRoute[] = [
   page('POST', '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),
   ...partnerRoutes,
+  ...consoleRoutes,
 ]

@@ -19,13 +19,24 @@ import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../pa
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import { scopes } from '../../scope.ts'
 import { isFresh } from '../../users/session.ts'
+import {
+  choiceField,
+  type Draft,
+  emptyDraft,
+  findProblem,
+  formNotice,
+  longField,
+  textField,
+  ticks,
+} from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, notice, printDate } from '../page.ts'
-import { choiceField, type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from './fields.ts'
-import { idOf, type Member, paramsOf, type Visit } from './member.ts'
-import { badge, crumbs, facts, sendPortal, table } from './portal.ts'
-import { claimSubmission, onceField } from './submission.ts'
+import { badge, crumbs, facts, table } from '../parts.ts'
+import { claimSubmission, onceField } from '../submission.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import type { Member } from './member.ts'
+import { sendPortal } from './portal.ts'
 
 /** How long the old secret lives beside the new one, by the names a person would choose. */
 const overlaps: Record<string, { readonly label: string; readonly ms: number }> = {

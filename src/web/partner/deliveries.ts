@@ -5,12 +5,13 @@ import { type DeliveryFilter, deliveryStates } from '../../webhooks/delivery.ts'
 import { type FoundDeliveries, searchDeliveries } from '../../webhooks/delivery-search.ts'
 import { type Kind, kinds } from '../../webhooks/kind.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { choiceField, type Draft, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
+import { parseMoment } from '../moment.ts'
+import type { Visit } from '../visit.ts'
 import { printDeliveries } from './delivery-table.ts'
-import { choiceField, type Draft, textField } from './fields.ts'
-import { asksForStream, livePart, streamPart } from './live.ts'
-import type { Member, Visit } from './member.ts'
-import { parseMoment } from './moment.ts'
+import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
 
 const pageSize = 50
@@ -28,7 +29,7 @@ export async function showDeliveries(visit: Visit, member: Member) {
   const question = parseQuestion(request.query as Form)
   const webhooks = await listWebhooks(context.db, member.branch, 0, webhooksPerBranch)
   const print = async () => printFound(await search(visit, webhooks, question), webhooks, question, member)
-  if (asksForStream(request) && !question.draft.problem) return streamPart(visit, member, print)
+  if (asksForStream(request) && !question.draft.problem) return streamPart(visit, watcherOf(visit, member), print)
   // Older pages do not change under the reader.
   const live = question.before === undefined && !question.draft.problem
   const part = question.draft.problem ? html`` : await print()

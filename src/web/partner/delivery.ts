@@ -4,17 +4,20 @@ import { printEventId } from '../../webhooks/event.ts'
 import { printHead } from '../../webhooks/request-head.ts'
 import type { SigningSecrets } from '../../webhooks/signature.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
+import { findProblem } from '../form-fields.ts'
+import { stateBadge, stateWords } from '../health-words.ts'
 import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
 import { csrfField, notice } from '../page.ts'
-import { findProblem } from './fields.ts'
-import { stateBadge, stateWords } from './health-words.ts'
-import { asksForStream, livePart, streamPart } from './live.ts'
-import { idOf, type Member, paramsOf, type Visit } from './member.ts'
-import { badge, crumbs, facts, printMoment, sendPortal, type Tone } from './portal.ts'
+import { badge, crumbs, facts, printMoment, type Tone } from '../parts.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { type Member, watcherOf } from './member.ts'
+import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
-  if (asksForStream(visit.request)) return streamPart(visit, member, () => printDelivery(visit, member))
+  if (asksForStream(visit.request))
+    return streamPart(visit, watcherOf(visit, member), () => printDelivery(visit, member))
   return sendDelivery(visit, member, undefined)
 }
 

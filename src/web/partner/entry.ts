@@ -4,13 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
 import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
+import { badge, facts, type Tone } from '../parts.ts'
+import { paramsOf, type Visit } from '../visit.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from './fields.ts'
-import { getMember, type Member, paramsOf, type Visit } from './member.ts'
+import { getMember, type Member } from './member.ts'
 import { showOverview } from './overview.ts'
-import { badge, facts, sendEntrance, sendPortal, type Tone } from './portal.ts'
+import { sendEntrance, sendPortal } from './portal.ts'
 
 export async function showEntry(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, '/partner')

@@ -1,27 +1,19 @@
 /** Who may enter: a signed-in member. What belongs to a partner of others does not exist for the visitor. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { Forbidden, NotFound } from '../../problem.ts'
 import type { Branch } from '../../webhooks/webhook.ts'
 import type { SubmittedForm } from '../forms.ts'
+import type { Watcher } from '../live.ts'
 import { type PageRoute, page } from '../page-route.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
+import { type Params, paramsOf, type Visit } from '../visit.ts'
+import { currentSession, readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
 
 export interface Member extends SignedIn {
   readonly partner: Partner
   readonly branch: Branch
   /** Where the partner's pages begin. */
   readonly home: string
-}
-
-export type Params = Readonly<Record<string, string>>
-
-/** What a page or a form is handed. */
-export interface Visit {
-  readonly context: Context
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
 }
 
 type Show = (visit: Visit, member: Member) => Promise<unknown>
@@ -62,12 +54,14 @@ export function requireApproved(member: Member): Member {
   return member
 }
 
-export function paramsOf(request: FastifyRequest): Params {
-  return request.params as Params
-}
-
-/** An id from the address; what cannot be one is not there. */
-export function idOf(text: string | undefined): number {
-  if (text === undefined || !/^[1-9]\d{0,14}$/.test(text)) throw new NotFound()
-  return Number(text)
+/** Whoever signed out, was removed, or whose partner was suspended, sees no more. */
+export function watcherOf({ context, request }: Visit, { partner }: Member): Watcher {
+  return {
+    place: `portal ${context.environment} ${partner.branch_id}`,
+    async maySee() {
+      const session = await currentSession(context, request)
+      const partners = session ? await listPartnersOf(context.db, session.user.id) : []
+      return partners.some(({ branch_id, status }) => branch_id === partner.branch_id && status === 'approved')
+    },
+  }
 }

@@ -1,12 +1,14 @@
 /** Who acts for the partner. Members are equals; the last one stays. */
 import { endInvitation, inviteMember, listInvitations } from '../../partners/invitation.ts'
 import { listMembers, removeMemberButLast } from '../../partners/partner.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField } from './fields.ts'
-import type { Member, Visit } from './member.ts'
-import { badge, sendPortal } from './portal.ts'
+import { badge } from '../parts.ts'
+import type { Visit } from '../visit.ts'
+import type { Member } from './member.ts'
+import { sendPortal } from './portal.ts'
 
 export function showMembers(visit: Visit, member: Member) {
   return sendMembers(visit, member, emptyDraft)

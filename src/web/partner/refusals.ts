@@ -1,9 +1,11 @@
 /** The flight recorder: the last refused calls, each with the rule that refused it and how to mend it. */
 import { listRefusedCalls, type RecordedCall } from '../../partners/flight-recorder.ts'
 import { type Html, html } from '../html.ts'
-import { asksForStream, livePart, streamPart } from './live.ts'
-import type { Member, Visit } from './member.ts'
-import { badge, facts, printMoment, sendPortal } from './portal.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
+import { badge, facts, printMoment } from '../parts.ts'
+import type { Visit } from '../visit.ts'
+import { type Member, watcherOf } from './member.ts'
+import { sendPortal } from './portal.ts'
 import { remedyOf } from './remedies.ts'
 
 const shownAtMost = 100
@@ -12,7 +14,7 @@ export async function showRefusals(visit: Visit, member: Member) {
   const { db } = visit.context
   const { branchId, environment } = member.branch
   const print = async () => printCalls(await listRefusedCalls(db, branchId, environment, shownAtMost))
-  if (asksForStream(visit.request)) return streamPart(visit, member, print)
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   return sendPortal(visit, member, {
     title: 'Refused calls',
     section: '/refusals',

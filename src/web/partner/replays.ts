@@ -11,15 +11,17 @@ import {
   startReplay as start,
 } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
+import { type Draft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
+import { parseMoment } from '../moment.ts'
 import { csrfField } from '../page.ts'
-import { type Draft, findProblem, formNotice, textField } from './fields.ts'
-import { asksForStream, livePart, streamPart } from './live.ts'
-import { idOf, type Member, paramsOf, type Visit } from './member.ts'
-import { parseMoment } from './moment.ts'
-import { badge, crumbs, facts, printMoment, sendPortal, type Tone, table } from './portal.ts'
-import { claimSubmission, onceField } from './submission.ts'
+import { badge, crumbs, facts, printMoment, type Tone, table } from '../parts.ts'
+import { claimSubmission, onceField } from '../submission.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { type Member, watcherOf } from './member.ts'
+import { sendPortal } from './portal.ts'
 import { findWebhook } from './webhooks.ts'
 
 const fields = ['from', 'to', 'entity', 'failed'] as const
@@ -60,7 +62,7 @@ export async function showProgress(visit: Visit, member: Member) {
   const webhook = await findWebhook(visit, member)
   const id = idOf(paramsOf(visit.request).replay)
   const print = async () => printProgress(await getReplay(visit.context.db, webhook, id))
-  if (asksForStream(visit.request)) return streamPart(visit, member, print)
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   const here = `${member.home}/webhooks/${webhook.id}`
   return sendPortal(visit, member, {
     title: `Replay ${id}`,

@@ -1,5 +1,6 @@
 /** The partner portal, on one screen: every page and every form, and who may use it. */
 import { type PageRoute, page } from '../page-route.ts'
+import type { Params } from '../visit.ts'
 import {
   askRefresh,
   createClient,
@@ -12,7 +13,7 @@ import {
 import { showDeliveries } from './deliveries.ts'
 import { redeliver, showDelivery } from './delivery.ts'
 import { acceptInvited, declineInvited, showEntry, showPartner, submitApplication } from './entry.ts'
-import { memberForm, memberPage, type Params } from './member.ts'
+import { memberForm, memberPage } from './member.ts'
 import { invite, remove, showMembers, uninvite } from './members.ts'
 import { showReference } from './reference.ts'
 import { showRefusals } from './refusals.ts'

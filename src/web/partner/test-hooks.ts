@@ -5,15 +5,17 @@ import { type EventDelivery, findEvent, isInboxed, listDeliveriesOfEvent } from 
 import { printEventId } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
 import { simulateEvent } from '../../webhooks/simulated-event.ts'
+import { type Choice, choiceField, type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
+import { stateBadge } from '../health-words.ts'
 import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
 import { csrfField } from '../page.ts'
-import { type Choice, choiceField, type Draft, emptyDraft, findProblem, formNotice, textField } from './fields.ts'
-import { stateBadge } from './health-words.ts'
-import { asksForStream, livePart, streamPart } from './live.ts'
-import { idOf, type Member, paramsOf, type Visit } from './member.ts'
-import { badge, crumbs, sendPortal, table } from './portal.ts'
-import { claimSubmission, onceField } from './submission.ts'
+import { badge, crumbs, table } from '../parts.ts'
+import { claimSubmission, onceField } from '../submission.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { type Member, watcherOf } from './member.ts'
+import { sendPortal } from './portal.ts'
 
 interface Property {
   readonly type?: string | readonly string[]
@@ -118,7 +120,7 @@ export async function showTestOutcome(visit: Visit, member: Member) {
   const event = await findEvent(db, member.branch, id)
   if (!event) throw new NotFound()
   const print = async () => printOutcome(await listDeliveriesOfEvent(db, id), await isInboxed(db, id), member)
-  if (asksForStream(visit.request)) return streamPart(visit, member, print)
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   return sendPortal(visit, member, {
     title: 'Test hook',
     section: '/test',

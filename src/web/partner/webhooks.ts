@@ -15,16 +15,18 @@ import {
   webhooksPerBranch,
 } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { printCharts } from '../charts.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
+import { conditionBadge, conditionWords, printCount } from '../health-words.ts'
 import { type Html, html } from '../html.ts'
+import { parseMoment } from '../moment.ts'
 import { csrfField, printDate } from '../page.ts'
-import { printCharts } from './charts.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from './fields.ts'
-import { conditionBadge, conditionWords, printCount } from './health-words.ts'
-import { idOf, type Member, paramsOf, type Visit } from './member.ts'
-import { parseMoment } from './moment.ts'
-import { crumbs, facts, printMoment, sendPortal, table } from './portal.ts'
-import { claimSubmission, onceField } from './submission.ts'
+import { crumbs, facts, printMoment, table } from '../parts.ts'
+import { claimSubmission, onceField } from '../submission.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import type { Member } from './member.ts'
+import { sendPortal } from './portal.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)

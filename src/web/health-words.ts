@@ -1,7 +1,7 @@
-import type { Delivery, DeliveryState } from '../../webhooks/delivery.ts'
-import { type Condition, countedAtMost } from '../../webhooks/webhook-health.ts'
-import type { Html } from '../html.ts'
-import { badge, type Tone } from './portal.ts'
+import type { Delivery, DeliveryState } from '../webhooks/delivery.ts'
+import { type Condition, countedAtMost } from '../webhooks/webhook-health.ts'
+import type { Html } from './html.ts'
+import { badge, type Tone } from './parts.ts'
 
 const conditionTones: Record<Condition, Tone> = {
   healthy: 'good',

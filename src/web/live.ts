@@ -3,12 +3,10 @@
  * differs from what was sent before. It ends with the session, and does not keep it alive.
  */
 import type { FastifyRequest } from 'fastify'
-import { endEventStream, openEventStream } from '../../http/event-stream.ts'
-import { listPartnersOf } from '../../partners/partner.ts'
-import { TooManyRequests } from '../../problem.ts'
-import { type Html, html } from '../html.ts'
-import { currentSession } from '../visitor.ts'
-import type { Member, Visit } from './member.ts'
+import { endEventStream, openEventStream } from '../http/event-stream.ts'
+import { TooManyRequests } from '../problem.ts'
+import { type Html, html } from './html.ts'
+import type { Visit } from './visit.ts'
 
 const lookEveryMs = 1_000
 const heartbeatMs = 15_000
@@ -23,15 +21,22 @@ export function livePart(request: FastifyRequest, part: Html): Html {
   return html`<div data-live="${request.url}">${part}</div>`
 }
 
-export async function streamPart(visit: Visit, member: Member, print: () => Promise<Html>): Promise<unknown> {
+/** Who looks at a page that changes. */
+export interface Watcher {
+  /** Those who share it may have so many such pages open at once. */
+  readonly place: string
+  maySee(): Promise<boolean>
+}
+
+export async function streamPart(visit: Visit, watcher: Watcher, print: () => Promise<Html>): Promise<unknown> {
   const { context, request, reply } = visit
   // What is not there is refused while that can still be said.
   await print()
-  const leave = context.streams.take(`portal ${context.environment} ${member.partner.branch_id}`)
-  if (!leave) throw new TooManyRequests('Too many pages of this partner are open at once.', retrySeconds)
+  const leave = context.streams.take(watcher.place)
+  if (!leave) throw new TooManyRequests('Too many such pages are open at once.', retrySeconds)
   const out = openEventStream(request, reply)
   try {
-    await sendChanges(visit, member, print)
+    await sendChanges(visit, watcher, print)
   } catch (error) {
     context.log.warn({ err: error, request_id: request.id }, 'live page ended')
   } finally {
@@ -41,14 +46,7 @@ export async function streamPart(visit: Visit, member: Member, print: () => Prom
   return reply
 }
 
-/** Whoever signed out, was removed, or whose partner was suspended, sees no more. */
-async function mayStillSee({ context, request }: Visit, { partner }: Member): Promise<boolean> {
-  const session = await currentSession(context, request)
-  const partners = session ? await listPartnersOf(context.db, session.user.id) : []
-  return partners.some(({ branch_id, status }) => branch_id === partner.branch_id && status === 'approved')
-}
-
-async function sendChanges(visit: Visit, member: Member, print: () => Promise<Html>): Promise<void> {
+async function sendChanges(visit: Visit, watcher: Watcher, print: () => Promise<Html>): Promise<void> {
   const { context, reply } = visit
   const out = reply.raw
   const { closing, eventSignal } = context
@@ -59,7 +57,7 @@ async function sendChanges(visit: Visit, member: Member, print: () => Promise<Ht
     wroteAt = performance.now()
   }
   while (!out.destroyed && !closing.aborted) {
-    if (!(await mayStillSee(visit, member))) return write('event: over\ndata: no longer a member\n\n')
+    if (!(await watcher.maySee())) return write('event: over\ndata: it may no longer be seen\n\n')
     const { text } = await print()
     // Whoever reads slowly gets the newest when there is room, not everything in between.
     if (text !== sent && !out.writableNeedDrain) {

@@ -1,8 +1,8 @@
 /** Two small charts of a webhook: what was accepted, and how soon its receiver answered. Drawn as SVG, told as a table too. */
-import { after, hour } from '../../clock.ts'
-import { type Column, deliveriesAColumn, type Period, type Statistics } from '../../webhooks/attempt-statistics.ts'
-import { type Html, html } from '../html.ts'
-import { table } from './portal.ts'
+import { after, hour } from '../clock.ts'
+import { type Column, deliveriesAColumn, type Period, type Statistics } from '../webhooks/attempt-statistics.ts'
+import { type Html, html } from './html.ts'
+import { table } from './parts.ts'
 
 const width = 600
 const height = 140

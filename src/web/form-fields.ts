@@ -1,7 +1,7 @@
 /** Fields of a form, each with its hint and with what is wrong beside it. */
-import { Problem } from '../../problem.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { notice } from '../page.ts'
+import { Problem } from '../problem.ts'
+import { type Content, type Html, html } from './html.ts'
+import { notice } from './page.ts'
 
 /** What was typed and what is wrong with it. */
 export interface Draft {

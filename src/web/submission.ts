@@ -1,10 +1,10 @@
 /** A form that makes something new counts once, however often it is sent: by a double click, by the back button, by a reload. */
 
-import { after, day } from '../../clock.ts'
-import { randomLetters } from '../../crypto/random.ts'
-import { type Sql, statement } from '../../database/database.ts'
-import type { SubmittedForm } from '../forms.ts'
-import { type Html, html } from '../html.ts'
+import { after, day } from '../clock.ts'
+import { randomLetters } from '../crypto/random.ts'
+import { type Sql, statement } from '../database/database.ts'
+import type { SubmittedForm } from './forms.ts'
+import { type Html, html } from './html.ts'
 
 /** Longer than any session lives. */
 const keptMs = day

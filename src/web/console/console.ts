@@ -1,0 +1,35 @@
+/** The frame of the console's pages. */
+import type { Html } from '../html.ts'
+import { type Link, sendPage } from '../page.ts'
+import type { Visit } from '../visit.ts'
+import type { Operator } from './operator.ts'
+
+const sections: readonly Link[] = [
+  { path: '/console', label: 'Overview' },
+  { path: '/console/partners', label: 'Partners' },
+  { path: '/console/users', label: 'Users' },
+  { path: '/console/webhooks', label: 'Webhooks' },
+  { path: '/console/audit', label: 'Audit log' },
+  { path: '/console/settings', label: 'Settings' },
+  { path: '/account', label: 'My account' },
+]
+
+export interface ConsolePage {
+  readonly title: string
+  /** Which of the links leads here. */
+  readonly section: string
+  readonly body: Html
+  readonly status?: number
+  readonly live?: boolean
+}
+
+export function sendConsole({ context, reply }: Visit, { session, csrf }: Operator, page: ConsolePage) {
+  const { section, ...rest } = page
+  return sendPage(reply, {
+    ...rest,
+    environment: context.environment,
+    account: { user: session.user, csrf, here: section },
+    navigation: sections,
+    wide: true,
+  })
+}
