@@ -1,5 +1,6 @@
 /** More requests than can be begun in time: those that are too many are told so at once, in the shape they expect, and are counted. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
@@ -8,7 +9,8 @@ import { readConfig } from '../../src/config.ts'
 import { begunInTurn, patienceInBurstMs } from '../../src/http/entrance.ts'
 import { openServer } from '../../src/http/server.ts'
 import { send } from '../support/browser.ts'
-import { eventually } from '../support/process.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { endGateway, eventually, makeFolder, startGateway } from '../support/process.ts'
 
 const lines: string[] = []
 let turnedAway = 0
@@ -55,6 +57,27 @@ test('those who cannot be begun in time get 503 with Retry-After, and whether it
     told.map((line) => JSON.parse(line).requests),
     [refused.length],
   )
+})
+
+test('a thousand callers at once are let in while nobody can accept them, and answered afterwards', async (t) => {
+  const database = await openTestDatabase()
+  t.after(database.close)
+  const settings = { DATA_DIR: makeFolder(), DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) }
+  const gateway = await startGateway(settings)
+  t.after(() => endGateway(gateway))
+  const { hostname, port } = new URL(gateway.baseUrl)
+  gateway.kill('SIGSTOP')
+  t.after(() => gateway.kill('SIGCONT'))
+  const callers = Array.from({ length: 1_000 }, () => connect({ host: hostname, port: Number(port) }))
+  await Promise.all(callers.map((caller) => once(caller, 'connect', { signal: AbortSignal.timeout(10_000) })))
+  gateway.kill('SIGCONT')
+  const first = await Promise.all(
+    callers.map(async (caller) => {
+      caller.write('GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n')
+      return String((await once(caller, 'data'))[0]).slice(0, 12)
+    }),
+  )
+  assert.deepEqual(new Set(first), new Set(['HTTP/1.1 200']))
 })
 
 interface Answer {
