@@ -36,6 +36,8 @@ export interface TestGateway {
   readonly sandboxUrl: string
   readonly settings: NodeJS.ProcessEnv
   makeUser(username?: string, accounts?: readonly string[]): Promise<User>
+  /** Somebody who runs the gateway. */
+  makeOperator(username?: string): Promise<User>
   makePartner(options?: { refresh?: boolean }): Promise<Partner>
   makeClient(options?: ClientOptions): Promise<TestClient>
   makeToken(user: User, environment?: Environment): Promise<string>
@@ -135,6 +137,8 @@ function describe(
       }
       return user
     },
+    makeOperator: (username = `operator-${unique()}`) =>
+      createUser(db, passwords, { username, name: 'Olga Operator', password, role: 'operator' }, operator, clock.now()),
     async makePartner({ refresh = true } = {}) {
       const { branch_id } = await applyAsPartner(db, `Partner ${unique()}`, operator, clock.now())
       const partner = await getPartner(db, String(branch_id))

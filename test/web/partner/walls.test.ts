@@ -19,6 +19,8 @@ let own: PartnerHouse
 let other: PartnerHouse
 let suspended: PartnerHouse
 let holder: Browser
+/** Operators have a console; a partner's portal is not theirs. */
+let runner: Browser
 const things = new Map<PartnerHouse, Record<string, string>>()
 
 before(async () => {
@@ -29,6 +31,7 @@ before(async () => {
   suspended = await furnish()
   await suspend(house, suspended.partner, 'The terms were broken.')
   holder = await house.signIn(await house.makeUser())
+  runner = await house.signIn(await house.makeOperator())
   await receiver.count('/hooks', 4)
   await settle()
 })
@@ -143,7 +146,7 @@ for (const path of pages) {
     assert.equal(page.status, path === '/partner' ? 303 : 200, page.text)
     if (page.status === 200) assertGuarded(page, address)
     if (open.includes(path)) return
-    for (const browser of [holder, other.browser]) assert.equal((await browser.get(address)).status, 404)
+    for (const browser of [holder, runner, other.browser]) assert.equal((await browser.get(address)).status, 404)
     const stopped = await suspended.browser.get(addressOf(path, suspended))
     assert.equal(stopped.status, path === '/partner/:branch' ? 200 : 403)
     assert.match(stopped.text, /The terms were broken\./)
@@ -160,6 +163,7 @@ for (const [path, fields] of Object.entries(forms)) {
       own: await tokenOf(own.browser),
       other: await tokenOf(other.browser),
       holder: await tokenOf(holder),
+      runner: await tokenOf(runner),
     }
     const late = await tokenOf(suspended.browser)
     await settle()
@@ -181,6 +185,7 @@ for (const [path, fields] of Object.entries(forms)) {
     if (!open.includes(path)) {
       assert.equal((await other.browser.post(address, { ...sent, csrf: tokens.other })).status, 404)
       assert.equal((await holder.post(address, { ...sent, csrf: tokens.holder })).status, 404)
+      assert.equal((await runner.post(address, { ...sent, csrf: tokens.runner })).status, 404)
       const stopped = await suspended.browser.post(addressOf(path, suspended), { ...sent, csrf: late })
       assert.equal(stopped.status, 403)
     }
