@@ -178,7 +178,7 @@ test('publishers and workers race for the same entities: nothing is lost, double
   assert.equal(await deadlocks(), 0)
 })
 
-test('property: whatever fails and however publishers and workers interleave, every event arrives, in order', async (t) => {
+test('property: whatever fails and however publishers and workers interleave, every event arrives, in order', async () => {
   await engine.openNode()
   let run = 0
   const scenario = fc.record({
@@ -217,10 +217,8 @@ test('property: whatever fails and however publishers and workers interleave, ev
         assert.equal(new Set(engine.receiver.at(path).map((request) => request.id)).size, published)
       }
     }),
-    { numRuns: 12, interruptAfterTimeLimit: 30_000 },
+    { numRuns: 8 },
   )
-  t.diagnostic(`${run} scenarios in the time there was`)
-  assert.ok(run >= 3)
   assert.equal(await deadlocks(), 0)
 })
 
