@@ -2,15 +2,6 @@ import { statement } from '../database/database.ts'
 
 const columns = `d.id, d.webhook_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, e.uid, e.kind, e.action`
 
-/** Newest first, from a cursor down. */
-export const selectDeliveries = statement(
-  'select_deliveries',
-  `SELECT ${columns} FROM deliveries d JOIN events e ON e.id = d.event_id
-   WHERE d.webhook_id = $1 AND d.id < $2 AND ($3::text IS NULL OR d.state = $3) AND ($4::text IS NULL OR e.kind = $4)
-     AND ($5::text IS NULL OR d.entity = $5) AND ($6::timestamptz IS NULL OR d.created_at >= $6) AND ($7::timestamptz IS NULL OR d.created_at < $7)
-   ORDER BY d.id DESC LIMIT $8`,
-)
-
 export const selectDelivery = statement(
   'select_delivery',
   `SELECT ${columns}, e.body FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id

@@ -3,6 +3,7 @@ import { after, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Delivery, DeliveryFilter } from './delivery.ts'
 import * as table from './delivery-search.sql.ts'
+import type { Webhook } from './webhook.ts'
 
 /** How many are looked at for one page, over all webhooks. */
 const lookedAtMost = 4_000
@@ -37,6 +38,23 @@ export async function searchDeliveries(
   ])
   const found = rows.filter((row) => row.id !== null)
   return { deliveries: found.slice(0, most), next: nextOf(found, most, rows[0]?.reached ?? 0) }
+}
+
+/** The same of one webhook, as many as are asked for unless there are no more, however rare they are. */
+export async function listDeliveries(
+  sql: Sql,
+  webhook: Webhook,
+  filter: DeliveryFilter,
+  beforeId: number,
+  most: number,
+): Promise<Delivery[]> {
+  const found: Delivery[] = []
+  for (let before: number | undefined = beforeId; before !== undefined && found.length < most; ) {
+    const page: FoundDeliveries = await searchDeliveries(sql, [webhook.id], filter, before, most - found.length)
+    found.push(...page.deliveries)
+    before = page.next
+  }
+  return found
 }
 
 function nextOf(found: readonly Delivery[], most: number, reached: number): number | undefined {

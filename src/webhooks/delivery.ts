@@ -3,7 +3,7 @@ import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import * as table from './deliveries.sql.ts'
 import type { Kind } from './kind.ts'
-import type { Branch, Webhook } from './webhook.ts'
+import type { Branch } from './webhook.ts'
 
 export const deliveryStates = ['blocked', 'waiting', 'delivered', 'exhausted', 'canceled'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
@@ -38,17 +38,6 @@ export interface DeliveryFilter {
   readonly entity?: string | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined
-}
-
-export function listDeliveries(
-  sql: Sql,
-  webhook: Webhook,
-  filter: DeliveryFilter,
-  beforeId: number,
-  most: number,
-): Promise<Delivery[]> {
-  const { state, kind, entity, from, to } = filter
-  return sql.query<Delivery>(table.selectDeliveries, [webhook.id, beforeId, state, kind, entity, from, to, most])
 }
 
 export async function getDelivery(

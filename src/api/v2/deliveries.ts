@@ -8,9 +8,9 @@ import {
   type DeliveryFilter,
   deliveryStates,
   getDelivery,
-  listDeliveries as list,
   listAttempts,
 } from '../../webhooks/delivery.ts'
+import { listDeliveries as list } from '../../webhooks/delivery-search.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { type Kind, kinds } from '../../webhooks/kind.ts'
 import type { BranchCaller } from '../gates.ts'
