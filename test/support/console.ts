@@ -1,6 +1,6 @@
 /** An operator at work, and what the console's tests act on. */
 import { createUser, type User } from '../../src/users/user.ts'
-import type { Browser } from './browser.ts'
+import type { Answer, Browser } from './browser.ts'
 import { operator, password, type TestGateway } from './gateway.ts'
 
 export interface Desk {
@@ -25,4 +25,11 @@ export function makeOperator({ gateway, clock }: TestGateway, name = 'Olga Opera
 /** Opens the page and sends its form, as somebody does who presses the button there. */
 export async function press(browser: Browser, page: string, action: string, fields: Record<string, string> = {}) {
   return browser.submit(await browser.get(page), page + action, fields)
+}
+
+/** This page of a list, and every page that it leads on to. */
+export async function turnPages(browser: Browser, address: string): Promise<Answer[]> {
+  const page = await browser.get(address)
+  const next = /<a href="([^"]*)" rel="next"/.exec(page.text)
+  return next ? [page, ...(await turnPages(browser, next[1]!.replaceAll('&amp;', '&')))] : [page]
 }
