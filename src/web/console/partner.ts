@@ -169,7 +169,7 @@ function printDecision(partner: Partner, draft: Draft, home: string, { csrf }: O
 <p>${isNew ? 'Approved, it may register clients and webhooks.' : 'Approved again, its clients, tokens and webhooks go on where they stopped.'}</p>
 <button class="primary">${isNew ? 'Approve' : 'Approve again'}</button></form>`
   const suspend = html`<form method="post" action="${home}/suspend">${seen}
-${longField(draft, { name: 'reason', label: isNew ? 'Reason to decline' : 'Reason to suspend', hint: 'Its members read it. Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.', more: html`required maxlength="2000"` })}
+${longField(draft, { name: 'reason', label: isNew ? 'Reason to decline' : 'Reason to suspend', hint: isNew ? 'Its members read it.' : 'Its members read it. Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.', more: html`required maxlength="2000"` })}
 <button class="danger">${isNew ? 'Decline' : 'Suspend'}</button></form>`
   return html`<section class="card"><h2>Decision</h2>${formNotice(draft, 'reason')}
 ${partner.status !== 'approved' && approve}
@@ -184,7 +184,7 @@ function printRefresh(partner: Partner, request: RefreshRequest | undefined, hom
   return html`<section class="card"><h2>Refresh access ${granted ? badge('good', 'granted') : open ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, the partner's clients renew access tokens without asking the account holder again. Withdrawn, its refresh tokens are refused at once.</p>
 ${request && printRequest(request)}
-<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', 'primary')}${open && !granted && act('withdraw', 'Decline the request', 'danger')}${granted && act('withdraw', 'Withdraw refresh access', 'danger')}</div></section>`
+<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && act('withdraw', 'Decline the request', 'danger')}${granted && act('withdraw', 'Withdraw refresh access', 'danger')}</div></section>`
 }
 
 function printRequest({ reason, asked_at, answered_at, granted }: RefreshRequest): Html {

@@ -106,6 +106,6 @@ ${before !== undefined && html`<a href="${first}&before=${before}" rel="next">Ol
 }
 
 function printRow({ branch_id, name, status, refresh_access, created_at }: Partner): Html {
-  return html`<tr><td><a href="/console/partners/${branch_id}">${name}</a></td><td class="number">${branch_id}</td><td>${partnerBadge(status)}</td>
+  return html`<tr><td><a href="/console/partners/${branch_id}">${name}</a></td><td>${branch_id}</td><td>${partnerBadge(status)}</td>
 <td>${refresh_access ? 'granted' : '–'}</td><td>${printMoment(created_at)}</td></tr>`
 }

@@ -17,6 +17,8 @@ export interface UserPage {
   readonly csrf: string
   /** Operators who look at themselves. */
   readonly isSelf: boolean
+  /** The session that looks. */
+  readonly ownSession: number
 }
 
 /** More are closed together. */
@@ -48,11 +50,11 @@ ${failures === 0 ? html`<p class="empty">None in the last minutes.</p>` : words}
 ${failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrfField(csrf)}<button>Forget them</button></form>`}</section>`
 }
 
-export function printSessions({ home, csrf }: UserPage, sessions: readonly SignedInDevice[]): Html {
+export function printSessions({ home, csrf, ownSession }: UserPage, sessions: readonly SignedInDevice[]): Html {
   const items = sessions.slice(0, sessionsShown).map((each) => {
     const words = deviceWords(each.user_agent)
     return printItem(
-      html`<strong>${words}</strong> ${inSandbox(each)}`,
+      html`<strong>${words}</strong> ${inSandbox(each)} ${each.id === ownSession && badge('good', 'this one')}`,
       html`from ${each.address} · signed in ${printDate(each.first_seen_at)} · last active ${printDate(each.last_seen_at)}`,
       {
         action: `${home}/sessions/close`,
@@ -93,7 +95,7 @@ ${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarde
 export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[]): Html {
   const items = tokens.map((each) =>
     printItem(
-      html`<strong>${each.name}</strong> <span class="badge ${each.environment}">${each.environment === 'live' ? 'Personal API token' : 'Sandbox token'}</span>`,
+      html`<strong>${each.name}</strong> ${each.environment === 'live' ? badge('off', 'Personal API token') : html`<span class="badge sandbox">Sandbox token</span>`}`,
       html`ends in <code>${each.hint}</code> · made ${printDate(each.created_at)} · ${lastUse(each)}`,
       { action: `${home}/tokens/revoke`, csrf, field: 'token', value: each.id, label: 'Revoke', of: each.name },
     ),

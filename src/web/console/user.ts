@@ -57,6 +57,7 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     home: `/console/users/${user.id}`,
     csrf: operator.csrf,
     isSelf: user.id === operator.session.user.id,
+    ownSession: operator.session.id,
   }
   return sendConsole(visit, operator, {
     title: user.name,

@@ -28,12 +28,12 @@ ${printPages(text, after, found.after)}`,
 }
 
 function printFound(users: readonly User[]): Html {
-  return table('Users', ['Username', 'Name', 'Id', 'State', 'Since (UTC)'], users.map(printRow))
+  return table('Users', ['Username', 'State', 'Name', 'Id', 'Since (UTC)'], users.map(printRow))
 }
 
 function printRow(user: User): Html {
-  return html`<tr><td><a href="/console/users/${user.id}">${user.username}</a></td><td>${user.name} ${roleBadge(user)}</td><td><code>${user.id}</code></td>
-<td>${statusBadge(user)}</td><td>${printMoment(user.created_at)}</td></tr>`
+  return html`<tr><td><a href="/console/users/${user.id}">${user.username}</a></td><td>${statusBadge(user)}</td><td>${user.name} ${roleBadge(user)}</td>
+<td><code>${user.id}</code></td><td>${printMoment(user.created_at)}</td></tr>`
 }
 
 export function statusBadge({ status }: User): Html {
