@@ -142,7 +142,9 @@ const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: R
 const isElsewhere = (path: string) => /^\/(partner|console)\b/.test(path)
 
 test('every form of the site is in this table', () => {
-  const posted = pageRoutes.filter(({ method, path }) => method === 'POST' && !isElsewhere(path)).map(({ path }) => path)
+  const posted = pageRoutes
+    .filter(({ method, path }) => method === 'POST' && !isElsewhere(path))
+    .map(({ path }) => path)
   assert.deepEqual(Object.keys(forms).sort(), posted.toSorted())
 })
 

@@ -77,6 +77,9 @@ for (const [path, aim] of Object.entries(forms)) {
     const anonymous = await new Browser(house.baseUrl).post(address, { ...fields, csrf })
     assert.equal(anonymous.status, 303)
     assert.match(anonymous.location!, /^\/login\?return=%2Fconsole/)
+    const heldBy = decodeURIComponent(anonymous.location!.slice('/login?return='.length))
+    assert.ok((await new Browser(house.baseUrl).get(anonymous.location!)).text.includes(`value="${heldBy}"`), heldBy)
+    assert.match((await desk.browser.get(heldBy)).text, /<h1>/, 'the page that holds the form is there')
     for (const [browser, token] of tokens)
       assert.equal((await browser.post(address, { ...fields, csrf: token })).status, 404)
     const attacks = [
