@@ -15,7 +15,7 @@ export const gatewayActor: Actor = { name: 'gateway' }
 
 export type AuditAction =
   | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'account_added'}`
-  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed'}`
+  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`

@@ -79,6 +79,11 @@ export function listSecrets(sql: Sql, clientId: string, now: Date): Promise<Clie
   return sql.query<ClientSecret>(table.selectSecrets, [clientId, now])
 }
 
+/** Those of all clients of a partner. */
+export function listSecretsOfBranch(sql: Sql, branchId: number, now: Date): Promise<ClientSecret[]> {
+  return sql.query<ClientSecret>(table.selectSecretsOfBranch, [branchId, now])
+}
+
 export const sealedClientSecrets: SealedTable<{ id: number; client_id: string; sealed: Buffer }> = {
   select: table.selectSealed,
   read: table.readSealed,

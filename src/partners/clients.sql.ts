@@ -63,6 +63,13 @@ export const selectSecrets = statement(
    WHERE client_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) ORDER BY id`,
 )
 
+export const selectSecretsOfBranch = statement(
+  'select_client_secrets_of_branch',
+  `SELECT s.id, s.client_id, s.slot, s.hint, s.created_at, s.expires_at, s.last_used_at, s.revoked_at
+   FROM clients c JOIN client_secrets s ON s.client_id = c.id
+   WHERE c.branch_id = $1 AND s.revoked_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) ORDER BY s.id`,
+)
+
 export const selectClientNames = statement(
   'select_client_names',
   'SELECT id, name FROM clients WHERE id = ANY ($1::text[])',

@@ -5,7 +5,8 @@ import { Conflict, type FieldProblem, Forbidden, Invalid, NotFound } from '../pr
 import type { User } from '../users/user.ts'
 import * as table from './partners.sql.ts'
 
-export type PartnerStatus = 'applied' | 'approved' | 'suspended'
+export const partnerStatuses = ['applied', 'approved', 'suspended'] as const
+export type PartnerStatus = (typeof partnerStatuses)[number]
 
 export interface Partner {
   readonly branch_id: number
@@ -111,9 +112,29 @@ export async function setPartnerStatus(
   by: Actor,
   now: Date,
 ): Promise<void> {
-  await db.transaction(async (sql) => {
-    await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now])
+  await decide(db, partner, { status, reason }, by, now)
+}
+
+export interface Decision {
+  readonly status: 'approved' | 'suspended'
+  readonly reason?: string | undefined
+  /** The state in which the decision was made; in any other nothing happens. */
+  readonly seen?: PartnerStatus
+}
+
+/** False when somebody else has decided meanwhile: nobody undoes what they have not seen. */
+export function decide(
+  db: Database,
+  partner: Partner,
+  { status, reason, seen }: Decision,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now, seen])
+    if (changed.length === 0) return false
     await recordAct(sql, by, `partner.${status}`, subjectOf(partner), now, reason === undefined ? {} : { reason })
+    return true
   })
 }
 

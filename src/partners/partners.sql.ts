@@ -16,7 +16,8 @@ export const selectPartners = statement('select_partners', `SELECT ${columns} FR
 
 export const updatePartnerStatus = statement(
   'update_partner_status',
-  'UPDATE partners SET status = $2, status_reason = $3, updated_at = $4 WHERE branch_id = $1',
+  `UPDATE partners SET status = $2, status_reason = $3, updated_at = $4
+   WHERE branch_id = $1 AND ($5::text IS NULL OR status = $5) RETURNING branch_id`,
 )
 
 export const updateRefreshAccess = statement(

@@ -32,6 +32,17 @@ export const forgiveAttempt = statement(
    WHERE bucket = $2`,
 )
 
+export const selectBuckets = statement(
+  'select_login_buckets',
+  `SELECT failures, blocked_until FROM login_throttle
+   WHERE bucket = ANY ($1::text[]) AND greatest(started_at, blocked_until) > $2`,
+)
+
+export const deleteBuckets = statement(
+  'delete_login_buckets',
+  'DELETE FROM login_throttle WHERE bucket = ANY ($1::text[]) RETURNING bucket',
+)
+
 export const deleteOldBuckets = statement(
   'delete_old_login_buckets',
   'DELETE FROM login_throttle WHERE greatest(started_at, blocked_until) <= $1 RETURNING bucket',

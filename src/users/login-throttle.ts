@@ -4,10 +4,12 @@
  * attacker who keeps failing from elsewhere cannot lock the user out.
  */
 import { createHmac, randomUUID } from 'node:crypto'
+import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, minute } from '../clock.ts'
-import type { Sql } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import { subnetOf } from '../subnet.ts'
 import * as table from './login-throttle.sql.ts'
+import type { User } from './user.ts'
 
 const windowMs = 15 * minute
 const intervals = { window: '15 minutes', firstWait: '30 seconds', longestWait: '15 minutes' }
@@ -41,10 +43,7 @@ export async function countAttempt(
   now: Date,
 ): Promise<Attempt> {
   const id = randomUUID()
-  const userBucket =
-    who.knownDevice === undefined
-      ? `user:${createHmac('sha256', key).update(who.username).digest('hex')}`
-      : `device:${who.knownDevice}`
+  const userBucket = who.knownDevice === undefined ? bucketOf(who.username, key) : `device:${who.knownDevice}`
   const addressBucket = `address:${subnetOf(who.address)}`
   const { window, firstWait, longestWait } = intervals
   const rows = await sql.query<BucketRow>(table.countAttempt, [
@@ -70,6 +69,45 @@ export async function countAttempt(
 export async function forgive(sql: Sql, limits: LoginLimits, attempt: Attempt): Promise<void> {
   const { userBucket, addressBucket } = attempt
   await sql.query(table.forgiveAttempt, [userBucket, addressBucket, limits.loginFailuresPerAddress])
+}
+
+function bucketOf(username: string, key: Buffer): string {
+  return `user:${createHmac('sha256', key).update(username).digest('hex')}`
+}
+
+/** What the second step counts its failures under. No username has a line break. */
+export function secondStepName(user: User): string {
+  return `second\n${user.id}`
+}
+
+function bucketsOf(user: User, key: Buffer): string[] {
+  return [user.username, secondStepName(user)].map((name) => bucketOf(name, key))
+}
+
+/** Failures from devices that the user has not signed in from before; known devices count for themselves. */
+export interface LoginFailures {
+  readonly failures: number
+  readonly blockedUntil: Date | undefined
+}
+
+export async function findLoginFailures(sql: Sql, user: User, key: Buffer, now: Date): Promise<LoginFailures> {
+  const rows = await sql.query<{ failures: number; blocked_until: Date | null }>(table.selectBuckets, [
+    bucketsOf(user, key),
+    after(now, -windowMs),
+  ])
+  const waits = rows.flatMap(({ blocked_until }) => (blocked_until && blocked_until > now ? [blocked_until] : []))
+  return {
+    failures: rows.reduce((sum, row) => sum + row.failures, 0),
+    blockedUntil: waits.toSorted((one, other) => one.getTime() - other.getTime()).at(-1),
+  }
+}
+
+/** For a user who is kept waiting by somebody else's guesses, or by their own. */
+export async function liftLoginWait(db: Database, user: User, key: Buffer, by: Actor, now: Date): Promise<void> {
+  await db.transaction(async (sql) => {
+    const lifted = await sql.query(table.deleteBuckets, [bucketsOf(user, key)])
+    if (lifted.length > 0) await recordAct(sql, by, 'session.wait_lifted', `user:${user.id}`, now)
+  })
 }
 
 export async function removeOldBuckets(sql: Sql, now: Date): Promise<number> {

@@ -11,7 +11,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { LoginDesk } from './login.ts'
-import { countAttempt, forgive } from './login-throttle.ts'
+import { countAttempt, forgive, secondStepName } from './login-throttle.ts'
 import { type Answered, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import { type Browser, openSession, type Session } from './session.ts'
@@ -84,7 +84,7 @@ export async function takeSecondStep(
   const { environment, browser, requestId, previous } = from
   const by: Actor = { name: `user:${user.id}`, environment, address: browser.address, requestId }
   const device = from.knownDevice === undefined ? undefined : `second:${from.knownDevice}`
-  const who = { username: `second\n${user.id}`, address: browser.address, knownDevice: device }
+  const who = { username: secondStepName(user), address: browser.address, knownDevice: device }
   const attempt = await countAttempt(db, limits, who, vault.derive('login-throttle')[0]!, now)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   const subject = `user:${user.id}`

@@ -128,6 +128,16 @@ export async function closeOtherSessions(db: Database, session: Session, by: Act
   })
 }
 
+/** As an operator does it. Answers how many there were. */
+export async function closeEverySession(db: Database, user: User, by: Actor, now: Date): Promise<number> {
+  return db.transaction(async (sql) => {
+    const closed = await sql.query(table.deleteEverySession, [user.id])
+    if (closed.length > 0)
+      await recordAct(sql, by, 'session.all_closed', `user:${user.id}`, now, { sessions: closed.length })
+    return closed.length
+  })
+}
+
 export async function closeSessionsOf(sql: Sql, userId: string): Promise<void> {
   await sql.query(table.deleteSessionsOf, [userId])
 }

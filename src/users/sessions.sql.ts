@@ -37,6 +37,11 @@ export const deleteOtherSessions = statement(
   'DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 RETURNING id',
 )
 
+export const deleteEverySession = statement(
+  'delete_every_session',
+  'DELETE FROM sessions WHERE user_id = $1 RETURNING id',
+)
+
 export const deleteDeadSessions = statement(
   'delete_dead_sessions',
   'DELETE FROM sessions WHERE last_seen_at <= $1 OR created_at <= $2 RETURNING id',

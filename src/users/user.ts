@@ -2,7 +2,7 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { Invalid, NotFound } from '../problem.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { closeSessionsOf } from './session.ts'
 import * as table from './users.sql.ts'
@@ -57,6 +57,13 @@ export async function getUser(sql: Sql, idOrUsername: string): Promise<User> {
   return user
 }
 
+/** By the id alone: a username may look like somebody else's id. */
+export async function getUserById(sql: Sql, id: string): Promise<User> {
+  const [user] = await sql.query<User>(table.selectUserById, [id])
+  if (!user) throw new NotFound(`There is no user "${id}".`)
+  return user
+}
+
 export function listUsers(sql: Sql): Promise<User[]> {
   return sql.query<User>(table.selectUsers)
 }
@@ -89,8 +96,32 @@ export async function setUserStatus(
 ): Promise<void> {
   await db.transaction(async (sql) => {
     await sql.query(table.updateUserStatus, [user.id, status, now])
-    if (status === 'disabled') await closeSessionsOf(sql, user.id)
-    await recordAct(sql, by, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`, now)
+    await finishStatus(sql, user, status, by, now)
+  })
+}
+
+async function finishStatus(sql: Sql, user: User, status: User['status'], by: Actor, now: Date): Promise<void> {
+  if (status === 'disabled') await closeSessionsOf(sql, user.id)
+  await recordAct(sql, by, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`, now)
+}
+
+/** As one operator does it to somebody else: an active operator is always left. A second click changes nothing. */
+export async function setStatusOfOther(
+  db: Database,
+  user: User,
+  status: User['status'],
+  acting: User,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  if (user.id === acting.id && status === 'disabled')
+    throw new Conflict('You cannot lock out yourself. Ask another operator.')
+  await db.transaction(async (sql) => {
+    const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
+    if (!operators.some(({ id }) => id === acting.id))
+      throw new Conflict('You have been locked out yourself meanwhile, or are no operator any more.')
+    const changed = await sql.query(table.changeUserStatus, [user.id, status, now])
+    if (changed.length > 0) await finishStatus(sql, user, status, by, now)
   })
 }
 

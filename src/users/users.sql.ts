@@ -16,6 +16,17 @@ export const selectUser = statement(
   'SELECT id, username, name, role, status, created_at FROM users WHERE id = $1 OR username = $1',
 )
 
+export const selectUserById = statement(
+  'select_user_by_id',
+  'SELECT id, username, name, role, status, created_at FROM users WHERE id = $1',
+)
+
+/** In one order: of two operators who lock out each other, one comes first and the other finds it done. */
+export const lockActiveOperators = statement(
+  'lock_active_operators',
+  `SELECT id FROM users WHERE role = 'operator' AND status = 'active' ORDER BY id FOR NO KEY UPDATE`,
+)
+
 export const selectUsers = statement(
   'select_users',
   'SELECT id, username, name, role, status, created_at FROM users ORDER BY created_at, id',
@@ -42,6 +53,11 @@ export const replacePassword = statement(
 export const updateUserStatus = statement(
   'update_user_status',
   'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1',
+)
+
+export const changeUserStatus = statement(
+  'change_user_status',
+  'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1 AND status <> $2 RETURNING id',
 )
 
 export const insertAccount = statement(

@@ -34,12 +34,15 @@ const words: Partial<Record<AuditAction, Words>> = {
   }),
   'session.closed': (entry) => {
     const other = device(entry)
+    if (!isOwn(entry)) return { title: 'The brokerage signed out one of your devices', text: other }
     return { title: other === undefined ? 'Signed out' : 'Signed out another device', text: other }
   },
   'session.others_closed': ({ details }) => ({
     title: 'Signed out everywhere else',
     text: details.sessions === 1 ? 'One other sign-in ended.' : `${details.sessions} other sign-ins ended.`,
   }),
+  'session.all_closed': () => ({ title: 'The brokerage signed you out everywhere' }),
+  'session.wait_lifted': () => ({ title: 'The brokerage let you sign in again without waiting' }),
   'second_factor.added': ({ details }) => ({ title: `Set up two-factor sign-in: ${details.factor}` }),
   'second_factor.removed': ({ details }) => ({ title: `Removed from two-factor sign-in: ${details.factor}` }),
   'second_factor.reset': () => ({ title: 'The brokerage took back your two-factor sign-in', alarming: true }),
@@ -64,12 +67,20 @@ const words: Partial<Record<AuditAction, Words>> = {
   'token.revoked': () => ({ title: 'An application gave up its access' }),
 }
 
-export function historyWords(entry: AuditEntry, client: string | undefined): HistoryWords {
+/** For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to somebody else. */
+export function historyWords(entry: AuditEntry, client: string | undefined, readerId: string): HistoryWords {
+  const about = aboutWhom(entry)
+  if (about.startsWith('user:') && about !== `user:${readerId}`)
+    return { title: printAction(entry.action), text: about }
   return words[entry.action]?.(entry, client) ?? { title: printAction(entry.action) }
 }
 
-function isOwn({ actor }: AuditEntry): boolean {
-  return actor.startsWith('user:')
+function aboutWhom({ details, subject }: AuditEntry): string {
+  return typeof details.userId === 'string' ? `user:${details.userId}` : subject
+}
+
+function isOwn(entry: AuditEntry): boolean {
+  return entry.actor === aboutWhom(entry)
 }
 
 function signedInWith(entry: AuditEntry): string | undefined {

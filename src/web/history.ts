@@ -26,7 +26,7 @@ export async function showHistory(context: Context, request: FastifyRequest, rep
     body: html`<h1>Security history</h1>
 <p>What happened to your account, newest first. If something here was not you, <a href="/account/password">change your password</a> and look at your <a href="/account/devices">devices</a>.</p>
 <section class="card">
-${entries.length === 0 ? html`<p class="empty">Nothing more is recorded.</p>` : html`<ol class="history">${entries.map((entry) => printEntry(entry, names))}</ol>`}
+${entries.length === 0 ? html`<p class="empty">Nothing more is recorded.</p>` : html`<ol class="history">${entries.map((entry) => printEntry(entry, names, visitor.session.user.id))}</ol>`}
 </section>
 <p class="pages">${from !== undefined && html`<a class="button" href="${here}">Newest</a>`} ${before !== undefined && html`<a class="button" href="${here}?before=${before}">Older</a>`}</p>`,
   })
@@ -40,12 +40,14 @@ function clientOf({ subject }: AuditEntry): string[] {
   return subject.startsWith('client:') ? [subject.slice('client:'.length)] : []
 }
 
-function printEntry(entry: AuditEntry, names: ReadonlyMap<string, string>): Html {
+function printEntry(entry: AuditEntry, names: ReadonlyMap<string, string>, readerId: string): Html {
   const [clientId] = clientOf(entry)
   const client = clientId === undefined ? undefined : (names.get(clientId) ?? 'an application')
-  const { title, text, alarming } = historyWords(entry, client)
+  const { title, text, alarming } = historyWords(entry, client, readerId)
+  // Where an operator sits is not the holder's to know.
+  const byOperator = entry.actor.startsWith('user:') && entry.actor !== `user:${readerId}`
   return html`<li${alarming && html` class="alarming"`}>
 <div><strong>${title}</strong> ${entry.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}${text !== undefined && html`<br>${text}`}</div>
-<span class="faint">${printDate(entry.at)}${entry.address !== null && html` · from ${entry.address}`}</span>
+<span class="faint">${printDate(entry.at)}${entry.address !== null && !byOperator && html` · from ${entry.address}`}</span>
 </li>`
 }

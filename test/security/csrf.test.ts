@@ -138,11 +138,13 @@ const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: R
   'Sec-Fetch-Site: same-site': () => ({ headers: { 'sec-fetch-site': 'same-site' } }),
 }
 
-/** The portal's forms have a table of their own: web/partner/walls. */
-const isPortal = (path: string) => path.startsWith('/partner')
+/** The forms of the portal and of the console have tables of their own: web/partner/walls and web/console/walls. */
+const isElsewhere = (path: string) => /^\/(partner|console)\b/.test(path)
 
 test('every form of the site is in this table', () => {
-  const posted = pageRoutes.filter(({ method, path }) => method === 'POST' && !isPortal(path)).map(({ path }) => path)
+  const posted = pageRoutes
+    .filter(({ method, path }) => method === 'POST' && !isElsewhere(path))
+    .map(({ path }) => path)
   assert.deepEqual(Object.keys(forms).sort(), posted.toSorted())
 })
 

@@ -1,4 +1,50 @@
 /** Whom the gateway serves: partners and users. */
 import type { PageRoute } from '../page-route.ts'
+import type { Params } from '../visit.ts'
+import { operatorForm, operatorPage } from './operator.ts'
+import {
+  activateClient,
+  approvePartner,
+  grantRefresh,
+  showPartner,
+  suspendClient,
+  suspendPartner,
+  withdrawRefresh,
+} from './partner.ts'
+import { showPartners } from './partners.ts'
+import { showUser } from './user.ts'
+import {
+  closeSession,
+  closeSessions,
+  liftThrottle,
+  lockUser,
+  resetFactors,
+  revokeApplication,
+  revokeToken,
+  unlockUser,
+} from './user-acts.ts'
+import { showUsers } from './users.ts'
 
-export const peopleRoutes: readonly PageRoute[] = []
+const partner = ({ branch }: Params) => `/console/partners/${branch}`
+const user = ({ id }: Params) => `/console/users/${id}`
+
+export const peopleRoutes: readonly PageRoute[] = [
+  operatorPage('/console/partners', showPartners),
+  operatorPage('/console/partners/:branch', showPartner),
+  operatorForm('/console/partners/:branch/approve', partner, approvePartner),
+  operatorForm('/console/partners/:branch/suspend', partner, suspendPartner),
+  operatorForm('/console/partners/:branch/refresh/grant', partner, grantRefresh),
+  operatorForm('/console/partners/:branch/refresh/withdraw', partner, withdrawRefresh),
+  operatorForm('/console/partners/:branch/clients/:client/suspend', partner, suspendClient),
+  operatorForm('/console/partners/:branch/clients/:client/activate', partner, activateClient),
+  operatorPage('/console/users', showUsers),
+  operatorPage('/console/users/:id', showUser),
+  operatorForm('/console/users/:id/lock', user, lockUser),
+  operatorForm('/console/users/:id/unlock', user, unlockUser),
+  operatorForm('/console/users/:id/sessions/close', user, closeSession),
+  operatorForm('/console/users/:id/sessions/close/all', user, closeSessions),
+  operatorForm('/console/users/:id/tokens/revoke', user, revokeToken),
+  operatorForm('/console/users/:id/applications/revoke', user, revokeApplication),
+  operatorForm('/console/users/:id/factors/reset', user, resetFactors),
+  operatorForm('/console/users/:id/throttle/lift', user, liftThrottle),
+]

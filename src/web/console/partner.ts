@@ -1,0 +1,229 @@
+/** One partner: what it said of itself, who and what belongs to it, and the answers an operator gives. */
+import { type Client, getClient, listClients, setClientStatus } from '../../partners/client.ts'
+import { type ClientSecret, listSecretsOfBranch } from '../../partners/client-secret.ts'
+import {
+  type Application,
+  decide,
+  findApplication,
+  getPartner,
+  listMembers,
+  type Member,
+  type Partner,
+  partnerStatuses,
+  setRefreshAccess,
+} from '../../partners/partner.ts'
+import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
+import { Invalid, NotFound } from '../../problem.ts'
+import { type Draft, emptyDraft, formNotice, longField } from '../form-fields.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, notice, printDate } from '../page.ts'
+import { badge, crumbs, facts } from '../parts.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { sendConsole } from './console.ts'
+import type { Operator } from './operator.ts'
+import { partnerBadge } from './partners.ts'
+import { printDone } from './told.ts'
+
+const doneWords = {
+  approved: 'The partner is approved. What belongs to it works from now on.',
+  suspended: 'The partner is suspended. What belongs to it stopped working.',
+  changed: 'Nothing was done: somebody else has decided meanwhile. This is how it stands now.',
+  granted: 'Refresh access is granted. It shows in the next authorization.',
+  withdrawn: 'Refresh access is withdrawn, and a request for it is declined.',
+  'client-suspended': 'The client is suspended. Its tokens stopped working.',
+  'client-activated': 'The client is active again.',
+}
+
+export async function showPartner(visit: Visit, operator: Operator) {
+  return sendPartner(visit, operator, await findPartner(visit), emptyDraft)
+}
+
+export async function approvePartner(visit: Visit, operator: Operator, form: SubmittedForm) {
+  return settle(visit, operator, await findPartner(visit), form, { status: 'approved' })
+}
+
+/** The partner reads the reason on its own pages. */
+export async function suspendPartner(visit: Visit, operator: Operator, form: SubmittedForm) {
+  const partner = await findPartner(visit)
+  const reason = form.find('reason')?.trim() ?? ''
+  if (reason === '' || reason.length > 2_000) {
+    const problem = new Invalid([{ field: 'reason', problem: 'must have 1 to 2,000 characters' }])
+    return sendPartner(visit, operator, partner, { values: { reason }, problem })
+  }
+  return settle(visit, operator, partner, form, { status: 'suspended', reason })
+}
+
+async function settle(
+  visit: Visit,
+  { by }: Operator,
+  partner: Partner,
+  form: SubmittedForm,
+  decision: { status: 'approved' | 'suspended'; reason?: string },
+) {
+  const { db, clock, changes } = visit.context
+  const seen = partnerStatuses.find((status) => status === form.find('seen'))
+  if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
+  const decided = await decide(db, partner, { ...decision, seen }, by, clock.now())
+  changes.announce(`branch:${partner.branch_id}`)
+  const isSo = decided || (await findPartner(visit)).status === decision.status
+  return back(visit, partner, isSo ? decision.status : 'changed')
+}
+
+export function grantRefresh(visit: Visit, operator: Operator) {
+  return answerRefresh(visit, operator, true)
+}
+
+export function withdrawRefresh(visit: Visit, operator: Operator) {
+  return answerRefresh(visit, operator, false)
+}
+
+/** A second click finds it answered. */
+async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
+  const { db, clock, changes } = visit.context
+  const partner = await findPartner(visit)
+  const request = await findRefreshRequest(db, partner)
+  if (partner.refresh_access !== allowed || isOpen(request)) {
+    await setRefreshAccess(db, partner, allowed, by, clock.now())
+    changes.announce(`branch:${partner.branch_id}`)
+  }
+  return back(visit, partner, allowed ? 'granted' : 'withdrawn')
+}
+
+export function suspendClient(visit: Visit, operator: Operator) {
+  return setStatus(visit, operator, 'suspended')
+}
+
+export function activateClient(visit: Visit, operator: Operator) {
+  return setStatus(visit, operator, 'active')
+}
+
+async function setStatus(visit: Visit, { by }: Operator, status: Client['status']) {
+  const { db, clock, changes } = visit.context
+  const partner = await findPartner(visit)
+  const client = await getClient(db, paramsOf(visit.request).client ?? '')
+  if (client.branch_id !== partner.branch_id) throw new NotFound()
+  if (client.status !== status) {
+    await setClientStatus(db, client, status, by, clock.now())
+    changes.announce(`client:${client.id}`)
+  }
+  return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
+}
+
+function findPartner({ context, request }: Visit): Promise<Partner> {
+  return getPartner(context.db, String(idOf(paramsOf(request).branch)))
+}
+
+function back({ reply }: Visit, { branch_id }: Partner, done: keyof typeof doneWords) {
+  return reply.redirect(`/console/partners/${branch_id}?done=${done}`, 303)
+}
+
+function isOpen(request: RefreshRequest | undefined): request is RefreshRequest {
+  return request !== undefined && request.answered_at === null
+}
+
+async function sendPartner(visit: Visit, operator: Operator, partner: Partner, draft: Draft) {
+  const { db, clock } = visit.context
+  const clients = await listClients(db, partner.branch_id)
+  const secrets = await listSecretsOfBranch(db, partner.branch_id, clock.now())
+  const home = `/console/partners/${partner.branch_id}`
+  return sendConsole(visit, operator, {
+    title: partner.name,
+    section: '/console/partners',
+    ...(draft.problem && { status: draft.problem.status }),
+    body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
+<h1>${partner.name} ${partnerBadge(partner.status)}</h1>
+${printDone(visit.request, doneWords)}
+${printApplication(partner, await findApplication(db, partner))}
+${printDecision(partner, draft, home, operator)}
+${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
+${printClients(clients, secrets, home, operator)}
+${printMembers(await listMembers(db, partner))}
+<p><a class="button" href="/console/audit?subject=branch:${partner.branch_id}">Its entries in the audit log</a></p>`,
+  })
+}
+
+function printApplication(partner: Partner, application: Application | undefined): Html {
+  return html`<section class="card"><h2>Application</h2>
+${partner.status === 'suspended' && notice('error', html`Suspended. Reason: ${partner.status_reason ?? 'none was given'}`)}
+${facts([
+  ['Branch', partner.branch_id],
+  ['Applied', printDate(partner.created_at)],
+  ['Website', application && printWebsite(application.website)],
+  ['E-mail', application?.contact],
+  ['Purpose', application?.purpose],
+])}${!application && html`<p class="faint">It was registered by the brokerage, and said nothing of itself.</p>`}</section>`
+}
+
+/** A stranger wrote it: whoever follows it sends nothing along, and the page it opens cannot reach this one. */
+function printWebsite(website: string): Html {
+  return /^https?:\/\//i.test(website)
+    ? html`<a href="${website}" rel="noreferrer noopener nofollow" target="_blank">${website}</a>`
+    : html`${website}`
+}
+
+function printDecision(partner: Partner, draft: Draft, home: string, { csrf }: Operator): Html {
+  const seen = html`${csrfField(csrf)}<input type="hidden" name="seen" value="${partner.status}">`
+  const isNew = partner.status === 'applied'
+  const approve = html`<form method="post" action="${home}/approve">${seen}
+<p>${isNew ? 'Approved, it may register clients and webhooks.' : 'Approved again, its clients, tokens and webhooks go on where they stopped.'}</p>
+<button class="primary">${isNew ? 'Approve' : 'Approve again'}</button></form>`
+  const suspend = html`<form method="post" action="${home}/suspend">${seen}
+${longField(draft, { name: 'reason', label: isNew ? 'Reason to decline' : 'Reason to suspend', hint: isNew ? 'Its members read it.' : 'Its members read it. Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.', more: html`required maxlength="2000"` })}
+<button class="danger">${isNew ? 'Decline' : 'Suspend'}</button></form>`
+  return html`<section class="card"><h2>Decision</h2>${formNotice(draft, 'reason')}
+${partner.status !== 'approved' && approve}
+${partner.status !== 'suspended' && suspend}</section>`
+}
+
+function printRefresh(partner: Partner, request: RefreshRequest | undefined, home: string, operator: Operator): Html {
+  const open = isOpen(request)
+  const act = (verb: string, label: string, kind: string) =>
+    html`<form method="post" action="${home}/refresh/${verb}">${csrfField(operator.csrf)}<button class="${kind}">${label}</button></form>`
+  const granted = partner.refresh_access
+  return html`<section class="card"><h2>Refresh access ${granted ? badge('good', 'granted') : open ? badge('wait', 'asked') : badge('off', 'none')}</h2>
+<p>With it, the partner's clients renew access tokens without asking the account holder again. Withdrawn, its refresh tokens are refused at once.</p>
+${request && printRequest(request)}
+<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && act('withdraw', 'Decline the request', 'danger')}${granted && act('withdraw', 'Withdraw refresh access', 'danger')}</div></section>`
+}
+
+function printRequest({ reason, asked_at, answered_at, granted }: RefreshRequest): Html {
+  return html`<p>Asked ${printDate(asked_at)}: “${reason}”${answered_at !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answered_at)}</span>`}</p>`
+}
+
+function printClients(
+  clients: readonly Client[],
+  secrets: readonly ClientSecret[],
+  home: string,
+  operator: Operator,
+): Html {
+  const items = clients.map((client) => {
+    const own = secrets.filter(({ client_id }) => client_id === client.id)
+    return printClient(client, own, home, operator)
+  })
+  return html`<section class="card"><h2>Clients</h2>
+${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
+}
+
+function printClient(client: Client, secrets: readonly ClientSecret[], home: string, { csrf }: Operator): Html {
+  const isActive = client.status === 'active'
+  const [verb, label, kind] = isActive ? ['suspend', 'Suspend', 'danger'] : ['activate', 'Activate', 'primary']
+  return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
+<code>${client.id}</code><br><span class="faint">${client.callback_url} · ${client.scopes.join(' ')} · registered ${printDate(client.created_at)}</span>
+${secrets.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : secrets.map(printSecret)}</div>
+<form method="post" action="${home}/clients/${client.id}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
+}
+
+function printSecret(secret: ClientSecret): Html {
+  const lastUse = secret.last_used_at ? printDate(secret.last_used_at) : 'never'
+  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.created_at)} · last used ${lastUse}${secret.expires_at !== null && html` · ends ${printDate(secret.expires_at)}`}</span>`
+}
+
+function printMembers(members: readonly Member[]): Html {
+  const items = members.map(
+    ({ id, username, name, added_at }) =>
+      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username}<br><span class="faint">member since ${printDate(added_at)}</span></div></li>`,
+  )
+  return html`<section class="card"><h2>Members</h2>
+${items.length === 0 ? html`<p class="empty">It has none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
+}

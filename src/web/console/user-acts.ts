@@ -1,0 +1,87 @@
+/** What an operator does to a user. Each act changes nothing the second time, and is felt at once: here, and on every node with its commit. */
+import { revokeAuthorization } from '../../oauth/authorization.ts'
+import { Conflict } from '../../problem.ts'
+import { revokeApiToken } from '../../users/api-token.ts'
+import { liftLoginWait } from '../../users/login-throttle.ts'
+import { hasSecondFactor, resetSecondFactor } from '../../users/second-factor.ts'
+import { closeEverySession, closeSessionOf, isFresh } from '../../users/session.ts'
+import { setStatusOfOther, type User } from '../../users/user.ts'
+import { ignoreAlreadyGone } from '../account-page.ts'
+import { findProblem } from '../form-fields.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { idOf, type Visit } from '../visit.ts'
+import type { Operator } from './operator.ts'
+import { type doneWords, findUser, sendUser, throttleKey } from './user.ts'
+
+export function lockUser(visit: Visit, operator: Operator) {
+  return setStatus(visit, operator, 'disabled')
+}
+
+export function unlockUser(visit: Visit, operator: Operator) {
+  return setStatus(visit, operator, 'active')
+}
+
+async function setStatus(visit: Visit, operator: Operator, status: User['status']) {
+  const { db, clock, changes } = visit.context
+  const { by, session } = operator
+  const user = await findUser(visit)
+  const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, by, clock.now()))
+  if (problem) return sendUser(visit, operator, user, problem)
+  changes.announce(`user:${user.id}`)
+  return back(visit, user, status === 'active' ? 'unlocked' : 'locked')
+}
+
+export async function closeSession(visit: Visit, { by }: Operator, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const user = await findUser(visit)
+  await closeSessionOf(db, user, idOf(form.find('session')), by, clock.now())
+  return back(visit, user, 'closed')
+}
+
+export async function closeSessions(visit: Visit, { by }: Operator) {
+  const { db, clock } = visit.context
+  const user = await findUser(visit)
+  await closeEverySession(db, user, by, clock.now())
+  return back(visit, user, 'all-closed')
+}
+
+export async function revokeToken(visit: Visit, { by }: Operator, form: SubmittedForm) {
+  const { db, clock, changes } = visit.context
+  const user = await findUser(visit)
+  const id = idOf(form.find('token'))
+  await revokeApiToken(db, id, user.id, by, clock.now()).catch(ignoreAlreadyGone)
+  changes.announce(`api_token:${id}`)
+  return back(visit, user, 'revoked')
+}
+
+export async function revokeApplication(visit: Visit, { by }: Operator, form: SubmittedForm) {
+  const { db, clock, changes } = visit.context
+  const user = await findUser(visit)
+  const revoked = { id: idOf(form.find('authorization')), ownerId: user.id, reason: 'revoked by the brokerage' }
+  await revokeAuthorization(db, changes, revoked, by, clock.now()).catch(ignoreAlreadyGone)
+  return back(visit, user, 'ended')
+}
+
+/** Makes a password enough to sign in: it takes the operator's own, entered minutes ago, and never one's own factors. */
+export async function resetFactors(visit: Visit, operator: Operator) {
+  const { db, clock } = visit.context
+  const { session, by } = operator
+  const user = await findUser(visit)
+  if (user.id === session.user.id)
+    return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
+  if (!isFresh(session, clock.now()))
+    return visit.reply.redirect(`/login?return=${encodeURIComponent(`/console/users/${user.id}`)}&confirm=1`, 303)
+  if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, by, clock.now())
+  return back(visit, user, 'reset')
+}
+
+export async function liftThrottle(visit: Visit, { by }: Operator) {
+  const { db, clock } = visit.context
+  const user = await findUser(visit)
+  await liftLoginWait(db, user, throttleKey(visit), by, clock.now())
+  return back(visit, user, 'lifted')
+}
+
+function back({ reply }: Visit, { id }: User, done: keyof typeof doneWords) {
+  return reply.redirect(`/console/users/${id}?done=${done}`, 303)
+}

@@ -1,0 +1,149 @@
+/** The parts of a user's page, each with the form that goes with it. No part shows a secret, nor what could be used as one. */
+import type { Authorization } from '../../oauth/authorization.ts'
+import type { ApiToken } from '../../users/api-token.ts'
+import type { LoginFailures } from '../../users/login-throttle.ts'
+import { isGuarded, type SecondFactors } from '../../users/second-factor.ts'
+import type { SignedInDevice } from '../../users/session.ts'
+import type { User } from '../../users/user.ts'
+import { deviceWords } from '../device-words.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { csrfField, printDate } from '../page.ts'
+import { badge } from '../parts.ts'
+
+export interface UserPage {
+  readonly user: User
+  /** Where the forms go. */
+  readonly home: string
+  readonly csrf: string
+  /** Operators who look at themselves. */
+  readonly isSelf: boolean
+  /** The session that looks. */
+  readonly ownSession: number
+}
+
+/** More are closed together. */
+const sessionsShown = 50
+
+export function printStatus({ user, home, csrf, isSelf }: UserPage): Html {
+  if (isSelf)
+    return html`<section class="card"><h2>Access</h2><p>This is you. Another operator can lock you out; you cannot do it yourself.</p></section>`
+  if (user.status === 'active')
+    return html`<section class="card"><h2>Access</h2>
+<p>Locking ends every session at once, on both sites. Personal and sandbox tokens, and the tokens of connected applications, are refused from the next request on. None of the tokens is lost: unlocked, the user finds them working again.</p>
+<form method="post" action="${home}/lock">${csrfField(csrf)}<button class="danger">Lock out</button></form></section>`
+  return html`<section class="card"><h2>Access</h2>
+<p>Locked out: nobody can sign in as this user, and tokens that act for them are refused. Unlocking lets the tokens that were not revoked work again; sessions do not come back. If the tokens may be in wrong hands, revoke them below first.</p>
+<form method="post" action="${home}/unlock">${csrfField(csrf)}<button class="primary">Unlock</button></form></section>`
+}
+
+export function printThrottle({ home, csrf }: UserPage, { failures, blockedUntil }: LoginFailures): Html {
+  const state = blockedUntil
+    ? badge('bad', 'must wait')
+    : failures > 0
+      ? badge('wait', 'counted')
+      : badge('off', 'none')
+  const words = blockedUntil
+    ? html`<p>${failures} in the last minutes. From devices that the user has not used before, sign-in is refused until ${printDate(blockedUntil)}.</p>`
+    : html`<p>${failures} in the last minutes. Nobody is kept waiting yet.</p>`
+  return html`<section class="card"><h2>Failed sign-ins ${state}</h2>
+${failures === 0 ? html`<p class="empty">None in the last minutes.</p>` : words}
+${failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrfField(csrf)}<button>Forget them</button></form>`}</section>`
+}
+
+export function printSessions({ home, csrf, ownSession }: UserPage, sessions: readonly SignedInDevice[]): Html {
+  const items = sessions.slice(0, sessionsShown).map((each) => {
+    const words = deviceWords(each.user_agent)
+    return printItem(
+      html`<strong>${words}</strong> ${inSandbox(each)} ${each.id === ownSession && badge('good', 'this one')}`,
+      html`from ${each.address} · signed in ${printDate(each.first_seen_at)} · last active ${printDate(each.last_seen_at)}`,
+      {
+        action: `${home}/sessions/close`,
+        csrf,
+        field: 'session',
+        value: each.id,
+        label: 'Close',
+        of: `${words}, ${each.address}`,
+      },
+    )
+  })
+  return html`<section class="card"><h2>Sessions</h2>${printItems(items, 'Signed in nowhere.')}
+${sessions.length > sessionsShown && html`<p class="faint">${sessions.length - sessionsShown} more are not shown.</p>`}
+${items.length > 0 && html`<form method="post" action="${home}/sessions/close/all">${csrfField(csrf)}<button class="danger">Close all</button></form>`}</section>`
+}
+
+export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFactors): Html {
+  const { totp, passkeys, recoveryCodes } = factors
+  const app =
+    totp &&
+    printItem(html`<strong>Authenticator app</strong>`, html`since ${printDate(totp.created_at)} · ${lastUse(totp)}`)
+  const keys = passkeys.map((each) =>
+    printItem(
+      html`<strong>${each.name}</strong> <span class="badge">Passkey</span> ${inSandbox(each)}`,
+      html`since ${printDate(each.created_at)} · ${lastUse(each)}`,
+    ),
+  )
+  const codes = isGuarded(factors) && printItem(html`<strong>Recovery codes</strong>`, html`${recoveryCodes} left`)
+  const items = [app, ...keys, codes].filter((each): each is Html => each !== undefined && each !== false)
+  const reset = isSelf
+    ? html`<p>Your own are changed on <a href="/account/security">your security page</a>.</p>`
+    : html`<p>For somebody who has lost all of them. Make sure first who asks: afterwards the password alone is enough to sign in. Every session ends. You are asked for your own password if you entered it more than five minutes ago.</p>
+<form method="post" action="${home}/factors/reset">${csrfField(csrf)}<button class="danger">Take back all second factors</button></form>`
+  return html`<section class="card"><h2>Second factors ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
+${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && reset}</section>`
+}
+
+export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[]): Html {
+  const items = tokens.map((each) =>
+    printItem(
+      html`<strong>${each.name}</strong> ${each.environment === 'live' ? badge('off', 'Personal API token') : html`<span class="badge sandbox">Sandbox token</span>`}`,
+      html`ends in <code>${each.hint}</code> · made ${printDate(each.created_at)} · ${lastUse(each)}`,
+      { action: `${home}/tokens/revoke`, csrf, field: 'token', value: each.id, label: 'Revoke', of: each.name },
+    ),
+  )
+  return html`<section class="card"><h2>Tokens</h2>${printItems(items, 'There are none.')}</section>`
+}
+
+export function printApplications({ home, csrf }: UserPage, applications: readonly Authorization[]): Html {
+  const items = applications.map((each) =>
+    printItem(
+      html`<strong>${each.client_name}</strong> by ${each.partner_name} ${inSandbox(each)} ${each.paused_at !== null && badge('off', 'paused by the user')}`,
+      html`${each.scopes.join(' ')} · accounts ${each.account_numbers.length > 0 ? each.account_numbers.join(', ') : 'none'} · since ${printDate(each.approved_at)} · ${lastUse(each)}`,
+      {
+        ...{ action: `${home}/applications/revoke`, csrf, field: 'authorization', value: each.id },
+        ...{ label: 'Revoke', of: each.client_name },
+      },
+    ),
+  )
+  return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}</section>`
+}
+
+function lastUse({ last_used_at }: { readonly last_used_at: Date | null }): Html {
+  return html`last used ${last_used_at ? printDate(last_used_at) : 'never'}`
+}
+
+function inSandbox({ environment }: { readonly environment: string }): Html | false {
+  return environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`
+}
+
+interface ItemAct {
+  readonly action: string
+  readonly csrf: string
+  readonly field: string
+  readonly value: number
+  readonly label: string
+  /** For those who hear the page instead of seeing it. */
+  readonly of: string
+}
+
+function printItem(title: Content, text: Content, act?: ItemAct): Html {
+  return html`<li><div>${title}<br><span class="faint">${text}</span></div>${act && printItemAct(act)}</li>`
+}
+
+function printItemAct({ action, csrf, field, value, label, of }: ItemAct): Html {
+  return html`
+<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="${field}" value="${value}"><button class="danger">${label}<span class="unseen"> ${of}</span></button></form>`
+}
+
+function printItems(items: readonly Html[], empty: string): Html {
+  return items.length === 0 ? html`<p class="empty">${empty}</p>` : html`<ul class="tokens">${items}</ul>`
+}

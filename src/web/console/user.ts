@@ -1,0 +1,98 @@
+/** One user: what they have, where they are signed in, what acts for them. Each part has its own words and forms. */
+import { listAuthorizations } from '../../oauth/authorization.ts'
+import { listPartnersOf, type Partner } from '../../partners/partner.ts'
+import type { Problem } from '../../problem.ts'
+import { listApiTokens } from '../../users/api-token.ts'
+import { findLoginFailures } from '../../users/login-throttle.ts'
+import { findSecondFactors } from '../../users/second-factor.ts'
+import { listSessions } from '../../users/session.ts'
+import { type Account, getUserById, listAccounts, type User } from '../../users/user.ts'
+import { type Html, html } from '../html.ts'
+import { notice, printDate } from '../page.ts'
+import { badge, crumbs, facts } from '../parts.ts'
+import { paramsOf, type Visit } from '../visit.ts'
+import { sendConsole } from './console.ts'
+import type { Operator } from './operator.ts'
+import { partnerBadge } from './partners.ts'
+import { printDone } from './told.ts'
+import {
+  printApplications,
+  printFactors,
+  printSessions,
+  printStatus,
+  printThrottle,
+  printTokens,
+} from './user-parts.ts'
+import { roleBadge, statusBadge } from './users.ts'
+
+export const doneWords = {
+  locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
+  unlocked: 'The user may sign in again.',
+  closed: 'The session is closed.',
+  'all-closed': 'Every session is closed.',
+  revoked: 'The token is revoked.',
+  ended: 'The access of the application is ended.',
+  reset: 'The second factors are taken back, and every session is closed.',
+  lifted: 'The user may try to sign in again at once.',
+}
+
+export async function showUser(visit: Visit, operator: Operator) {
+  return sendUser(visit, operator, await findUser(visit), undefined)
+}
+
+export function findUser({ context, request }: Visit): Promise<User> {
+  return getUserById(context.db, (paramsOf(request).id ?? '').replaceAll('\0', ''))
+}
+
+export function throttleKey({ context }: Visit): Buffer {
+  return context.vault.derive('login-throttle')[0]!
+}
+
+export async function sendUser(visit: Visit, operator: Operator, user: User, problem: Problem | undefined) {
+  const { db, clock } = visit.context
+  const now = clock.now()
+  const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
+  const page = {
+    user,
+    home: `/console/users/${user.id}`,
+    csrf: operator.csrf,
+    isSelf: user.id === operator.session.user.id,
+    ownSession: operator.session.id,
+  }
+  return sendConsole(visit, operator, {
+    title: user.name,
+    section: '/console/users',
+    ...(problem && { status: problem.status }),
+    body: html`${crumbs([{ path: '/console/users', label: 'Users' }])}
+<h1>${user.name} ${statusBadge(user)} ${roleBadge(user)}</h1>
+${problem ? notice('error', problem.message) : printDone(visit.request, doneWords)}
+${printPerson(user, accounts, await listPartnersOf(db, user.id))}
+${printStatus(page)}
+${printThrottle(page, await findLoginFailures(db, user, throttleKey(visit), now))}
+${printSessions(page, await listSessions(db, user.id, now))}
+${printFactors(page, await findSecondFactors(db, user.id))}
+${printTokens(page, await listApiTokens(db, user.id))}
+${printApplications(page, await listAuthorizations(db, { userId: user.id }))}
+<p><a class="button" href="/console/audit?subject=user:${user.id}">Their entries in the audit log</a></p>`,
+  })
+}
+
+function printPerson(user: User, accounts: readonly Account[], partners: readonly Partner[]): Html {
+  const memberships = partners.map(
+    ({ branch_id, name, status }) =>
+      html`<a href="/console/partners/${branch_id}">${name}</a> ${partnerBadge(status)}<br>`,
+  )
+  return html`<section class="card"><h2>Person</h2>${facts([
+    ['Username', user.username],
+    ['Id', html`<code>${user.id}</code>`],
+    ['Role', user.role === 'operator' ? 'operator of the brokerage' : 'account holder'],
+    ['Since', printDate(user.created_at)],
+    ['Accounts', accounts.length === 0 ? 'none' : accounts.map(printAccount)],
+    ['Member of', partners.length > 0 && memberships],
+  ])}</section>`
+}
+
+function printAccount(account: Account): Html {
+  const { account_number, type, classification, option_level, status, environment, day_trader } = account
+  return html`<code>${account_number}</code> ${type}, ${classification}, option level ${option_level}${day_trader && ', day trader'} ${status === 'closed' && badge('off', 'closed')} ${environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>`
+}

@@ -1,0 +1,35 @@
+/** An operator at work, and what the console's tests act on. */
+import { createUser, type User } from '../../src/users/user.ts'
+import type { Answer, Browser } from './browser.ts'
+import { operator, password, type TestGateway } from './gateway.ts'
+
+export interface Desk {
+  readonly user: User
+  readonly browser: Browser
+}
+
+/** Somebody who runs the gateway, signed in on the live site. */
+export async function openDesk(house: TestGateway, name = 'Olga Operator'): Promise<Desk> {
+  const user = await makeOperator(house, name)
+  return { user, browser: await house.signIn(user) }
+}
+
+let made = 0
+
+export function makeOperator({ gateway, clock }: TestGateway, name = 'Olga Operator'): Promise<User> {
+  const { db, passwords } = gateway.context
+  const draft = { username: `operator-${++made}`, name, password, role: 'operator' } as const
+  return createUser(db, passwords, draft, operator, clock.now())
+}
+
+/** Opens the page and sends its form, as somebody does who presses the button there. */
+export async function press(browser: Browser, page: string, action: string, fields: Record<string, string> = {}) {
+  return browser.submit(await browser.get(page), page + action, fields)
+}
+
+/** This page of a list, and every page that it leads on to. */
+export async function turnPages(browser: Browser, address: string): Promise<Answer[]> {
+  const page = await browser.get(address)
+  const next = /<a href="([^"]*)" rel="next"/.exec(page.text)
+  return next ? [page, ...(await turnPages(browser, next[1]!.replaceAll('&amp;', '&')))] : [page]
+}

@@ -1,0 +1,199 @@
+/**
+ * The people's half of the console in a real browser: an operator decides about a partner and about a user, with and without
+ * JavaScript; every page on a phone and at a desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every
+ * page is also photographed there.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
+import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
+import { launchChromium } from '../../support/chromium.ts'
+import { makeOperator } from '../../support/console.ts'
+import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
+import { openPartner, suspend } from '../../support/portal.ts'
+import { makeGuardedUser } from '../../support/second-factor.ts'
+import { guess } from '../../support/web.ts'
+
+const phone = { width: 390, height: 844 }
+const desk = { width: 1280, height: 800 }
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+let house: TestGateway
+let chromium: Browser
+before(async () => {
+  house = await openTestGateway()
+  chromium = await launchChromium()
+})
+after(async () => {
+  await chromium?.close()
+  await house?.close()
+})
+
+/** Signs in on the way to the page, and is led back to it. */
+async function openVisit(path: string, options: BrowserContextOptions = {}) {
+  const user = await makeOperator(house)
+  const context = await chromium.newContext({ viewport: desk, ...options })
+  context.setDefaultTimeout(15_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(house.baseUrl + path)
+  await page.getByLabel('Username').fill(user.username)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(house.baseUrl + path)
+  return { page, complaints, close: () => context.close() }
+}
+
+const application: Application = {
+  website: 'https://app.example.com',
+  contact: 'dev@app.example.com',
+  purpose: 'Portfolios for everybody, with charts that their grandparents understand.',
+}
+
+async function apply(name: string): Promise<User> {
+  const { db } = house.gateway.context
+  const user = await house.makeUser()
+  await applyWithDetails(db, user, { name, ...application }, operator, house.clock.now())
+  return user
+}
+
+for (const [name, options] of Object.entries({
+  'on a phone': { viewport: phone, hasTouch: true },
+  'at a desk': {},
+  'without JavaScript': { javaScriptEnabled: false },
+} satisfies Record<string, BrowserContextOptions>)) {
+  test(`an operator approves a partner, grants refresh access, suspends it, locks and unlocks a user, ${name}`, async () => {
+    const { db } = house.gateway.context
+    const partner = `Applicant ${name}`
+    const member = await apply(partner)
+    const { page, complaints, close } = await openVisit('/console/partners', options)
+    await page.getByRole('link', { name: partner }).first().click()
+    await page.getByText(application.purpose).waitFor()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('The partner is approved.').waitFor()
+
+    await askForRefresh(db, await getPartner(db, partner), `Evenings ${name}`, operator, house.clock.now())
+    const go = (label: string) =>
+      page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
+    await go('Partners')
+    await page.getByText(`“Evenings ${name}”`).waitFor()
+    await page.getByLabel('Name or branch id').fill(partner)
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByRole('region', { name: 'Partners' }).getByRole('link', { name: partner }).click()
+    await page.getByRole('button', { name: 'Grant' }).click()
+    await page.getByText('Refresh access is granted.').waitFor()
+
+    await page.getByLabel('Reason to suspend').fill('Complaints of holders')
+    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await page.getByText('Suspended. Reason: Complaints of holders').waitFor()
+    const decided = await getPartner(db, partner)
+    assert.deepEqual([decided.status, decided.refresh_access], ['suspended', true])
+
+    await go('Users')
+    await page.getByLabel('Username, name').fill(member.username)
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByRole('link', { name: member.username }).click()
+    await page.getByRole('button', { name: 'Lock out' }).click()
+    await page.getByText('The user is locked out.').waitFor()
+    assert.equal((await getUserById(db, member.id)).status, 'disabled')
+    await page.getByRole('button', { name: 'Unlock' }).click()
+    await page.getByText('The user may sign in again.').waitFor()
+    assert.equal((await getUserById(db, member.id)).status, 'active')
+    assert.deepEqual(complaints, [])
+    await close()
+  })
+}
+
+/** Every page there is, with all that it can show. */
+async function tour(width: number): Promise<Record<string, string>> {
+  const { db } = house.gateway.context
+  const now = house.clock.now()
+  await apply(`Patient Partners ${width}`)
+  const { partner, client, user: member } = await openPartner(house)
+  await house.makeClient({ partner, environment: 'sandbox' })
+  const asking = await house.makePartner({ refresh: false })
+  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', operator, now)
+  const suspended = (await openPartner(house)).partner
+  await suspend(house, suspended, 'Account holders complained that the application traded without being asked.')
+  const { user, browser } = await makeGuardedUser(house)
+  await house.makeToken(user)
+  await house.makeToken(user, 'sandbox')
+  await house.approve(client, browser, { scope: 'read trade' })
+  const guessed = await house.makeUser()
+  for (let time = 0; time < 5; time++) await guess(house, guessed.username)
+  const locked = await house.makeUser()
+  await setUserStatus(db, locked, 'disabled', operator, now)
+  const waiting = await getPartner(db, `Patient Partners ${width}`)
+  return {
+    partners: '/console/partners',
+    'partners-none': '/console/partners?q=nobody&state=approved',
+    'partners-wrong': '/console/partners?state=lost',
+    'partner-applied': `/console/partners/${waiting.branch_id}`,
+    'partner-approved': `/console/partners/${partner.branch_id}`,
+    'partner-asking': `/console/partners/${asking.branch_id}`,
+    'partner-suspended': `/console/partners/${suspended.branch_id}?done=suspended`,
+    users: '/console/users',
+    'users-found': `/console/users?q=${member.username}`,
+    user: `/console/users/${user.id}`,
+    'user-waiting': `/console/users/${guessed.id}`,
+    'user-locked': `/console/users/${locked.id}?done=locked`,
+  }
+}
+
+const tooWide = `document.documentElement.scrollWidth > innerWidth`
+const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
+  .filter((each) => each.getBoundingClientRect().height < 44)
+  .map((each) => each.outerHTML.slice(0, 80))`
+const faults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
+
+for (const viewport of [phone, desk]) {
+  test(`every page about people fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
+    const pages = await tour(viewport.width)
+    const { page, complaints, close } = await openVisit('/console/partners', { viewport, bypassCSP: true })
+    const found: Record<string, unknown> = {}
+    const look = async (name: string) => {
+      const measured: Record<string, unknown> = {
+        tooWide: await page.evaluate(tooWide),
+        tooLow: await page.evaluate(tooLow),
+      }
+      await page.evaluate(axe)
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme })
+        measured[colorScheme] = await page.evaluate(faults)
+        await photograph(page, `console-${name}-${viewport.width}-${colorScheme}`)
+      }
+      found[name] = measured
+    }
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(house.baseUrl + path)
+      await look(name)
+    }
+    await page.goto(house.baseUrl + pages['partner-approved'])
+    await page.getByLabel('Reason to suspend').fill(' ')
+    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await page.getByText('It must have 1 to 2,000 characters.').waitFor()
+    await look('partner-no-reason')
+    const fine = { tooWide: false, tooLow: [], dark: [], light: [] }
+    assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    )
+    await close()
+  })
+}
+
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}

@@ -1,0 +1,90 @@
+import { listAuthorizations } from '../../../src/oauth/authorization.ts'
+import { setClientStatus } from '../../../src/partners/client.ts'
+import { applyAsPartner } from '../../../src/partners/partner.ts'
+import { listApiTokens } from '../../../src/users/api-token.ts'
+import { listSessions } from '../../../src/users/session.ts'
+import { setUserStatus, type User } from '../../../src/users/user.ts'
+import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
+import { operator, type TestGateway } from '../../support/gateway.ts'
+import { setUpApp } from '../../support/second-factor.ts'
+import { guess } from '../../support/web.ts'
+
+const approved = (verb: string, fields = {}): Aim =>
+  async function aim(house) {
+    const { branch_id } = await house.makePartner()
+    return { address: `/console/partners/${branch_id}${verb}`, fields }
+  }
+
+/** What a form does to somebody who was prepared for it. */
+const onUser = (
+  verb: string,
+  prepare: (house: TestGateway, user: User) => Promise<Record<string, string> | undefined>,
+): Aim =>
+  async function aim(house) {
+    const user = await house.makeUser()
+    const fields = (await prepare(house, user)) ?? {}
+    return { address: `/console/users/${user.id}${verb}`, fields }
+  }
+
+export const peopleRows: ConsoleRows = {
+  pages: {
+    '/console/partners': async () => ({ address: '/console/partners?q=some&state=approved' }),
+    '/console/partners/:branch': approved(''),
+    '/console/users': async () => ({ address: '/console/users?q=ada' }),
+    '/console/users/:id': onUser('', async () => ({})),
+  },
+  forms: {
+    '/console/partners/:branch/approve': async ({ gateway, clock }) => {
+      const name = `Applicant ${Math.random()}`
+      const { branch_id } = await applyAsPartner(gateway.context.db, name, operator, clock.now())
+      return { address: `/console/partners/${branch_id}/approve`, fields: { seen: 'applied' } }
+    },
+    '/console/partners/:branch/suspend': approved('/suspend', { seen: 'approved', reason: 'The terms were broken.' }),
+    '/console/partners/:branch/refresh/grant': async (house) => {
+      const { branch_id } = await house.makePartner({ refresh: false })
+      return { address: `/console/partners/${branch_id}/refresh/grant` }
+    },
+    '/console/partners/:branch/refresh/withdraw': approved('/refresh/withdraw'),
+    '/console/partners/:branch/clients/:client/suspend': async (house) => {
+      const client = await house.makeClient()
+      return { address: `/console/partners/${client.branch_id}/clients/${client.id}/suspend` }
+    },
+    '/console/partners/:branch/clients/:client/activate': async (house) => {
+      const client = await house.makeClient()
+      await setClientStatus(house.gateway.context.db, client, 'suspended', operator, house.clock.now())
+      return { address: `/console/partners/${client.branch_id}/clients/${client.id}/activate` }
+    },
+    '/console/users/:id/lock': onUser('/lock', async () => undefined),
+    '/console/users/:id/unlock': onUser('/unlock', async ({ gateway, clock }, user) => {
+      await setUserStatus(gateway.context.db, user, 'disabled', operator, clock.now())
+      return undefined
+    }),
+    '/console/users/:id/sessions/close': onUser('/sessions/close', async (house, user) => {
+      await house.signIn(user)
+      const [session] = await listSessions(house.gateway.context.db, user.id, house.clock.now())
+      return { session: String(session!.id) }
+    }),
+    '/console/users/:id/sessions/close/all': onUser('/sessions/close/all', async (house, user) => {
+      await house.signIn(user)
+      return undefined
+    }),
+    '/console/users/:id/tokens/revoke': onUser('/tokens/revoke', async (house, user) => {
+      await house.makeToken(user)
+      const [token] = await listApiTokens(house.gateway.context.db, user.id)
+      return { token: String(token!.id) }
+    }),
+    '/console/users/:id/applications/revoke': onUser('/applications/revoke', async (house, user) => {
+      await house.approve(await house.makeClient(), await house.signIn(user))
+      const [approval] = await listAuthorizations(house.gateway.context.db, { userId: user.id })
+      return { authorization: String(approval!.id) }
+    }),
+    '/console/users/:id/factors/reset': onUser('/factors/reset', async (house, user) => {
+      await setUpApp(house, await house.signIn(user))
+      return undefined
+    }),
+    '/console/users/:id/throttle/lift': onUser('/throttle/lift', async (house, user) => {
+      await guess(house, user.username)
+      return undefined
+    }),
+  },
+}

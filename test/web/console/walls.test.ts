@@ -1,0 +1,117 @@
+/**
+ * Roles are walls: every page and every form of the console, tried by everybody. A route that is in `consoleRoutes` and in none of
+ * the tables of rows fails the first test.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { statement } from '../../../src/database/database.ts'
+import { setUserStatus } from '../../../src/users/user.ts'
+import { consoleRoutes } from '../../../src/web/console/routes.ts'
+import { Browser, hiddenFields } from '../../support/browser.ts'
+import { type Desk, openDesk } from '../../support/console.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { openPartner } from '../../support/portal.ts'
+import { assertGuarded, readTables } from '../../support/web.ts'
+import { operationRows } from './operation-rows.ts'
+import { peopleRows } from './people-rows.ts'
+
+const pages = { ...operationRows.pages, ...peopleRows.pages }
+const forms = { ...operationRows.forms, ...peopleRows.forms }
+
+let house: TestGateway
+let desk: Desk
+/** For whom there is no console: an account holder, and a partner's member. */
+let others: Record<string, Browser>
+
+before(async () => {
+  house = await openTestGateway()
+  desk = await openDesk(house)
+  others = {
+    holder: await house.signIn(await house.makeUser()),
+    member: (await openPartner(house)).browser,
+  }
+})
+after(() => house?.close())
+
+const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
+
+/** What the house does by itself has been done: whatever changes now was done by a form. */
+async function settle(): Promise<void> {
+  const { db, lastUse } = house.gateway.context
+  while ((await db.query(statement('', 'SELECT FROM event_inbox LIMIT 1'))).length > 0);
+  await lastUse.flush()
+}
+
+test('every page and every form of the console is in these tables', () => {
+  const paths = (method: string) => consoleRoutes.filter((route) => route.method === method).map(({ path }) => path)
+  assert.deepEqual(Object.keys(pages).sort(), paths('GET').toSorted())
+  assert.deepEqual(Object.keys(forms).sort(), paths('POST').toSorted())
+})
+
+for (const [path, aim] of Object.entries(pages)) {
+  test(`GET ${path} is for operators, and is returned to after a sign-in`, async () => {
+    const { address } = await aim(house)
+    const anonymous = await new Browser(house.baseUrl).get(address)
+    assert.equal(anonymous.status, 303)
+    assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
+    const login = await new Browser(house.baseUrl).get(anonymous.location!)
+    assert.ok(login.text.includes(`name="return" value="${address.replaceAll('&', '&amp;')}"`), login.text)
+    for (const [who, browser] of Object.entries(others)) assert.equal((await browser.get(address)).status, 404, who)
+    const page = await desk.browser.get(address)
+    assert.equal(page.status, 200, page.text)
+    if (String(page.headers['content-type']).startsWith('text/html')) assertGuarded(page, address)
+  })
+}
+
+for (const [path, aim] of Object.entries(forms)) {
+  test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {
+    const { db } = house.gateway.context
+    const { address, fields = {} } = await aim(house)
+    const csrf = await tokenOf(desk.browser)
+    const foreign = await tokenOf(others.holder!)
+    const tokens = new Map(
+      await Promise.all(Object.values(others).map(async (each) => [each, await tokenOf(each)] as const)),
+    )
+    await settle()
+    const before = await readTables(db)
+    const anonymous = await new Browser(house.baseUrl).post(address, { ...fields, csrf })
+    assert.equal(anonymous.status, 303)
+    assert.match(anonymous.location!, /^\/login\?return=%2Fconsole/)
+    const heldBy = decodeURIComponent(anonymous.location!.slice('/login?return='.length))
+    assert.ok((await new Browser(house.baseUrl).get(anonymous.location!)).text.includes(`value="${heldBy}"`), heldBy)
+    assert.match((await desk.browser.get(heldBy)).text, /<h1>/, 'the page that holds the form is there')
+    for (const [browser, token] of tokens)
+      assert.equal((await browser.post(address, { ...fields, csrf: token })).status, 404)
+    const attacks = [
+      await desk.browser.post(address, fields),
+      await desk.browser.post(address, { ...fields, csrf: foreign }),
+      await desk.browser.post(address, { ...fields, csrf }, { origin: 'https://evil.example' }),
+      await desk.browser.post(address, { ...fields, csrf }, { 'sec-fetch-site': 'cross-site' }),
+    ]
+    assert.deepEqual(
+      attacks.map(({ status }) => status),
+      [403, 403, 403, 403],
+    )
+    assert.equal((await desk.browser.get(address)).status, 405, 'a GET never does what a form does')
+    assert.deepEqual(await readTables(db), before)
+    const answer = await desk.browser.post(address, { ...fields, csrf })
+    assert.equal(answer.status, 303, answer.text)
+    const done = await readTables(db)
+    assert.notDeepEqual(done, before)
+    const recorded = done.audit_entries!.filter((row) => !before.audit_entries!.includes(row))
+    assert.ok(recorded.length > 0, 'the act is in the audit log')
+    for (const row of recorded) assert.ok(row.includes(`user:${desk.user.id}`), row)
+  })
+}
+
+test('an operator who is locked out finds no console any more, with the page that was open', async () => {
+  const gone = await openDesk(house)
+  const csrf = await tokenOf(gone.browser)
+  const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house)
+  const { db } = house.gateway.context
+  await setUserStatus(db, gone.user, 'disabled', operator, house.clock.now())
+  const before = await readTables(db)
+  assert.match((await gone.browser.post(address, { ...fields, csrf })).location!, /^\/login\?return=/)
+  assert.match((await gone.browser.get('/console/partners')).location!, /^\/login\?return=/)
+  assert.deepEqual(await readTables(db), before)
+})
