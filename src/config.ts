@@ -36,6 +36,8 @@ export interface Config {
   readonly secondFactorForTrade: boolean
   readonly limits: Limits
   readonly webhooks: WebhookConfig
+  /** Every setting in force, for people to read: what is secret is not in it. */
+  readonly settings: readonly SettingInForce[]
 }
 
 export interface TracingConfig {
@@ -73,6 +75,13 @@ export interface Setting {
   readonly name: string
   readonly fallback: string
   readonly meaning: string
+  /** What nobody is shown: all of it, or what an address carries beside the place it names. */
+  readonly secret?: 'all' | 'credentials'
+}
+
+export interface SettingInForce extends Setting {
+  readonly value: string
+  readonly source: 'environment' | 'default'
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -84,17 +93,37 @@ export const settings: readonly Setting[] = [
   { name: 'PORT', fallback: '8080', meaning: 'port of the live interface' },
   { name: 'SANDBOX_PORT', fallback: 'PORT + 1', meaning: 'port of the sandbox' },
   { name: 'HOST', fallback: 'localhost', meaning: 'address to listen on (0.0.0.0 when BASE_URL is not loopback)' },
-  { name: 'BASE_URL', fallback: 'http://localhost:PORT', meaning: 'the address clients use; https unless loopback' },
-  { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
+  {
+    name: 'BASE_URL',
+    fallback: 'http://localhost:PORT',
+    meaning: 'the address clients use; https unless loopback',
+    secret: 'credentials',
+  },
+  {
+    name: 'SANDBOX_URL',
+    fallback: 'http://localhost:SANDBOX_PORT',
+    meaning: 'the same for the sandbox',
+    secret: 'credentials',
+  },
   { name: 'DATA_DIR', fallback: './data', meaning: 'folder of the private PostgreSQL, the key file and demo.json' },
-  { name: 'DATABASE_URL', fallback: '', meaning: 'your PostgreSQL (15 or newer) instead of the private one' },
+  {
+    name: 'DATABASE_URL',
+    fallback: '',
+    meaning: 'your PostgreSQL (15 or newer) instead of the private one',
+    secret: 'credentials',
+  },
   {
     name: 'DATABASE_URL_FILE',
     fallback: '',
     meaning: 'a file that holds DATABASE_URL, for secrets that come as files',
   },
   { name: 'DATABASE_CONNECTIONS', fallback: '10', meaning: 'connections a node opens at most' },
-  { name: 'SECRET_KEY', fallback: '', meaning: 'keys that seal stored secrets, newest first, separated by commas' },
+  {
+    name: 'SECRET_KEY',
+    fallback: '',
+    meaning: 'keys that seal stored secrets, newest first, separated by commas',
+    secret: 'all',
+  },
   { name: 'SECRET_KEY_FILE', fallback: 'DATA_DIR/secret.keys', meaning: 'the same as a file, a key a line' },
   { name: 'TLS_CERT_FILE', fallback: '', meaning: 'certificate chain (PEM), with TLS_KEY_FILE' },
   { name: 'TLS_KEY_FILE', fallback: '', meaning: 'private key (PEM), with TLS_CERT_FILE' },
@@ -111,8 +140,9 @@ export const settings: readonly Setting[] = [
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: '',
     meaning: 'address of an OpenTelemetry collector; traces are sent to its /v1/traces as JSON',
+    secret: 'credentials',
   },
-  { name: 'OTEL_EXPORTER_OTLP_HEADERS', fallback: '', meaning: 'headers for it: name=value,name=value' },
+  { name: 'OTEL_EXPORTER_OTLP_HEADERS', fallback: '', meaning: 'headers for it: name=value,name=value', secret: 'all' },
   { name: 'OTEL_SERVICE_NAME', fallback: 'countersign', meaning: 'what traces call this service' },
   { name: 'OTEL_TRACES_SAMPLER', fallback: 'parentbased_always_on', meaning: samplers.join(', ') },
   { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, for traceidratio' },
@@ -177,7 +207,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const baseUrl = reader.baseUrl('BASE_URL', secure)
   const sandboxUrl = reader.baseUrl('SANDBOX_URL', secure)
   const dataDir = reader.text('DATA_DIR')
-  const config: Config = {
+  const config: Omit<Config, 'settings'> = {
     host: reader.has('HOST')
       ? reader.text('HOST')
       : [baseUrl, sandboxUrl].every(isLoopbackUrl)
@@ -228,7 +258,26 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     },
   }
   reader.finish()
-  return config
+  return { ...config, settings: reader.describe(config) }
+}
+
+export const hidden = '••••••'
+/** Parameters of a connection string that say where and how, and never who. */
+const harmless = ['host', 'port', 'sslmode', 'target_session_attrs', 'application_name', 'connect_timeout']
+const address = /^([a-z]+:\/\/)([^/?#@]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/i
+
+/** An address that can be read in two ways is not shown at all: what looks like its host may be half a password. */
+export function withoutSecret({ secret }: Pick<Setting, 'secret'>, text: string): string {
+  if (secret === undefined || text === '') return text
+  const [, scheme, user, host, path = '', query] = (secret === 'credentials' && address.exec(text)) || []
+  if (scheme === undefined) return hidden
+  const shown = query?.split('&').map((pair) => {
+    const name = pair.split('=')[0]!
+    return harmless.includes(name) ? pair : `${name}=${hidden}`
+  })
+  // Some collectors know their customers by the path; of a database it is the name.
+  const place = path.length > 1 && scheme.startsWith('http') ? `/${hidden}` : path
+  return `${scheme}${user ? `${hidden}@` : ''}${host}${place}${shown ? `?${shown.join('&')}` : ''}`
 }
 
 /** What `countersign listen` takes from the environment. */
@@ -264,6 +313,21 @@ class SettingsReader {
   text(name: string): string {
     const fallback = settings.find((setting) => setting.name === name)!.fallback
     return this.has(name) ? this.#environment[name]! : fallback
+  }
+
+  /** What is in force where nothing was set and the default follows from something else is named here. */
+  describe({ host, sites, keySource, webhooks }: Omit<Config, 'settings'>): SettingInForce[] {
+    const derived: Record<string, string> = {
+      SANDBOX_PORT: String(sites[1]!.port),
+      HOST: host,
+      SECRET_KEY_FILE: keySource.kind === 'file' ? keySource.path : '',
+      WEBHOOK_ALLOW_LOOPBACK: String(webhooks.allowLoopback),
+    }
+    return settings.map((setting) => {
+      const isSet = this.has(setting.name)
+      const text = isSet ? this.text(setting.name) : (derived[setting.name] ?? setting.fallback)
+      return { ...setting, value: withoutSecret(setting, text), source: isSet ? 'environment' : 'default' }
+    })
   }
 
   integer(name: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
