@@ -33,28 +33,34 @@ export interface SearchLimits {
 }
 
 const usualWindow = 20_000
+/** Entries of one actor or about one subject lie far apart. */
+const scatteredWindow = 4_000
 const usualBudgetMs = 250
 /** Entries get their number when they are written and their time when the act began: numbers grow with time, but for so much. */
 const slackMs = minute
 
-/** Compared as pairs, because only the index of the column has that order: see webhooks/delivery-search.sql.ts. */
+/**
+ * `reached` is where the window ends; 0 when there is no more below. Compared as pairs, because only the index of the column has that
+ * order: see webhooks/delivery-search.sql.ts.
+ */
 function search(name: string, of: 'actor' | 'subject' | undefined): Statement {
   const value = of === 'actor' ? '$5::text' : '$7::text'
-  const down = of
-    ? `(${of}, id) < (${value}, $1) AND (${of}, id) >= (${value}, $2) ORDER BY ${of} DESC, id DESC`
-    : 'id < $1 AND id >= $2 ORDER BY id DESC'
+  const between = (low: string) =>
+    of ? `(${of}, id) < (${value}, $1) AND (${of}, id) >= (${value}, ${low})` : `id < $1 AND id >= ${low}`
+  const newestFirst = of ? `ORDER BY ${of} DESC, id DESC` : 'ORDER BY id DESC'
   return statement(
     name,
-    `WITH looked AS MATERIALIZED (SELECT ${entryColumns} FROM audit_entries WHERE ${down} LIMIT $3),
-     reached AS (SELECT CASE WHEN count(*) = $3 THEN min(id) ELSE 0 END AS id FROM looked),
-     page AS (
-       SELECT * FROM looked
-       WHERE ($5::text IS NULL OR actor = $5) AND ($6::text IS NULL OR action = $6 OR starts_with(action, $6 || '.'))
+    `WITH reached AS MATERIALIZED (
+       SELECT coalesce((SELECT id FROM audit_entries WHERE ${between('$2')} ${newestFirst} OFFSET $3::bigint - 1 LIMIT 1), 0) AS id)
+     SELECT reached.id AS reached, page.* FROM reached LEFT JOIN LATERAL (
+       SELECT ${entryColumns} FROM audit_entries
+       WHERE ${between('greatest($2, reached.id)')}
+         AND ($5::text IS NULL OR actor = $5) AND ($6::text IS NULL OR action = $6 OR starts_with(action, $6 || '.'))
          AND ($7::text IS NULL OR subject = $7) AND ($8::text IS NULL OR coalesce(environment, 'none') = $8)
          AND ($9::text IS NULL OR address = $9)
          AND ($10::timestamptz IS NULL OR at >= $10) AND ($11::timestamptz IS NULL OR at < $11)
-       ORDER BY id DESC LIMIT $4)
-     SELECT reached.id AS reached, page.* FROM reached LEFT JOIN page ON true ORDER BY page.id DESC`,
+       ${newestFirst} LIMIT $4) page ON true
+     ORDER BY page.id DESC`,
   )
 }
 
@@ -83,19 +89,20 @@ export async function searchEntries(
   sql: Sql,
   question: EntryQuestion,
   beforeId: number | undefined,
-  { most, windowEntries = usualWindow, budgetMs = usualBudgetMs }: SearchLimits,
+  { most, windowEntries, budgetMs = usualBudgetMs }: SearchLimits,
 ): Promise<FoundEntries> {
   const { actor, action, subject, environment, address, from, to } = question
   const endsAt = performance.now() + budgetMs
   const lowest = from ? await findFirstSince(sql, after(from, -slackMs)) : 0
   const highest = to ? await findFirstSince(sql, after(to, slackMs)) : Number.MAX_SAFE_INTEGER
   const chosen = subject !== undefined ? searchSubject : actor !== undefined ? searchActor : searchAll
+  const window = windowEntries ?? (chosen === searchAll ? usualWindow : scatteredWindow)
   const filter = [actor, action, subject, environment, address, from, to]
   const found: AuditEntry[] = []
   let before = Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, highest)
   do {
     const wanted = most + 1 - found.length
-    const rows = await sql.query<Row>(chosen, [before, lowest, windowEntries, wanted, ...filter])
+    const rows = await sql.query<Row>(chosen, [before, lowest, window, wanted, ...filter])
     found.push(...rows.filter(({ id }) => id !== null).map(({ reached: _, ...entry }) => entry))
     if (found.length > most) return { entries: found.slice(0, most), next: found[most - 1]!.id }
     before = rows[0]!.reached
