@@ -45,23 +45,26 @@ function printEntries(entries: readonly AuditEntry[], hasMore: boolean): Html {
     return html`<p class="card empty">${hasMore ? 'Nothing was found so far: the search took too long to go on by itself.' : 'Nothing was found.'}</p>`
   const rows = entries.map(
     (entry) => html`<tr>
-<td class="number">${entry.id}</td>
-<td>${printMoment(entry.at)}</td>
+<td>${printMoment(entry.at)}<br><span class="faint">entry ${entry.id}</span></td>
 <td>${search('actor', entry.actor)}</td>
 <td>${search('action', entry.action)}</td>
 <td>${search('subject', entry.subject)}</td>
-<td>${entry.environment ?? '–'}</td>
-<td>${entry.address === null ? '–' : search('address', entry.address)}</td>
+<td>${printPlace(entry)}</td>
 <td>${printDetails(entry)}</td>
 </tr>`,
   )
-  const heads = ['Entry', 'When (UTC)', 'Who', 'Did what', 'To whom', 'Environment', 'From where', 'Details']
+  const heads = ['When (UTC)', 'Who', 'Did what', 'To whom', 'From where', 'Details']
   return table('Entries of the audit log', heads, rows)
 }
 
 /** A value that leads to what else it is in. */
 function search(name: string, value: string): Html {
   return html`<a href="${here}?${new URLSearchParams({ [name]: value }).toString()}"><code>${value}</code></a>`
+}
+
+function printPlace({ address, environment }: AuditEntry): Content {
+  if (address === null && environment === null) return '–'
+  return html`${address !== null && search('address', address)}${address !== null && environment !== null && html`<br>`}${environment !== null && html`<span class="faint">${environment}</span>`}`
 }
 
 function printDetails({ details, request_id }: AuditEntry): Content {

@@ -1,10 +1,13 @@
 import type { LaneCondition } from '../../webhooks/lane-health.ts'
-import { conditionBadge, conditionWords } from '../health-words.ts'
+import { conditionTones, conditionWords } from '../health-words.ts'
 import type { Html } from '../html.ts'
-import { badge } from '../parts.ts'
+import { badge, type Tone } from '../parts.ts'
 
-export function laneBadge(condition: LaneCondition): Html {
-  return condition === 'late' ? badge('wait', 'late') : conditionBadge(condition)
+const tones: Record<LaneCondition, Tone> = { ...conditionTones, late: 'wait' }
+
+/** With how many there are of them, where that is known. */
+export function laneBadge(condition: LaneCondition, count?: number): Html {
+  return badge(tones[condition], count === undefined ? condition : `${condition}: ${count.toLocaleString('en')}`)
 }
 
 /** What it means to the one who watches over all of them. */

@@ -104,9 +104,9 @@ that name no partner are in the metrics alone.</p></section>`
 function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly Lane[], now: Date): Html {
   const links = laneConditions.map(
     (condition) =>
-      html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition)} ${(counts.get(condition) ?? 0).toLocaleString('en')}</a></li>`,
+      html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
   )
-  return html`<section class="card"><h2>Webhooks</h2><ul class="legend">${links}</ul></section>
+  return html`<section class="card"><h2>Webhooks</h2><ul class="legend" aria-label="How many there are">${links}</ul></section>
 ${worst.length > 0 && printWorst(worst, now)}`
 }
 

@@ -72,7 +72,7 @@ function printFilter(question: Question): Html {
 ${formNotice(draft, 'condition', 'site')}
 ${choiceField(draft, { name: 'condition', label: 'Health' }, choices([unwell, ...laneConditions]))}
 ${choiceField(draft, { name: 'site', label: 'Site' }, choices(environments))}
-${textField(draft, { name: 'partner', label: 'Partner (branch, or part of a name)', more: html`maxlength="200" spellcheck="false"` })}
+${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>`
 }
