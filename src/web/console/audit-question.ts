@@ -1,7 +1,7 @@
 /** What the address of the audit log's pages asks for. */
 import type { EntryQuestion } from '../../audit/entry-search.ts'
 import { environments } from '../../environment.ts'
-import { choiceField, formNotice, textField } from '../form-fields.ts'
+import { choiceField, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
 import type { Visit } from '../visit.ts'
 import { type Question, readQuestion } from './question.ts'
@@ -39,8 +39,7 @@ export function printAuditFilter(asked: Question): Html {
     ...environments.map((value) => ({ value, label: value })),
     { value: 'none', label: 'of no environment' },
   ]
-  return html`<form class="card filter" method="get" action="/console/audit" role="search" aria-label="Audit log">
-${formNotice(draft, ...names)}
+  return html`${asked.printProblem()}<form class="card filter" method="get" action="/console/audit" role="search" aria-label="Audit log">
 ${textField(draft, { name: 'actor', label: 'Who', more: html`${plain} placeholder="user:id-…"` })}
 ${textField(draft, { name: 'action', label: 'Did what', more: html`${plain} placeholder="client, client.created"` })}
 ${textField(draft, { name: 'subject', label: 'To whom', more: html`${plain} placeholder="webhook:42"` })}

@@ -2,7 +2,9 @@
 import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import type { Draft } from '../form-fields.ts'
+import type { Html } from '../html.ts'
 import { parseMoment } from '../moment.ts'
+import { notice } from '../page.ts'
 
 const longest = 300
 
@@ -15,6 +17,8 @@ export interface Question {
   refuse(problem: FieldProblem): void
   /** What was typed, and what is wrong with it. */
   draft(): Draft
+  /** What is wrong beside the fields that the form has, such as the page's number. */
+  printProblem(): Html | undefined
   /** The same question as an address would ask it, with more. */
   print(more?: Readonly<Record<string, string | number>>): string
 }
@@ -56,6 +60,11 @@ export function readQuestion(query: unknown, names: readonly string[]): Question
     },
     refuse,
     draft: () => ({ values, problem: problems.length > 0 ? new Invalid(problems) : undefined }),
+    printProblem() {
+      const elsewhere = problems.filter(({ field }) => !names.includes(field))
+      const words = elsewhere.map(({ field, problem }) => `${field} ${problem}`).join('; ')
+      return elsewhere.length > 0 ? notice('error', `${words}.`) : undefined
+    },
     print(more = {}) {
       const pairs = Object.entries({ ...values, ...more }).map(([name, value]): [string, string] => [
         name,

@@ -6,7 +6,7 @@ import { getLane, type Lane, type LaneCondition, laneConditions, listLanes } fro
 import { setWebhookState } from '../../webhooks/webhook.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
 import { printCharts } from '../charts.ts'
-import { choiceField, formNotice, textField } from '../form-fields.ts'
+import { choiceField, textField } from '../form-fields.ts'
 import { printCount, stateBadge } from '../health-words.ts'
 import { type Content, type Html, html } from '../html.ts'
 import { csrfField, notice, printDate } from '../page.ts'
@@ -68,8 +68,7 @@ function printFilter(question: Question): Html {
   const draft = question.draft()
   const any = { value: '', label: 'any' }
   const choices = (words: readonly string[]) => [any, ...words.map((value) => ({ value, label: value }))]
-  return html`<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
-${formNotice(draft, 'condition', 'site')}
+  return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
 ${choiceField(draft, { name: 'condition', label: 'Health' }, choices([unwell, ...laneConditions]))}
 ${choiceField(draft, { name: 'site', label: 'Site' }, choices(environments))}
 ${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
