@@ -130,6 +130,29 @@ test('webhooks are listed worst first, each with its partner, and can be filtere
   assert.deepEqual(urlsIn(await show('/console/webhooks?site=sandbox')), [])
 })
 
+test('a webhook whose receiver is well but that nobody serves is late', async () => {
+  const { branch_id } = await house.makePartner()
+  // No worker looks at a lane that asks for no attention.
+  await db.script(`
+    WITH made AS (
+      INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+      SELECT ${branch_id}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
+    lane AS (INSERT INTO lanes (webhook_id) SELECT id FROM made)
+    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at)
+    SELECT id, 0, 'transaction:1', 'waiting', at, at
+    FROM made, (SELECT '${house.clock.now().toISOString()}'::timestamptz AS now) clock,
+      LATERAL (SELECT now - CASE WHEN url LIKE '%1' THEN interval '2 h' ELSE interval '59 s' END AS at) due`)
+  const page = await show(`/console/webhooks?partner=${branch_id}`)
+  const [late, soon] = urlsIn(page)
+  assert.match(page, /<td>2 h<\/td>/)
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=late`)), [late])
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=healthy`)), [soon])
+  assert.match(await show('/console'), />late: 1</)
+  await db.script(
+    `UPDATE deliveries SET state = 'canceled', settled_at = due_at WHERE entity = 'transaction:1' AND event_id = 0`,
+  )
+})
+
 test('filters of webhooks take any text for what it is', async () => {
   for (const partner of ["' OR 1=1 --", '%', '_', '1e9', '99999999999999999999', '0', '2147483648', '%00', '<b>']) {
     const page = await show(`/console/webhooks?partner=${encodeURIComponent(partner)}`)
