@@ -79,9 +79,13 @@ export async function readThroughput(sql: Sql, period: Period, now: Date): Promi
     return row ? columnOf(row) : none
   }
   const columns = Array.from({ length }, (_, place) => at(place))
+  const isSampled = rows.some(isPart)
   const sum = (of: 'made' | 'accepted') => columns.reduce((total, column) => total + column[of], 0)
-  const all = { ...at(null), made: sum('made'), accepted: sum('accepted') }
-  return { startsAt, columnMs, columns, all, isSampled: rows.some(isPart) }
+  const whole = at(null)
+  const made = sum('made')
+  // Of a sample, the one that is spread over the whole period says more than those of its columns together.
+  const accepted = isSampled && whole.made > 0 ? Math.round((made * whole.accepted) / whole.made) : sum('accepted')
+  return { startsAt, columnMs, columns, all: { ...whole, made, accepted }, isSampled }
 }
 
 const isPart = ({ span, looks }: Row) => looks < span

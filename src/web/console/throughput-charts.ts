@@ -16,7 +16,7 @@ ${throughput.all.made === 0 ? html`<p class="empty">No delivery was created in t
 function printBoth(throughput: Throughput, period: Period): Html {
   const { all, columns, isSampled } = throughput
   const perSecond = (all.made * second) / (periods[period].columns * periods[period].columnMs)
-  const label = `${count(all.made)} created, ${count(all.accepted)} of them delivered. The tallest column has ${count(tallest(columns))}.`
+  const label = `${count(all.made)} created, ${isSampled ? 'about ' : ''}${count(all.accepted)} of them delivered. The tallest column has ${count(tallest(columns))}.`
   return html`<div class="charts">
 <figure><figcaption><strong>${count(all.made)}</strong> created, ${printRate(perSecond)}</figcaption>${printBars(columns, label)}${printLegend({ accepted: 'delivered', failed: 'not delivered, or not yet' })}</figure>
 ${printLatency(throughput, 'p95 from created to delivered')}
