@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { ConfigError, hidden, isDevelopment, isLoopbackHost, readConfig, settings, withoutSecret } from './config.ts'
+import { ConfigError, isDevelopment, isLoopbackHost, readConfig, settings } from './config.ts'
 import { generateKey, printKey } from './crypto/vault.ts'
+import { hidden, withoutSecret } from './secret-setting.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -239,6 +240,7 @@ const mustHide = /KEY|SECRET|PASSWORD|HEADERS|TOKEN|CREDENTIAL|URL|ENDPOINT|DSN/
 test('a setting whose name sounds like a secret says what of it nobody is shown', () => {
   const sounding = settings.filter(({ name }) => mustHide.test(name) && !name.endsWith('_FILE'))
   assert.ok(sounding.length >= 5)
+  assert.deepEqual(problemsOf({ BASE_URL: 'https://ada:hunter2@api.example.com', TRUST_PROXY: '10.0.0.1' }).length, 1)
   assert.deepEqual(
     sounding.filter(({ name }) => !isHarmless.includes(name)).filter(({ secret }) => secret === undefined),
     [],
@@ -246,8 +248,8 @@ test('a setting whose name sounds like a secret says what of it nobody is shown'
   )
 })
 
-/** Sounds like a secret and is a number. */
-const isHarmless: readonly string[] = ['PASSWORD_CHECKS_AT_ONCE']
+/** Sound like secrets: a number, and two origins, which are refused with anything beside host and port. */
+const isHarmless: readonly string[] = ['PASSWORD_CHECKS_AT_ONCE', 'BASE_URL', 'SANDBOX_URL']
 
 test('the settings in force say where each comes from, and hold no secret in any spelling', () => {
   const key = generateKey().bytes.toString('hex')
@@ -270,7 +272,7 @@ test('the settings in force say where each comes from, and hold no secret in any
     return [found.value, found.source]
   }
   assert.deepEqual(of('DATABASE_URL'), [
-    `postgresql://${hidden}@one:5432,two/db?sslmode=require&password=${hidden}&sslpassword=${hidden}`,
+    `postgresql://${hidden}@one:5432,two/db?sslmode=require&${hidden}&${hidden}`,
     'environment',
   ])
   assert.deepEqual(of('SECRET_KEY'), [hidden, 'environment'])
@@ -289,11 +291,15 @@ test('an address whose password breaks the address is not shown at all', () => {
     'postgresql://host/db?password=a@b',
     'ada:hunter2',
   ]) {
-    assert.equal(withoutSecret({ secret: 'credentials' }, text), hidden, text)
+    assert.equal(withoutSecret(text, 'credentials'), hidden, text)
   }
+  assert.equal(
+    withoutSecret('postgresql://h/d?password=hun&ter=2', 'credentials'),
+    `postgresql://h/d?${hidden}&${hidden}`,
+  )
   fc.assert(
     fc.property(fc.string({ minLength: 6 }), (password) => {
-      const shown = withoutSecret({ secret: 'credentials' }, `postgresql://u:${password}@h/d`)
+      const shown = withoutSecret(`postgresql://u:${password}@h/d`, 'credentials')
       assert.ok(shown === hidden || shown === `postgresql://${hidden}@h/d`, shown)
     }),
   )

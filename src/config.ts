@@ -7,6 +7,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { type KeySource, parseKey } from './crypto/vault.ts'
 import type { Environment } from './environment.ts'
+import { type SecretPart, withoutSecret } from './secret-setting.ts'
 
 export interface SiteConfig {
   readonly environment: Environment
@@ -17,6 +18,8 @@ export interface SiteConfig {
 }
 
 export interface Config {
+  /** Every setting in force, for people to read: what is secret is not in it. */
+  readonly settings: readonly SettingInForce[]
   readonly host: string
   readonly sites: readonly SiteConfig[]
   readonly dataDir: string
@@ -36,8 +39,6 @@ export interface Config {
   readonly secondFactorForTrade: boolean
   readonly limits: Limits
   readonly webhooks: WebhookConfig
-  /** Every setting in force, for people to read: what is secret is not in it. */
-  readonly settings: readonly SettingInForce[]
 }
 
 export interface TracingConfig {
@@ -76,7 +77,7 @@ export interface Setting {
   readonly fallback: string
   readonly meaning: string
   /** What nobody is shown: all of it, or what an address carries beside the place it names. */
-  readonly secret?: 'all' | 'credentials'
+  readonly secret?: SecretPart
 }
 
 export interface SettingInForce extends Setting {
@@ -93,18 +94,8 @@ export const settings: readonly Setting[] = [
   { name: 'PORT', fallback: '8080', meaning: 'port of the live interface' },
   { name: 'SANDBOX_PORT', fallback: 'PORT + 1', meaning: 'port of the sandbox' },
   { name: 'HOST', fallback: 'localhost', meaning: 'address to listen on (0.0.0.0 when BASE_URL is not loopback)' },
-  {
-    name: 'BASE_URL',
-    fallback: 'http://localhost:PORT',
-    meaning: 'the address clients use; https unless loopback',
-    secret: 'credentials',
-  },
-  {
-    name: 'SANDBOX_URL',
-    fallback: 'http://localhost:SANDBOX_PORT',
-    meaning: 'the same for the sandbox',
-    secret: 'credentials',
-  },
+  { name: 'BASE_URL', fallback: 'http://localhost:PORT', meaning: 'the address clients use; https unless loopback' },
+  { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
   { name: 'DATA_DIR', fallback: './data', meaning: 'folder of the private PostgreSQL, the key file and demo.json' },
   {
     name: 'DATABASE_URL',
@@ -261,25 +252,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   return { ...config, settings: reader.describe(config) }
 }
 
-export const hidden = '••••••'
-/** Parameters of a connection string that say where and how, and never who. */
-const harmless = ['host', 'port', 'sslmode', 'target_session_attrs', 'application_name', 'connect_timeout']
-const address = /^([a-z]+:\/\/)([^/?#@]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/i
-
-/** An address that can be read in two ways is not shown at all: what looks like its host may be half a password. */
-export function withoutSecret({ secret }: Pick<Setting, 'secret'>, text: string): string {
-  if (secret === undefined || text === '') return text
-  const [, scheme, user, host, path = '', query] = (secret === 'credentials' && address.exec(text)) || []
-  if (scheme === undefined) return hidden
-  const shown = query?.split('&').map((pair) => {
-    const name = pair.split('=')[0]!
-    return harmless.includes(name) ? pair : `${name}=${hidden}`
-  })
-  // Some collectors know their customers by the path; of a database it is the name.
-  const place = path.length > 1 && scheme.startsWith('http') ? `/${hidden}` : path
-  return `${scheme}${user ? `${hidden}@` : ''}${host}${place}${shown ? `?${shown.join('&')}` : ''}`
-}
-
 /** What `countersign listen` takes from the environment. */
 export function readListenSettings(environment: NodeJS.ProcessEnv = process.env) {
   return { dataDir: environment.DATA_DIR || './data', clientSecret: environment.COUNTERSIGN_CLIENT_SECRET }
@@ -326,7 +298,7 @@ class SettingsReader {
     return settings.map((setting) => {
       const isSet = this.has(setting.name)
       const text = isSet ? this.text(setting.name) : (derived[setting.name] ?? setting.fallback)
-      return { ...setting, value: withoutSecret(setting, text), source: isSet ? 'environment' : 'default' }
+      return { ...setting, value: withoutSecret(text, setting.secret), source: isSet ? 'environment' : 'default' }
     })
   }
 

@@ -68,7 +68,7 @@ ${facts([
     'Applications',
     html`<a href="/console/partners?state=applied">${applications.count}</a>${printLongest(applications)}`,
   ],
-  ['Refresh access', html`${refresh.count}${printLongest(refresh)}`],
+  ['Refresh access', html`<a href="/console/partners">${refresh.count}</a>${printLongest(refresh)}`],
 ])}</section>`
 }
 
