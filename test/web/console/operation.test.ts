@@ -384,9 +384,15 @@ test('whoever asks while a verification runs joins it, and both anchors are answ
   assert.equal(check.state().kind, 'running')
   for (let n = 0; n < 18; n++) check.start(operator, { position: n + 10, hash: Buffer.alloc(32) })
   assert.throws(() => check.start(operator, anchor('3')), /Too many anchors/)
-  await check.close()
+  while (check.state().kind === 'running') await db.query(statement('', 'SELECT'))
   const state = check.state()
-  assert.notEqual(state.kind, 'running')
+  assert.ok(state.kind === 'intact')
+  assert.equal(state.anchors.length, 20)
+  assert.ok(state.anchors.every(({ contained }) => !contained))
+
+  assert.equal(check.start(operator, undefined), true, 'the next one begins anew')
+  await check.close()
+  assert.equal(check.state().kind, 'failed', 'one that was stopped has found nothing')
   assert.throws(() => check.start(operator, undefined), /closing/)
 })
 
