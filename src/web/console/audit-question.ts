@@ -33,7 +33,7 @@ export function readAuditQuestion({ request }: Visit): AuditQuestion {
 export function printAuditFilter(asked: Question): Html {
   const draft = asked.draft()
   const plain = html`maxlength="300" spellcheck="false" autocomplete="off" autocapitalize="none"`
-  const moment = html`type="datetime-local" step="1"`
+  const moment = html`type="datetime-local"`
   const environment = [
     { value: '', label: 'any' },
     ...environments.map((value) => ({ value, label: value })),
