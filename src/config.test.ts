@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { ConfigError, isDevelopment, isLoopbackHost, readConfig, settings } from './config.ts'
 import { generateKey, printKey } from './crypto/vault.ts'
+import { hidden, withoutSecret } from './secret-setting.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -231,4 +232,75 @@ test('mistakes about traces are told without the credentials in them', () => {
     names.toSorted(),
   )
   assert.ok(!problems.join().includes('precious'))
+})
+
+/** A file's name is no secret; what is in it is never shown. */
+const mustHide = /KEY|SECRET|PASSWORD|HEADERS|TOKEN|CREDENTIAL|URL|ENDPOINT|DSN/
+
+test('a setting whose name sounds like a secret says what of it nobody is shown', () => {
+  const sounding = settings.filter(({ name }) => mustHide.test(name) && !name.endsWith('_FILE'))
+  assert.ok(sounding.length >= 5)
+  assert.deepEqual(problemsOf({ BASE_URL: 'https://ada:hunter2@api.example.com', TRUST_PROXY: '10.0.0.1' }).length, 1)
+  assert.deepEqual(
+    sounding.filter(({ name }) => !isHarmless.includes(name)).filter(({ secret }) => secret === undefined),
+    [],
+    'say `secret` in the table of settings',
+  )
+})
+
+/** Sound like secrets: a number, and two origins, which are refused with anything beside host and port. */
+const isHarmless: readonly string[] = ['PASSWORD_CHECKS_AT_ONCE', 'BASE_URL', 'SANDBOX_URL']
+
+test('the settings in force say where each comes from, and hold no secret in any spelling', () => {
+  const key = generateKey().bytes.toString('hex')
+  const config = readConfig({
+    DATABASE_URL: 'postgresql://ada:hunter2@one:5432,two/db?sslmode=require&password=hunter2&sslpassword=hunter2',
+    SECRET_KEY: key,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://ada:hunter2@collector.example/hunter2?api-key=hunter2',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hunter2',
+    LOG_LEVEL: 'warn',
+  })
+  assert.deepEqual(
+    config.settings.map(({ name }) => name),
+    settings.map(({ name }) => name),
+  )
+  const printed = JSON.stringify(config.settings)
+  assert.doesNotMatch(printed, /hunter2/)
+  assert.equal(printed.includes(key), false)
+  const of = (name: string) => {
+    const found = config.settings.find((setting) => setting.name === name)!
+    return [found.value, found.source]
+  }
+  assert.deepEqual(of('DATABASE_URL'), [
+    `postgresql://${hidden}@one:5432,two/db?sslmode=require&${hidden}&${hidden}`,
+    'environment',
+  ])
+  assert.deepEqual(of('SECRET_KEY'), [hidden, 'environment'])
+  assert.deepEqual(of('OTEL_EXPORTER_OTLP_HEADERS'), [hidden, 'environment'])
+  assert.deepEqual(of('LOG_LEVEL'), ['warn', 'environment'])
+  assert.deepEqual(of('SANDBOX_PORT'), ['8081', 'default'])
+  assert.deepEqual(of('SECRET_KEY_FILE'), ['', 'default'])
+})
+
+test('an address whose password breaks the address is not shown at all', () => {
+  for (const text of [
+    'postgresql://ada:hun/ter@host/db',
+    'postgresql://ada:hun?ter@host/db',
+    'postgresql://ada:hun#ter@host/db',
+    'postgresql://ada:hun@ter@host/db',
+    'postgresql://host/db?password=a@b',
+    'ada:hunter2',
+  ]) {
+    assert.equal(withoutSecret(text, 'credentials'), hidden, text)
+  }
+  assert.equal(
+    withoutSecret('postgresql://h/d?password=hun&ter=2', 'credentials'),
+    `postgresql://h/d?${hidden}&${hidden}`,
+  )
+  fc.assert(
+    fc.property(fc.string({ minLength: 6 }), (password) => {
+      const shown = withoutSecret(`postgresql://u:${password}@h/d`, 'credentials')
+      assert.ok(shown === hidden || shown === `postgresql://${hidden}@h/d`, shown)
+    }),
+  )
 })

@@ -7,6 +7,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { type KeySource, parseKey } from './crypto/vault.ts'
 import type { Environment } from './environment.ts'
+import { type SecretPart, withoutSecret } from './secret-setting.ts'
 
 export interface SiteConfig {
   readonly environment: Environment
@@ -17,6 +18,8 @@ export interface SiteConfig {
 }
 
 export interface Config {
+  /** Every setting in force, for people to read: what is secret is not in it. */
+  readonly settings: readonly SettingInForce[]
   readonly host: string
   readonly sites: readonly SiteConfig[]
   readonly dataDir: string
@@ -73,6 +76,13 @@ export interface Setting {
   readonly name: string
   readonly fallback: string
   readonly meaning: string
+  /** What nobody is shown: all of it, or what an address carries beside the place it names. */
+  readonly secret?: SecretPart
+}
+
+export interface SettingInForce extends Setting {
+  readonly value: string
+  readonly source: 'environment' | 'default'
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -87,14 +97,24 @@ export const settings: readonly Setting[] = [
   { name: 'BASE_URL', fallback: 'http://localhost:PORT', meaning: 'the address clients use; https unless loopback' },
   { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
   { name: 'DATA_DIR', fallback: './data', meaning: 'folder of the private PostgreSQL, the key file and demo.json' },
-  { name: 'DATABASE_URL', fallback: '', meaning: 'your PostgreSQL (15 or newer) instead of the private one' },
+  {
+    name: 'DATABASE_URL',
+    fallback: '',
+    meaning: 'your PostgreSQL (15 or newer) instead of the private one',
+    secret: 'credentials',
+  },
   {
     name: 'DATABASE_URL_FILE',
     fallback: '',
     meaning: 'a file that holds DATABASE_URL, for secrets that come as files',
   },
   { name: 'DATABASE_CONNECTIONS', fallback: '10', meaning: 'connections a node opens at most' },
-  { name: 'SECRET_KEY', fallback: '', meaning: 'keys that seal stored secrets, newest first, separated by commas' },
+  {
+    name: 'SECRET_KEY',
+    fallback: '',
+    meaning: 'keys that seal stored secrets, newest first, separated by commas',
+    secret: 'all',
+  },
   { name: 'SECRET_KEY_FILE', fallback: 'DATA_DIR/secret.keys', meaning: 'the same as a file, a key a line' },
   { name: 'TLS_CERT_FILE', fallback: '', meaning: 'certificate chain (PEM), with TLS_KEY_FILE' },
   { name: 'TLS_KEY_FILE', fallback: '', meaning: 'private key (PEM), with TLS_CERT_FILE' },
@@ -111,8 +131,9 @@ export const settings: readonly Setting[] = [
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: '',
     meaning: 'address of an OpenTelemetry collector; traces are sent to its /v1/traces as JSON',
+    secret: 'credentials',
   },
-  { name: 'OTEL_EXPORTER_OTLP_HEADERS', fallback: '', meaning: 'headers for it: name=value,name=value' },
+  { name: 'OTEL_EXPORTER_OTLP_HEADERS', fallback: '', meaning: 'headers for it: name=value,name=value', secret: 'all' },
   { name: 'OTEL_SERVICE_NAME', fallback: 'countersign', meaning: 'what traces call this service' },
   { name: 'OTEL_TRACES_SAMPLER', fallback: 'parentbased_always_on', meaning: samplers.join(', ') },
   { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, for traceidratio' },
@@ -177,7 +198,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const baseUrl = reader.baseUrl('BASE_URL', secure)
   const sandboxUrl = reader.baseUrl('SANDBOX_URL', secure)
   const dataDir = reader.text('DATA_DIR')
-  const config: Config = {
+  const config: Omit<Config, 'settings'> = {
     host: reader.has('HOST')
       ? reader.text('HOST')
       : [baseUrl, sandboxUrl].every(isLoopbackUrl)
@@ -228,7 +249,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     },
   }
   reader.finish()
-  return config
+  return { ...config, settings: reader.describe(config) }
 }
 
 /** What `countersign listen` takes from the environment. */
@@ -264,6 +285,21 @@ class SettingsReader {
   text(name: string): string {
     const fallback = settings.find((setting) => setting.name === name)!.fallback
     return this.has(name) ? this.#environment[name]! : fallback
+  }
+
+  /** What is in force where nothing was set and the default follows from something else is named here. */
+  describe({ host, sites, keySource, webhooks }: Omit<Config, 'settings'>): SettingInForce[] {
+    const derived: Record<string, string> = {
+      SANDBOX_PORT: String(sites[1]!.port),
+      HOST: host,
+      SECRET_KEY_FILE: keySource.kind === 'file' ? keySource.path : '',
+      WEBHOOK_ALLOW_LOOPBACK: String(webhooks.allowLoopback),
+    }
+    return settings.map((setting) => {
+      const isSet = this.has(setting.name)
+      const text = isSet ? this.text(setting.name) : (derived[setting.name] ?? setting.fallback)
+      return { ...setting, value: withoutSecret(text, setting.secret), source: isSet ? 'environment' : 'default' }
+    })
   }
 
   integer(name: string, least: number, most = Number.MAX_SAFE_INTEGER): number {

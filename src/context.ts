@@ -1,5 +1,6 @@
 /** What every route needs, opened once by the gateway. Live and sandbox share all of it but the desks of a site. */
 import type { Logger } from 'pino'
+import type { ChainCheck } from './audit/chain-check.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Vault } from './crypto/vault.ts'
@@ -58,6 +59,8 @@ export interface SharedContext {
   readonly recorder: FlightRecorder
   /** What signs the deliveries of each webhook. */
   readonly signingSecrets: SecretKeeper
+  /** The verification of the audit chain that runs here, or ran last. */
+  readonly chainCheck: ChainCheck
   /** Aborted when the gateway begins to close. */
   readonly closing: AbortSignal
 }

@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
 import { describeRefusal } from './api/refused-call.ts'
 import { apiRoutes } from './api/routes.ts'
+import { openChainCheck } from './audit/chain-check.ts'
 import { type Clock, second } from './clock.ts'
 import type { Config, SiteConfig } from './config.ts'
 import type { Context, SharedContext } from './context.ts'
@@ -112,8 +113,10 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       eventSignal: openSignal(),
       recorder: openFlightRecorder(db),
       signingSecrets: openSecretKeeper(db, vault, changes),
+      chainCheck: openChainCheck(db, clock, log),
       closing: closing.signal,
     }
+    closers.push(shared.chainCheck.close)
     closers.push(openHousekeeping(shared).close)
     if (config.roles.includes('worker')) closers.push(openDelivery(shared))
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]

@@ -27,6 +27,7 @@ export type AuditAction =
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'secret_rotated' | 'replayed'}`
   | `keys.${'rotated' | 'pruned'}`
+  | `audit.${'verified' | 'exported'}`
 
 export interface AuditEntry {
   readonly id: number

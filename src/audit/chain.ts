@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { type Database, type Sql, statement } from '../database/database.ts'
+import { Invalid } from '../problem.ts'
 import { type AuditEntry, entryColumns } from './audit.ts'
 
 const blockSize = 1_000
@@ -57,6 +58,27 @@ export async function sealAll(db: Database, now: Date): Promise<void> {
 export async function findHead(sql: Sql): Promise<ChainHead> {
   const [head] = await sql.query<ChainHead>(selectHead)
   return head ?? genesis
+}
+
+export function printHead({ position, hash }: ChainHead): string {
+  return `${position}:${hash.toString('hex')}`
+}
+
+/** A head as an earlier verification printed it. */
+export function parseHead(text: string): ChainHead {
+  const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (position === undefined || hash === undefined)
+    throw new Invalid([{ field: 'anchor', problem: 'must be a head as an earlier run printed it, POSITION:HASH' }])
+  return { position: Number(position), hash: Buffer.from(hash, 'hex') }
+}
+
+const selectHash = statement('select_block_hash', 'SELECT hash FROM audit_blocks WHERE position = $1')
+
+/** Whether the chain of today still goes through a head of an earlier day: nothing up to it was removed or rewritten. */
+export async function containsHead(sql: Sql, { position, hash }: ChainHead): Promise<boolean> {
+  const [block] = await sql.query<{ hash: Buffer }>(selectHash, [position])
+  const found = position === 0 ? genesis.hash : block?.hash
+  return found?.equals(hash) ?? false
 }
 
 export type Verification =

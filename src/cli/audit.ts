@@ -1,5 +1,6 @@
 import { findEntries } from '../audit/audit.ts'
-import { genesis, verifyChain } from '../audit/chain.ts'
+import { containsHead, parseHead, printHead, verifyChain } from '../audit/chain.ts'
+import type { Database } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
 import type { Command } from './command.ts'
 
@@ -34,15 +35,10 @@ export const auditCommands: readonly Command[] = [
       if (result.kind === 'broken')
         throw new Error(`The audit chain is broken at block ${result.position}: ${result.problem}.`)
       if (anchor !== undefined) await checkAnchor(db, anchor)
-      const head = `${result.head.position}:${result.head.hash.toString('hex')}`
-      print.record({ intact: true, entries: result.entries, head })
+      print.record({ intact: true, entries: result.entries, head: printHead(result.head) })
     },
   },
 ]
-
-import { type Database, statement } from '../database/database.ts'
-
-const selectHash = statement('select_block_hash', 'SELECT hash FROM audit_blocks WHERE position = $1')
 
 function parseLimit(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
@@ -51,12 +47,6 @@ function parseLimit(text: string): number {
 }
 
 async function checkAnchor(db: Database, anchor: string): Promise<void> {
-  const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(anchor) ?? []
-  if (position === undefined)
-    throw new Invalid([{ field: 'anchor', problem: 'must be a head as an earlier run printed it, POSITION:HASH' }])
-  const [block] = await db.query<{ hash: Buffer }>(selectHash, [position])
-  const found = Number(position) === 0 ? genesis.hash : block?.hash
-  if (found?.toString('hex') !== hash) {
-    throw new Error(`The chain does not contain the anchor ${anchor}: entries up to it were removed or rewritten.`)
-  }
+  if (await containsHead(db, parseHead(anchor))) return
+  throw new Error(`The chain does not contain the anchor ${anchor}: entries up to it were removed or rewritten.`)
 }

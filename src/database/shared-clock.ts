@@ -14,9 +14,9 @@ const compareEveryMs = 10 * second
 const selectTime = statement('select_time', 'SELECT clock_timestamp() AS time')
 
 export async function openSharedClock(db: Database): Promise<SharedClock> {
-  let { aheadMs } = await measure(db)
+  let { aheadMs } = await measureAhead(db)
   const compare = async () => {
-    const found = await measure(db)
+    const found = await measureAhead(db)
     // What the round trip alone may explain is no difference.
     if (Math.abs(found.aheadMs - aheadMs) > found.roundTripMs) aheadMs = found.aheadMs
   }
@@ -26,10 +26,14 @@ export async function openSharedClock(db: Database): Promise<SharedClock> {
   return { now: () => new Date(performance.now() + aheadMs), close: () => clearInterval(timer) }
 }
 
-/** How far the database's time is ahead of the monotonic clock, right to half a round trip. */
-async function measure(db: Database): Promise<{ aheadMs: number; roundTripMs: number }> {
-  const askedAt = performance.now()
+/** How far the database's time is ahead of a clock of this machine, right to half a round trip. */
+export async function measureAhead(
+  db: Database,
+  local = () => performance.now(),
+): Promise<{ aheadMs: number; roundTripMs: number }> {
+  const askedAt = local()
+  const startedMs = performance.now()
   const [row] = await db.query<{ time: Date }>(selectTime)
-  const roundTripMs = performance.now() - askedAt
+  const roundTripMs = performance.now() - startedMs
   return { aheadMs: row!.time.getTime() - (askedAt + roundTripMs / 2), roundTripMs }
 }

@@ -25,3 +25,10 @@ export const selectRefusedCalls = statement(
   `SELECT id, claimed, client_id, at, method, route, status, code, description, sent, request_id FROM refused_calls
    WHERE branch_id = $1 AND environment = $2 ORDER BY id DESC LIMIT $3`,
 )
+
+/** Of the newest so many, of all partners. */
+export const countRefusedCalls = statement(
+  'count_refused_calls',
+  `SELECT count(*) AS calls, count(DISTINCT branch_id) AS partners
+   FROM (SELECT branch_id, at FROM refused_calls ORDER BY id DESC LIMIT $2) newest WHERE at >= $1`,
+)

@@ -3,7 +3,7 @@ import { type Condition, countedAtMost } from '../webhooks/webhook-health.ts'
 import type { Html } from './html.ts'
 import { badge, type Tone } from './parts.ts'
 
-const conditionTones: Record<Condition, Tone> = {
+export const conditionTones: Record<Condition, Tone> = {
   healthy: 'good',
   failing: 'wait',
   'breaker open': 'bad',

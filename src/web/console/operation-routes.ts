@@ -1,11 +1,24 @@
 /** How the gateway is: health, queues, the audit log, settings. */
-import { html } from '../html.ts'
 import type { PageRoute } from '../page-route.ts'
-import { sendConsole } from './console.ts'
-import { operatorPage } from './operator.ts'
+import { showAudit } from './audit.ts'
+import { exportAudit } from './audit-export.ts'
+import { chainPage, showChain, startVerification } from './chain.ts'
+import { operatorForm, operatorPage } from './operator.ts'
+import { showOverview } from './overview.ts'
+import { showSettings } from './settings.ts'
+import { pauseWebhook, resumeWebhook, showWebhook, showWebhooks } from './webhooks.ts'
+
+const webhookPage = ({ id }: { readonly id?: string }) => `/console/webhooks/${id}`
 
 export const operationRoutes: readonly PageRoute[] = [
-  operatorPage('/console', async (visit, operator) =>
-    sendConsole(visit, operator, { title: 'Console', section: '/console', body: html`<h1>Console</h1>` }),
-  ),
+  operatorPage('/console', showOverview),
+  operatorPage('/console/webhooks', showWebhooks),
+  operatorPage('/console/webhooks/:id', showWebhook),
+  operatorForm('/console/webhooks/:id/pause', webhookPage, pauseWebhook),
+  operatorForm('/console/webhooks/:id/resume', webhookPage, resumeWebhook),
+  operatorPage('/console/audit', showAudit),
+  operatorPage('/console/audit/export', exportAudit),
+  operatorPage('/console/audit/chain', showChain),
+  operatorForm('/console/audit/chain/verify', () => chainPage, startVerification),
+  operatorPage('/console/settings', showSettings),
 ]

@@ -1,0 +1,97 @@
+/**
+ * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile joining it. What it found is
+ * an entry of the log, so that every node can show it; how far it is, only the node that runs it.
+ */
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { Conflict } from '../problem.ts'
+import { type Actor, recordAct } from './audit.ts'
+import { type ChainHead, containsHead, findHead, printHead, type Verification, verifyChain } from './chain.ts'
+
+/** What entries about the log itself are about. */
+export const logSubject = 'audit:log'
+const anchorsAtMost = 20
+
+export interface CheckedAnchor {
+  readonly anchor: string
+  readonly contained: boolean
+}
+
+export type CheckState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'running'; readonly startedAt: Date; readonly position: number; readonly blocks: number }
+  | { readonly kind: 'failed'; readonly startedAt: Date }
+  | (Verification & { readonly finishedAt: Date; readonly anchors: readonly CheckedAnchor[] })
+
+export interface ChainCheck {
+  state(): CheckState
+  /** True when this began one; false when it joined the one that runs. */
+  start(by: Actor, anchor: ChainHead | undefined): boolean
+  close(): Promise<void>
+}
+
+class Stopped extends Error {}
+
+export function openChainCheck(db: Database, clock: Clock, log: Logger): ChainCheck {
+  let state: CheckState = { kind: 'none' }
+  let running: Promise<void> | undefined
+  let isClosing = false
+  const anchors = new Map<string, ChainHead>()
+
+  const run = async (by: Actor, startedAt: Date) => {
+    const { position: blocks } = await findHead(db)
+    const result = await verifyChain(db, startedAt, (position) => {
+      if (isClosing) throw new Stopped('The gateway is closing.')
+      state = { kind: 'running', startedAt, position, blocks: Math.max(blocks, position) }
+    })
+    const checked = new Map<string, CheckedAnchor>()
+    const check = async () => {
+      for (const [anchor, head] of anchors)
+        if (!checked.has(anchor)) checked.set(anchor, { anchor, contained: await containsHead(db, head) })
+      return [...checked.values()]
+    }
+    const finishedAt = clock.now()
+    await recordAct(db, by, 'audit.verified', logSubject, finishedAt, describe(result, await check()))
+    // Whoever joined while that was written is answered too, and nobody can join between this and the end.
+    const answered = await check()
+    end({ ...result, finishedAt, anchors: answered })
+  }
+
+  const end = (found: CheckState) => {
+    state = found
+    running = undefined
+    anchors.clear()
+  }
+
+  return {
+    state: () => state,
+    start(by, anchor) {
+      if (isClosing) throw new Conflict('This node is closing. Try again in a moment.')
+      const text = anchor && printHead(anchor)
+      if (text !== undefined && anchors.size >= anchorsAtMost && !anchors.has(text))
+        throw new Conflict('Too many anchors are being checked at once. Wait until this verification has ended.')
+      if (anchor && text !== undefined) anchors.set(text, anchor)
+      if (running) return false
+      const startedAt = clock.now()
+      state = { kind: 'running', startedAt, position: 0, blocks: 0 }
+      running = run(by, startedAt).catch((error: unknown) => {
+        log.error({ err: error }, 'the audit chain could not be verified')
+        end({ kind: 'failed', startedAt })
+      })
+      return true
+    },
+    async close() {
+      isClosing = true
+      await running
+    },
+  }
+}
+
+function describe(result: Verification, anchors: readonly CheckedAnchor[]): Record<string, unknown> {
+  const missing = anchors.filter(({ contained }) => !contained).map(({ anchor }) => anchor)
+  const told = { ...(anchors.length > 0 && { anchors: anchors.length, missingAnchors: missing }) }
+  if (result.kind === 'broken')
+    return { intact: false, position: result.position, problem: result.problem.slice(0, 300), ...told }
+  return { intact: true, entries: result.entries, head: printHead(result.head), ...told }
+}

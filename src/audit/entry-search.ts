@@ -1,0 +1,128 @@
+/**
+ * Entries by who did what to whom, from where and when; newest first. Each window of a search looks at so many entries at most, down the
+ * index of the subject, the actor or the number, and after some time it says how far it came instead of going on: a search for what
+ * is not there costs no more than one for what is.
+ */
+import { after, minute } from '../clock.ts'
+import { type Sql, type Statement, statement } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { type AuditEntry, entryColumns } from './audit.ts'
+
+export interface EntryQuestion {
+  readonly actor?: string | undefined
+  /** A whole action, or its first half: `client` finds `client.created`. */
+  readonly action?: string | undefined
+  readonly subject?: string | undefined
+  /** `none` for what belongs to no environment. */
+  readonly environment?: Environment | 'none' | undefined
+  readonly address?: string | undefined
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
+export interface FoundEntries {
+  readonly entries: readonly AuditEntry[]
+  /** From where to look on; undefined when there is no more. */
+  readonly next: number | undefined
+}
+
+export interface SearchLimits {
+  readonly most: number
+  readonly windowEntries?: number
+  readonly budgetMs?: number
+}
+
+const usualWindow = 20_000
+/** Entries of one actor or about one subject lie far apart. */
+const scatteredWindow = 4_000
+const usualBudgetMs = 250
+/** Entries get their number when they are written and their time when the act began: numbers grow with time, but for so much. */
+const slackMs = minute
+
+/**
+ * `reached` is where the window ends; 0 when there is no more below. Compared as pairs, because only the index of the column has that
+ * order: see webhooks/delivery-search.sql.ts.
+ */
+function search(name: string, of: 'actor' | 'subject' | undefined): Statement {
+  const value = of === 'actor' ? '$5::text' : '$7::text'
+  const between = (low: string) =>
+    of ? `(${of}, id) < (${value}, $1) AND (${of}, id) >= (${value}, ${low})` : `id < $1 AND id >= ${low}`
+  const newestFirst = of ? `ORDER BY ${of} DESC, id DESC` : 'ORDER BY id DESC'
+  return statement(
+    name,
+    `WITH reached AS MATERIALIZED (
+       SELECT coalesce((SELECT id FROM audit_entries WHERE ${between('$2')} ${newestFirst} OFFSET $3::bigint - 1 LIMIT 1), 0) AS id)
+     SELECT reached.id AS reached, page.* FROM reached LEFT JOIN LATERAL (
+       SELECT ${entryColumns} FROM audit_entries
+       WHERE ${between('greatest($2, reached.id)')}
+         AND ($5::text IS NULL OR actor = $5) AND ($6::text IS NULL OR action = $6 OR starts_with(action, $6 || '.'))
+         AND ($7::text IS NULL OR subject = $7) AND ($8::text IS NULL OR coalesce(environment, 'none') = $8)
+         AND ($9::text IS NULL OR address = $9)
+         AND ($10::timestamptz IS NULL OR at >= $10) AND ($11::timestamptz IS NULL OR at < $11)
+       ${newestFirst} LIMIT $4) page ON true
+     ORDER BY page.id DESC`,
+  )
+}
+
+const searchAll = search('search_entries', undefined)
+const searchActor = search('search_entries_of_actor', 'actor')
+const searchSubject = search('search_entries_of_subject', 'subject')
+
+/** Numbers grow with time: the first entry since a moment is found by halving; past the last one when there is none. */
+const selectFirstSince = statement(
+  'select_first_entry_since',
+  `WITH RECURSIVE step AS (
+     SELECT 0 AS place, (SELECT min(id) FROM audit_entries) AS low, (SELECT max(id) FROM audit_entries) + 1 AS high
+     UNION ALL
+     SELECT place + 1,
+       CASE WHEN probe.at < $1 THEN probe.id + 1 ELSE low END,
+       CASE WHEN probe.at < $1 THEN high ELSE (low + high) / 2 END
+     FROM step CROSS JOIN LATERAL (
+       SELECT id, at FROM audit_entries WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1) probe
+     WHERE low < high AND place < 64)
+   SELECT low AS id FROM step ORDER BY place DESC LIMIT 1`,
+)
+
+type Row = AuditEntry & { readonly reached: number }
+
+export async function searchEntries(
+  sql: Sql,
+  question: EntryQuestion,
+  beforeId: number | undefined,
+  { most, windowEntries, budgetMs = usualBudgetMs }: SearchLimits,
+): Promise<FoundEntries> {
+  const { actor, action, subject, environment, address, from, to } = question
+  const endsAt = performance.now() + budgetMs
+  const lowest = from ? await findFirstSince(sql, after(from, -slackMs)) : 0
+  const highest = to ? await findFirstSince(sql, after(to, slackMs)) : Number.MAX_SAFE_INTEGER
+  const chosen = subject !== undefined ? searchSubject : actor !== undefined ? searchActor : searchAll
+  const window = windowEntries ?? (chosen === searchAll ? usualWindow : scatteredWindow)
+  const filter = [actor, action, subject, environment, address, from, to]
+  const found: AuditEntry[] = []
+  let before = Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, highest)
+  do {
+    const wanted = most + 1 - found.length
+    const rows = await sql.query<Row>(chosen, [before, lowest, window, wanted, ...filter])
+    found.push(...rows.filter(({ id }) => id !== null).map(({ reached: _, ...entry }) => entry))
+    if (found.length > most) return { entries: found.slice(0, most), next: found[most - 1]!.id }
+    before = rows[0]!.reached
+  } while (before > 0 && performance.now() < endsAt)
+  return { entries: found, next: before > 0 ? before : undefined }
+}
+
+async function findFirstSince(sql: Sql, at: Date): Promise<number> {
+  const [first] = await sql.query<{ id: number | null }>(selectFirstSince, [at])
+  return first?.id ?? 0
+}
+
+const exportedAtOnce = 1_000
+
+/** Everything that a question finds, page by page, so that it is never all in memory and no statement lasts. */
+export async function* walkEntries(sql: Sql, question: EntryQuestion): AsyncGenerator<AuditEntry[]> {
+  let before: number | undefined
+  do {
+    const { entries, next } = await searchEntries(sql, question, before, { most: exportedAtOnce })
+    if (entries.length > 0) yield [...entries]
+    before = next
+  } while (before !== undefined)
+}

@@ -1,0 +1,69 @@
+/** What a search of the audit log finds, as a file. It is read page by page and sent as it is read: never is all of it in memory. */
+import { Readable } from 'node:stream'
+import { type AuditEntry, recordAct } from '../../audit/audit.ts'
+import { logSubject } from '../../audit/chain-check.ts'
+import { walkEntries } from '../../audit/entry-search.ts'
+import { TooManyRequests } from '../../problem.ts'
+import type { Visit } from '../visit.ts'
+import { readAuditQuestion } from './audit-question.ts'
+import { csvHead, printCsvRow } from './csv.ts'
+import type { Operator } from './operator.ts'
+
+const formats = ['csv', 'json'] as const
+const types = { csv: 'text/csv; charset=utf-8; header=present', json: 'application/json; charset=utf-8' }
+const retrySeconds = 30
+
+const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
+
+export async function exportAudit(visit: Visit, { by }: Operator) {
+  const { context, reply } = visit
+  const { asked, question } = readAuditQuestion(visit)
+  const format = asked.oneOf('format', formats) ?? 'csv'
+  const { problem, values } = asked.draft()
+  if (problem) throw problem
+  const leave = context.streams.take('console export')
+  if (!leave) throw new TooManyRequests('Too many exports are under way at once.', retrySeconds)
+  try {
+    const now = context.clock.now()
+    await recordAct(context.db, by, 'audit.exported', logSubject, now, { format, search: values })
+    const pages = untilClosing(walkEntries(context.db, question), context.closing)
+    const body = Readable.from(format === 'csv' ? printCsv(pages) : printJson(pages), { objectMode: false })
+    // However it ends: read to the end, given up by the reader, or broken.
+    body.once('close', leave)
+    const name = `countersign-audit-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
+    return reply.header('content-disposition', `attachment; filename="${name}"`).type(types[format]).send(body)
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** A file that is cut off must not look whole: the connection breaks. */
+async function* untilClosing<Page>(pages: AsyncIterable<Page>, closing: AbortSignal): AsyncGenerator<Page> {
+  for await (const page of pages) {
+    closing.throwIfAborted()
+    yield page
+  }
+}
+
+async function* printCsv(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGenerator<string> {
+  yield csvHead(columns)
+  for await (const page of pages) yield page.map((entry) => printCsvRow(cellsOf(entry))).join('')
+}
+
+function cellsOf(entry: AuditEntry): string[] {
+  return columns.map((name) => {
+    if (name === 'at') return entry.at.toISOString()
+    if (name === 'details') return JSON.stringify(entry.details)
+    return String(entry[name] ?? '')
+  })
+}
+
+async function* printJson(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGenerator<string> {
+  let before = '[\n'
+  for await (const page of pages) {
+    yield before + page.map((entry) => JSON.stringify(entry)).join(',\n')
+    before = ',\n'
+  }
+  yield before === '[\n' ? '[]\n' : '\n]\n'
+}

@@ -1,0 +1,118 @@
+/** Whether the audit log is as it was written: a verification of its chain, watched while it runs. */
+import type { AuditEntry } from '../../audit/audit.ts'
+import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
+import { type CheckState, logSubject } from '../../audit/chain-check.ts'
+import { searchEntries } from '../../audit/entry-search.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
+import { csrfField, notice, printDate } from '../page.ts'
+import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
+import type { Visit } from '../visit.ts'
+import { sendConsole } from './console.ts'
+import { type Operator, watcherOf } from './operator.ts'
+import { readQuestion } from './question.ts'
+
+export const chainPage = '/console/audit/chain'
+const earlierShown = 10
+
+export function showChain(visit: Visit, operator: Operator) {
+  return sendChain(visit, operator, emptyDraft)
+}
+
+/** Sent twice it is one verification: the second joins the first. */
+export async function startVerification(visit: Visit, operator: Operator, form: SubmittedForm) {
+  const typed = form.find('anchor')?.trim() ?? ''
+  let began = false
+  const problem = await findProblem(async () => {
+    const anchor: ChainHead | undefined = typed === '' ? undefined : parseHead(typed)
+    began = visit.context.chainCheck.start(operator.by, anchor)
+  })
+  if (problem) return sendChain(visit, operator, { values: { anchor: typed.slice(0, 100) }, problem })
+  return visit.reply.redirect(`${chainPage}?done=${began ? 'began' : 'joined'}`, 303)
+}
+
+const done = new Map([
+  ['began', 'The verification has begun.'],
+  ['joined', 'A verification was running already: this is it.'],
+])
+
+async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
+  const print = () => printState(visit)
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
+  const told = done.get(readQuestion(visit.request.query, []).text('done') ?? '')
+  // A form that was refused has no address that a stream could ask for.
+  const live = visit.request.method === 'GET'
+  const part = await print()
+  return sendConsole(visit, operator, {
+    title: 'Verify the chain',
+    section: '/console/audit',
+    status: draft.problem?.status ?? 200,
+    live,
+    body: html`${crumbs([{ path: '/console/audit', label: 'Audit log' }])}
+<h1>Verify the chain</h1>
+${told !== undefined && notice('success', told)}
+<section class="card">
+<p>Every entry is in a block, and the hash of a block covers its entries and the block before it. Walking the whole chain shows whether an entry was changed, removed or slipped in.
+Keep the head that it finds somewhere else: as an anchor it proves later that nothing before it was rewritten, not even by somebody who computed every hash anew.</p>
+${formNotice(draft, 'anchor')}
+<form method="post" action="${chainPage}/verify">${csrfField(operator.csrf)}
+${textField(draft, { name: 'anchor', label: 'Anchor, if you kept one', hint: 'POSITION:HASH, as an earlier verification showed it.', more: html`maxlength="100" spellcheck="false" autocomplete="off" autocapitalize="none"` })}
+<button class="primary">Verify</button></form></section>
+${live ? livePart(visit.request, part) : part}`,
+  })
+}
+
+async function printState({ context }: Visit): Promise<Html> {
+  const { entries } = await searchEntries(context.db, { subject: logSubject, action: 'audit.verified' }, undefined, {
+    most: earlierShown,
+  })
+  return html`<section class="card"><h2>On this node</h2>${printCheck(context.chainCheck.state())}</section>
+<h2>Verifications on all nodes</h2>
+${printEarlier(entries)}`
+}
+
+function printCheck(state: CheckState): Html {
+  if (state.kind === 'none') return html`<p class="empty">None has run here since the node was started.</p>`
+  if (state.kind === 'running') return printProgress(state)
+  if (state.kind === 'failed')
+    return html`${notice('error', 'It could not be finished; the log of this node says why. Nothing is known about the chain. A very large log is verified by "countersign audit verify".')}
+${facts([['Began', printDate(state.startedAt)]])}`
+  const anchors = state.anchors.map(({ anchor, contained }) =>
+    contained
+      ? notice('success', html`The chain goes through the anchor <code>${anchor}</code>.`)
+      : notice(
+          'error',
+          html`The chain does not contain the anchor <code>${anchor}</code>: entries up to it were removed or rewritten.`,
+        ),
+  )
+  if (state.kind === 'broken')
+    return html`${notice('error', `The chain is broken at block ${state.position}: ${state.problem}.`)}${anchors}
+${facts([['Ended', printDate(state.finishedAt)]])}`
+  return html`${notice('success', 'The chain is intact.')}${anchors}
+${facts([
+  ['Entries', state.entries.toLocaleString('en')],
+  ['Head, to keep', html`<code>${printHead(state.head)}</code>`],
+  ['Ended', printDate(state.finishedAt)],
+])}`
+}
+
+function printProgress({ startedAt, position, blocks }: CheckState & { kind: 'running' }): Html {
+  const words = `Block ${position.toLocaleString('en')} of ${blocks.toLocaleString('en')}`
+  return html`<p>${words}</p><progress aria-label="Blocks verified" max="${Math.max(1, blocks)}" value="${position}"></progress>
+${facts([['Began', printDate(startedAt)]])}`
+}
+
+function printEarlier(entries: readonly AuditEntry[]): Html {
+  if (entries.length === 0) return html`<p class="card empty">No verification from the console is recorded.</p>`
+  const rows = entries.map(
+    ({ at, actor, details }) => html`<tr>
+<td>${printMoment(at)}</td>
+<td><code>${actor}</code></td>
+<td>${details.intact === true ? badge('good', 'intact') : badge('bad', 'broken')}</td>
+<td class="url">${details.intact === true ? html`<code>${String(details.head)}</code>` : `block ${details.position}: ${details.problem}`}</td>
+</tr>`,
+  )
+  return table('Verifications', ['When (UTC)', 'Who', 'Found', 'Head'], rows)
+}

@@ -1,0 +1,123 @@
+/** What an operator sees first: what waits for them, and whether all is well. */
+import { after, hour, second } from '../../clock.ts'
+import { countRefusedCalls } from '../../partners/refused-calls.sql.ts'
+import { findWaiting, type Waiting } from '../../partners/waiting.ts'
+import type { Period } from '../../webhooks/attempt-statistics.ts'
+import { readThroughput } from '../../webhooks/delivery-statistics.ts'
+import { type Depths, readDepths } from '../../webhooks/depths.ts'
+import { countLanes, type Lane, type LaneCondition, laneConditions, listLanes } from '../../webhooks/lane-health.ts'
+import type { Content } from '../html.ts'
+import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
+import { facts, printMoment, table } from '../parts.ts'
+import type { Visit } from '../visit.ts'
+import { sendConsole } from './console.ts'
+import { held } from './held.ts'
+import { laneBadge, printDuration } from './lane-words.ts'
+import { type Operator, watcherOf } from './operator.ts'
+import { printThroughput } from './throughput-charts.ts'
+
+const here = '/console'
+const listed = 5
+const refusedLookedAt = 1_000
+const unwell = laneConditions.filter((condition) => condition !== 'healthy')
+
+export async function showOverview(visit: Visit, operator: Operator) {
+  const period = (visit.request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
+  const print = printerOf(visit, period)
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
+  return sendConsole(visit, operator, {
+    title: 'Console',
+    section: here,
+    live: true,
+    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
+  })
+}
+
+/** Each part is asked anew as often as its cost allows. */
+function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
+  const { db, clock } = context
+  const waiting = held(() => findWaiting(db, listed), second)
+  const depths = held(() => readDepths(db, clock.now()), second)
+  const lanes = held(() => countLanes(db, clock.now()), second)
+  const worst = held(() => listLanes(db, { conditions: unwell }, clock.now(), { most: listed, skip: 0 }), second)
+  const refused = held(() => readRefused(context), second)
+  const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
+  return async () => html`${printWaiting(await waiting())}
+${printQueue(await depths(), await refused())}
+${printLanes(await lanes(), await worst(), clock.now())}
+${printThroughput(await throughput(), period, here)}`
+}
+
+interface RefusedCalls {
+  readonly calls: number
+  readonly partners: number
+}
+
+async function readRefused({ db, clock }: Visit['context']): Promise<RefusedCalls> {
+  const [counted] = await db.query<RefusedCalls>(countRefusedCalls, [after(clock.now(), -hour), refusedLookedAt])
+  return counted!
+}
+
+function printWaiting({ applications, refresh }: Awaited<ReturnType<typeof findWaiting>>): Html {
+  if (applications.count + refresh.count === 0)
+    return html`<section class="card"><h2>Waits for you</h2><p class="empty">Nobody waits for an operator.</p></section>`
+  return html`<section class="card"><h2>Waits for you</h2>
+${facts([
+  [
+    'Applications',
+    html`<a href="/console/partners?state=applied">${applications.count}</a>${printLongest(applications)}`,
+  ],
+  ['Refresh access', html`<a href="/console/partners">${refresh.count}</a>${printLongest(refresh)}`],
+])}</section>`
+}
+
+function printLongest({ longest }: Waiting): Content {
+  if (longest.length === 0) return undefined
+  const names = longest.map(
+    ({ branch_id, name, since }) =>
+      html`<li><a href="/console/partners/${branch_id}">${name}</a>, since ${printMoment(since)}</li>`,
+  )
+  return html`<ul>${names}</ul>`
+}
+
+function printQueue(depths: Depths, { calls, partners }: RefusedCalls): Html {
+  const count = (number: number) => number.toLocaleString('en')
+  const refused =
+    calls === 0
+      ? 'none'
+      : `${count(calls)}${calls >= refusedLookedAt ? ' or more' : ''}, of ${count(partners)} partner${partners === 1 ? '' : 's'}`
+  return html`<section class="card"><h2>Queue</h2>
+${facts([
+  ['Events to dispatch', count(depths.inbox)],
+  ['Deliveries waiting', count(depths.waiting)],
+  ['Behind another', count(depths.blocked)],
+  ['Oldest overdue', depths.overdueSeconds > 0 ? printDuration(depths.overdueSeconds * second) : 'none'],
+  ['Given up', count(depths.exhausted)],
+  ['Lanes being sent', count(depths.lanesHeld)],
+  ['Refused calls, last hour', refused],
+])}
+<p class="small">Live and sandbox together. Waiting counts what is paused and what waits for its next attempt. Of refused calls the newest hundred of a partner are kept; calls
+that name no partner are in the metrics alone.</p></section>`
+}
+
+function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly Lane[], now: Date): Html {
+  const links = laneConditions.map(
+    (condition) =>
+      html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
+  )
+  return html`<section class="card"><h2>Webhooks</h2><ul class="legend" aria-label="How many there are">${links}</ul></section>
+${worst.length > 0 && printWorst(worst, now)}`
+}
+
+function printWorst(worst: readonly Lane[], now: Date): Html {
+  const rows = worst.map(
+    (lane) => html`<tr>
+<td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
+<td>${laneBadge(lane.condition)}</td>
+<td><a href="/console/partners/${lane.branch_id}">${lane.partner}</a></td>
+<td>${lane.failing_since ? printDuration(now.getTime() - lane.failing_since.getTime()) : '–'}</td>
+</tr>`,
+  )
+  return table('Webhooks that are not well', ['URL', 'Health', 'Partner', 'Failing for'], rows)
+}

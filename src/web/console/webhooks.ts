@@ -1,0 +1,205 @@
+/** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
+import { environments } from '../../environment.ts'
+import { readStatistics } from '../../webhooks/attempt-statistics.ts'
+import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
+import { getLane, type Lane, type LaneCondition, laneConditions, listLanes } from '../../webhooks/lane-health.ts'
+import { setWebhookState } from '../../webhooks/webhook.ts'
+import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { printCharts } from '../charts.ts'
+import { choiceField, textField } from '../form-fields.ts'
+import { printCount, stateBadge } from '../health-words.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { csrfField, notice, printDate } from '../page.ts'
+import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { sendConsole } from './console.ts'
+import { laneBadge, laneWords, printDuration } from './lane-words.ts'
+import type { Operator } from './operator.ts'
+import { type Question, readQuestion } from './question.ts'
+
+const here = '/console/webhooks'
+const pageSize = 50
+/** Further on nobody reads; they narrow the question. */
+const pagesAtMost = 2_000
+const newestShown = 20
+const largestBranch = 2 ** 31 - 1
+
+const unwell = 'not well'
+
+export async function showWebhooks(visit: Visit, operator: Operator) {
+  const { db, clock } = visit.context
+  const question = readQuestion(visit.request.query, ['condition', 'partner', 'site'])
+  const chosen = question.oneOf('condition', [...laneConditions, unwell])
+  const page = Math.min(question.number('page') ?? 1, pagesAtMost)
+  const filter = {
+    conditions: conditionsOf(chosen),
+    environment: question.oneOf('site', environments),
+    partner: partnerOf(question.text('partner')),
+  }
+  const draft = question.draft()
+  const skip = (page - 1) * pageSize
+  const found = draft.problem ? [] : await listLanes(db, filter, clock.now(), { most: pageSize + 1, skip })
+  const shown = found.slice(0, pageSize)
+  const health = await readHealth(db, shown)
+  return sendConsole(visit, operator, {
+    title: 'Webhooks',
+    section: here,
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Webhooks</h1>
+${printFilter(question)}
+${draft.problem ? undefined : printLanes(shown, health, clock.now())}
+${printPages(question, page, found.length > pageSize)}`,
+  })
+}
+
+function conditionsOf(chosen: LaneCondition | typeof unwell | undefined): readonly LaneCondition[] | undefined {
+  if (chosen === undefined) return undefined
+  return chosen === unwell ? laneConditions.filter((each) => each !== 'healthy') : [chosen]
+}
+
+/** A number is a branch: partners are not named by numbers alone. */
+function partnerOf(text: string | undefined): number | string | undefined {
+  if (text === undefined || !/^\d+$/.test(text)) return text
+  // There is no branch 0, nor one past the largest.
+  return Number(text) <= largestBranch ? Number(text) : 0
+}
+
+function printFilter(question: Question): Html {
+  const draft = question.draft()
+  const any = { value: '', label: 'any' }
+  const choices = (words: readonly string[]) => [any, ...words.map((value) => ({ value, label: value }))]
+  return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
+${choiceField(draft, { name: 'condition', label: 'Health' }, choices([unwell, ...laneConditions]))}
+${choiceField(draft, { name: 'site', label: 'Site' }, choices(environments))}
+${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
+<div class="field"><button class="primary">Show</button></div>
+</form>`
+}
+
+function printPages(question: Question, page: number, hasMore: boolean): Html {
+  const at = (number: number) => `${here}?${question.print({ page: number })}`
+  return html`<nav class="pages" aria-label="Pages">
+${page > 1 && html`<a href="${at(1)}">Worst</a> <a href="${at(page - 1)}" rel="prev">Back</a>`}
+${hasMore && page < pagesAtMost && html`<a href="${at(page + 1)}" rel="next">More</a>`}</nav>`
+}
+
+function printLanes(lanes: readonly Lane[], health: ReadonlyMap<number, WebhookHealth>, now: Date): Html {
+  if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
+  const rows = lanes.map((lane) => {
+    const counts = health.get(lane.id)
+    return html`<tr>
+<td class="url"><a href="${here}/${lane.id}">${lane.url}</a>${lane.disabled_reason !== null && html`<br><span class="faint">${lane.disabled_reason}</span>`}</td>
+<td>${laneBadge(lane.condition)}</td>
+<td><a href="/console/partners/${lane.branch_id}">${lane.partner}</a></td>
+<td>${printSite(lane)}</td>
+<td>${printSince(lane, now)}</td>
+<td class="number">${printCount(counts?.waiting ?? 0)}</td>
+<td>${printOverdue(lane, now)}</td>
+<td class="number">${printCount(counts?.exhausted ?? 0)}</td>
+</tr>`
+  })
+  const heads = ['URL', 'Health', 'Partner', 'Site', 'Failing for', 'Waiting', 'Oldest overdue', 'Given up']
+  return table('Webhooks, worst first', heads, rows)
+}
+
+function printSite({ environment }: Lane): Content {
+  return environment === 'sandbox' ? badge('off', 'sandbox') : 'live'
+}
+
+function printSince({ failing_since, failures }: Lane, now: Date): Content {
+  if (!failing_since) return '–'
+  return html`${printDuration(now.getTime() - failing_since.getTime())}<br><span class="faint">${failures.toLocaleString('en')} in a row</span>`
+}
+
+function printOverdue({ due_at }: Lane, now: Date): string {
+  return due_at && due_at < now ? printDuration(now.getTime() - due_at.getTime()) : '–'
+}
+
+/** What was just done, when the page is told so. */
+const done: Record<string, string> = {
+  paused: 'The webhook is paused. Deliveries gather until it is resumed.',
+  active: 'The webhook is resumed. What gathered goes out.',
+}
+
+export async function showWebhook(visit: Visit, operator: Operator) {
+  const { db, clock } = visit.context
+  const now = clock.now()
+  const lane = await getLane(db, idOf(paramsOf(visit.request).id), now)
+  const question = readQuestion(visit.request.query, [])
+  const period = question.text('period') === 'day' ? 'day' : 'hour'
+  const told = question.text('done')
+  const health = (await readHealth(db, [lane])).get(lane.id)
+  return sendConsole(visit, operator, {
+    title: `Webhook ${lane.id}`,
+    section: here,
+    body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
+<h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
+${told === lane.state && done[told] !== undefined && notice('success', done[told])}
+${printHealth(lane, health, operator, now)}
+${printCharts(await readStatistics(db, lane, period, now), period, `${here}/${lane.id}`)}
+<h2>Newest deliveries</h2>
+${printDeliveries(await listNewestDeliveries(db, lane, newestShown))}`,
+  })
+}
+
+function printHealth(lane: Lane, health: WebhookHealth | undefined, { csrf }: Operator, now: Date): Html {
+  const [act, label] = lane.state === 'active' ? ['pause', 'Pause'] : ['resume', 'Resume']
+  const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
+  return html`<section class="card">
+<p>${laneWords[lane.condition]}</p>
+${lane.disabled_reason !== null && html`<p class="notice error">It was disabled: ${lane.disabled_reason}</p>`}
+${facts([
+  ['Partner', html`<a href="/console/partners/${lane.branch_id}">${lane.partner}</a> (branch ${lane.branch_id})`],
+  ['Site', lane.environment],
+  ['URL', html`<code>${lane.url}</code>`],
+  ['Kinds', lane.kinds.join(', ')],
+  ['Failures in a row', lane.failures > 0 && lane.failures.toLocaleString('en')],
+  ['Failing since', lane.failing_since ? printDate(lane.failing_since) : undefined],
+  ['Waiting', printCount(health?.waiting ?? 0)],
+  ['Oldest overdue', printOverdue(lane, now)],
+  ['Given up', printCount(health?.exhausted ?? 0)],
+  ['Created', printDate(lane.created_at)],
+  ['Changed', printDate(lane.updated_at)],
+])}
+<div class="acts"><form method="post" action="${here}/${lane.id}/${act}">${csrfField(csrf)}<button class="${act === 'pause' ? 'danger' : 'primary'}">${label}</button></form>
+<a class="button" href="${audit}">Audit entries</a></div>
+<p class="small">The partner sees the state, and may change it as well.</p>
+</section>`
+}
+
+function printDeliveries(deliveries: readonly DeliverySummary[]): Html {
+  if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
+  const rows = deliveries.map(
+    (each) => html`<tr>
+<td class="number">${each.id}</td>
+<td>${stateBadge(each)}</td>
+<td>${each.kind} ${each.action}</td>
+<td><code>${each.entity}</code></td>
+<td class="number">${each.attempts}</td>
+<td>${printLast(each)}</td>
+<td>${printMoment(each.created_at)}</td>
+<td>${each.settled_at ? printMoment(each.settled_at) : '–'}</td>
+</tr>`,
+  )
+  const heads = ['Delivery', 'State', 'Event', 'Entity', 'Attempts', 'Last answer', 'Created (UTC)', 'Settled (UTC)']
+  return table('Newest deliveries', heads, rows)
+}
+
+/** What a receiver wrote is the partner's to read; its status says enough. */
+function printLast({ outcome, status, why, duration_ms }: DeliverySummary): Content {
+  if (outcome === null || duration_ms === null) return '–'
+  return `${status ?? why ?? outcome} after ${duration_ms.toLocaleString('en')} ms`
+}
+
+export const pauseWebhook = stateForm('paused')
+export const resumeWebhook = stateForm('active')
+
+/** A second click finds it done, and that is what was wanted. */
+function stateForm(state: 'active' | 'paused') {
+  return async ({ context, request, reply }: Visit, { by }: Operator) => {
+    const now = context.clock.now()
+    const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
+    if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)
+    return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
+  }
+}

@@ -1,0 +1,29 @@
+/** The newest deliveries of a webhook, each with how its last attempt ended. */
+import { type Sql, statement } from '../database/database.ts'
+import type { Attempt, Delivery } from './delivery.ts'
+import type { Webhook } from './webhook.ts'
+
+export interface DeliverySummary
+  extends Pick<Delivery, 'id' | 'state' | 'entity' | 'attempts' | 'created_at' | 'settled_at' | 'kind' | 'action'> {
+  readonly outcome: Attempt['outcome'] | null
+  readonly status: number | null
+  readonly why: string | null
+  readonly duration_ms: number | null
+}
+
+/** Compared as pairs: see delivery-search.sql.ts. */
+const selectNewest = statement(
+  'select_newest_deliveries',
+  `SELECT d.id, d.state, d.entity, d.attempts, d.created_at, d.settled_at, e.kind, e.action, a.outcome, a.status, a.why, a.duration_ms
+   FROM (
+     SELECT id, event_id, state, entity, attempts, created_at, settled_at FROM deliveries
+     WHERE (webhook_id, id) >= ($1, 0) AND (webhook_id, id) < ($1, $2) ORDER BY webhook_id DESC, id DESC LIMIT $3) d
+   JOIN events e ON e.id = d.event_id
+   LEFT JOIN LATERAL (
+     SELECT outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id ORDER BY number DESC LIMIT 1) a ON true
+   ORDER BY d.id DESC`,
+)
+
+export function listNewestDeliveries(sql: Sql, { id }: Webhook, most: number): Promise<DeliverySummary[]> {
+  return sql.query<DeliverySummary>(selectNewest, [id, Number.MAX_SAFE_INTEGER, most])
+}

@@ -1,0 +1,106 @@
+/** How many deliveries there were, of all webhooks together, and how soon: from everything while that is little, from a sample when it is much. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { lookedAtAColumn, lookedAtInAll, readThroughput } from '../../src/webhooks/delivery-statistics.ts'
+import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const now = new Date('2026-03-02T10:00:00Z')
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await openTestDatabase()
+  db = openDatabase({ connectionString: database.url, connections: 2 })
+})
+after(async () => {
+  await db?.close()
+  await database?.close()
+})
+beforeEach(() => db.script('TRUNCATE deliveries'))
+
+/** `n` counts from 1; each row is a delivery of webhook `n % 20`, created so many milliseconds before now. */
+function fill(
+  count: number,
+  { agoMs, state = `'delivered'`, ms = '100' }: { agoMs: string; state?: string; ms?: string },
+) {
+  return db.script(`
+    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at, settled_at, attempts, tries)
+    SELECT n % 20, n, 'transaction:' || n, state, at, at, CASE WHEN state <> 'waiting' THEN at + (${ms}) * interval '1 ms' END, 1, 1
+    FROM (SELECT n, ${state} AS state, '${now.toISOString()}'::timestamptz - (${agoMs}) * interval '1 ms' AS at
+          FROM generate_series(1, ${count}) AS n) told ORDER BY n`)
+}
+
+test('without a delivery there is nothing to tell', async () => {
+  const { all, columns, isSampled } = await readThroughput(db, 'hour', now)
+  assert.deepEqual(all, { made: 0, accepted: 0, p50: null, p95: null, p99: null })
+  assert.equal(columns.length, 12)
+  assert.equal(isSampled, false)
+})
+
+test('a few deliveries are counted one by one, also where numbers are missing', async () => {
+  await fill(90, {
+    agoMs: '3600000 - n * 40000',
+    state: `CASE WHEN n % 3 = 0 THEN 'waiting' ELSE 'delivered' END`,
+    ms: 'n',
+  })
+  await db.script('DELETE FROM deliveries WHERE id % 10 = 0')
+  const { all, columns, isSampled } = await readThroughput(db, 'hour', now)
+  const [counted] = await db.query<{ made: number; delivered: number }>(
+    statement('', `SELECT count(*) AS made, count(*) FILTER (WHERE state = 'delivered') AS delivered FROM deliveries`),
+  )
+  assert.deepEqual([all.made, all.accepted], [counted!.made, counted!.delivered])
+  assert.equal(isSampled, false)
+  assert.ok(columns.every(({ made }) => made > 0))
+  assert.equal(all.p99, 89)
+})
+
+test('what is older than the period does not count, and what was sent again by hand is neither soon nor late', async () => {
+  await fill(20, { agoMs: '7200000' })
+  await fill(2, { agoMs: '1000', ms: '5' })
+  await db.script(
+    `UPDATE deliveries SET attempts = 2, settled_at = created_at + interval '30 min' WHERE id = (SELECT max(id) FROM deliveries)`,
+  )
+  const { all } = await readThroughput(db, 'hour', now)
+  assert.deepEqual([all.made, all.accepted, all.p99], [2, 2, 5])
+})
+
+test('of many a sample tells the same as all of them would, whichever webhook a delivery belongs to', async () => {
+  // Webhook 7 answers late and webhook 3 never takes anything: one in twenty each. A step of 20 would see one webhook alone.
+  const count = 24 * 2_000
+  await fill(count, {
+    agoMs: `86400000 - n * (86400000.0 / ${count})`,
+    state: `CASE WHEN n % 20 = 3 THEN 'exhausted' ELSE 'delivered' END`,
+    ms: 'CASE WHEN n % 20 = 7 THEN 5000 ELSE n % 100 END',
+  })
+  await db.script('ANALYZE deliveries')
+  const { all, columns, isSampled } = await readThroughput(db, 'day', now)
+  assert.equal(isSampled, true)
+  assert.equal(all.made, count)
+  assert.ok(columns.every(({ made }) => Math.abs(made - 2_000) <= 1))
+  assert.ok(Math.abs(all.accepted / count - 0.95) < 0.03, `delivered: ${all.accepted / count}`)
+  assert.ok(Math.abs(all.p50! - 52) < 12, `p50: ${all.p50}`)
+  assert.equal(all.p99, 5_000)
+})
+
+test('the sample is all that is read', async () => {
+  await fill(30_000, { agoMs: '3600000 - n * 100' })
+  const one = openDatabase({ connectionString: database.url, connections: 1 })
+  const stats = async () => {
+    await one.script('SELECT pg_stat_force_next_flush()')
+    const text = `SELECT idx_tup_fetch + seq_tup_read AS rows, seq_scan FROM pg_stat_user_tables WHERE relname = 'deliveries'`
+    return (await db.query<{ rows: number; seq_scan: number }>(statement('', text)))[0]!
+  }
+  try {
+    const before = await stats()
+    await readThroughput(one, 'hour', now)
+    const after = await stats()
+    const halving = 13 * 20
+    const most = 12 * lookedAtAColumn + lookedAtInAll + halving + 10
+    assert.ok(after.rows > before.rows, 'something was read')
+    assert.ok(after.rows - before.rows <= most, `${after.rows - before.rows} rows were read`)
+    assert.equal(after.seq_scan, before.seq_scan)
+  } finally {
+    await one.close()
+  }
+})

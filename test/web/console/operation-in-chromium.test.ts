@@ -1,0 +1,197 @@
+/**
+ * The operation side of the console in a real browser: what an operator does when something fails, and every page on a phone and at a
+ * desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every page is also photographed there.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { applyAsPartner } from '../../../src/partners/partner.ts'
+import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import { launchChromium } from '../../support/chromium.ts'
+import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
+import { openOperator } from '../../support/operation.ts'
+import { deliverOne, openPartner } from '../../support/portal.ts'
+import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+
+const phone = { width: 390, height: 844 }
+const desk = { width: 1280, height: 800 }
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+let house: TestGateway
+let chromium: Browser
+let receiver: Receiver
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  chromium = await launchChromium()
+  await openOperator(house)
+})
+after(async () => {
+  await chromium?.close()
+  await house?.close()
+  await receiver?.close()
+})
+
+/** Signs in at a page of the console and is led back to it. */
+async function openVisit(path: string, options: BrowserContextOptions = {}) {
+  const context = await chromium.newContext({ viewport: desk, acceptDownloads: true, ...options })
+  context.setDefaultTimeout(20_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(house.baseUrl + path)
+  await page.getByLabel('Username').fill('olga')
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(house.baseUrl + path)
+  return { page, complaints, close: () => context.close() }
+}
+
+/** A webhook of a new partner whose receiver refuses. */
+async function makeFailing(path: string) {
+  receiver.on(path, answer(500))
+  const { program, partner } = await openPartner(house)
+  const id = await program.register(receiver.url(path), { kinds: ['TRANSACTION'] })
+  return { id, partner, url: receiver.url(path), fire: () => program.fire() }
+}
+
+test('an operator sees a webhook begin to fail, pauses it, and finds that in the log', async () => {
+  const { page, complaints, close } = await openVisit('/console?period=day')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const failing = await makeFailing('/begins-to-fail')
+  await failing.fire()
+  const row = page.getByRole('region', { name: 'Webhooks that are not well' })
+  await row.getByRole('link', { name: failing.url }).click()
+  await page.getByRole('heading', { name: `Webhook ${failing.id}` }).waitFor()
+  await page.getByText('500 after').first().waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('The webhook is paused.').waitFor()
+  await page.getByRole('link', { name: 'Audit entries' }).click()
+  await page.getByRole('link', { name: 'webhook.paused' }).waitFor()
+
+  await page.getByLabel('Did what').fill('webhook.paused')
+  await page.getByRole('button', { name: 'Search' }).click()
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await page.locator('tbody summary').click()
+  await page.getByText('"requestId"').waitFor()
+  const started = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'CSV' }).click()
+  const download = await started
+  assert.match(download.suggestedFilename(), /^countersign-audit-\d{8}T\d{6}Z\.csv$/)
+  const lines = readFileSync(await download.path(), 'utf8')
+    .trim()
+    .split('\r\n')
+  assert.equal(lines.length, 2)
+  assert.match(lines[1]!, new RegExp(`"webhook\\.paused","webhook:${failing.id}"`))
+  assert.deepEqual(complaints, [])
+  await close()
+})
+
+for (const [name, options] of Object.entries({
+  'with JavaScript': {},
+  'without JavaScript': { javaScriptEnabled: false },
+} satisfies Record<string, BrowserContextOptions>)) {
+  test(`an operator verifies the chain and proves it with the head that was found, ${name}`, async () => {
+    const { page, complaints, close } = await openVisit('/console/audit/chain', options)
+    const until = async (text: string) => {
+      if (options.javaScriptEnabled === false) while ((await page.getByText(text).count()) === 0) await page.reload()
+      await page.getByText(text).waitFor()
+    }
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await until('The chain is intact.')
+    const head = await page.locator('dd code').innerText()
+    await page.getByLabel('Anchor').fill(head)
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await until('The chain goes through the anchor')
+    await page.getByLabel('Anchor').fill('not a head')
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await page.getByText('It must be a head as an earlier run printed it').waitFor()
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    )
+    await close()
+  })
+}
+
+test('the overview stands still when told to', async () => {
+  const { page, close } = await openVisit('/console')
+  await page.getByRole('button', { name: 'Hold still' }).click()
+  await page.getByText('Held still').waitFor()
+  await applyAsPartner(house.gateway.context.db, 'Patient Applicant', operator, house.clock.now())
+  assert.equal(await page.getByText('Patient Applicant').count(), 0)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByText('Patient Applicant').waitFor()
+  await close()
+})
+
+/** Every page there is, with something on it. */
+async function tour(): Promise<Record<string, string>> {
+  const { db } = house.gateway.context
+  const partner = await openPartner(house)
+  await askForRefresh(db, partner.partner, 'long evenings', operator, house.clock.now())
+  const { webhookId } = await deliverOne(partner, receiver, '/toured')
+  const failing = await makeFailing('/toured-failing')
+  await failing.fire()
+  return {
+    overview: '/console',
+    'overview-day': '/console?period=day',
+    webhooks: '/console/webhooks',
+    'webhooks-none': '/console/webhooks?partner=nobody',
+    'webhooks-wrong': '/console/webhooks?condition=lost',
+    webhook: `/console/webhooks/${webhookId}`,
+    'webhook-failing': `/console/webhooks/${failing.id}?period=day`,
+    audit: '/console/audit',
+    'audit-none': '/console/audit?actor=nobody',
+    'audit-wrong': '/console/audit?from=2026-03-03T00:00&to=2026-03-02T00:00',
+    chain: '/console/audit/chain',
+    settings: '/console/settings',
+  }
+}
+
+const tooWide = `document.documentElement.scrollWidth > innerWidth`
+const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
+  .filter((each) => each.getBoundingClientRect().height < 44)
+  .map((each) => each.outerHTML.slice(0, 80))`
+const faults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
+
+for (const viewport of [phone, desk]) {
+  test(`every page of the operation side fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
+    const pages = await tour()
+    const { page, complaints, close } = await openVisit('/console', { viewport, bypassCSP: true })
+    const found: Record<string, unknown> = {}
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(house.baseUrl + path)
+      const measured: Record<string, unknown> = {
+        tooWide: await page.evaluate(tooWide),
+        tooLow: await page.evaluate(tooLow),
+      }
+      await page.evaluate(axe)
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme })
+        measured[colorScheme] = await page.evaluate(faults)
+        await photograph(page, `console-${name}-${viewport.width}-${colorScheme}`)
+      }
+      found[name] = measured
+    }
+    const fine = { tooWide: false, tooLow: [], dark: [], light: [] }
+    assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    )
+    await close()
+  })
+}
+
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}

@@ -1,0 +1,432 @@
+/** The operation side of the console: what an operator sees of the gateway, and what somebody who plays with its addresses gets. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
+import { openChainCheck } from '../../../src/audit/chain-check.ts'
+import { type Database, statement } from '../../../src/database/database.ts'
+import { applyAsPartner } from '../../../src/partners/partner.ts'
+import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
+import type { Browser } from '../../support/browser.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { openOperator, watch } from '../../support/operation.ts'
+import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+
+const hunter = 'hunter2'
+
+let house: TestGateway
+let receiver: Receiver
+let db: Database
+let own: PartnerHouse
+let olga: Awaited<ReturnType<typeof openOperator>>
+let holder: Browser
+before(async () => {
+  house = await openTestGateway({
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://ada:${hunter}@127.0.0.1:9/v1?key=${hunter}`,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${hunter}`,
+    OTEL_TRACES_SAMPLER: 'always_off',
+  })
+  db = house.gateway.context.db
+  receiver = await openReceiver()
+  own = await openPartner(house)
+  olga = await openOperator(house)
+  holder = await house.signIn(await house.makeUser())
+})
+after(async () => {
+  await house?.close()
+  await receiver?.close()
+})
+
+async function show(path: string, status = 200): Promise<string> {
+  const page = await olga.browser.get(path)
+  assert.equal(page.status, status, page.text)
+  return page.text
+}
+
+/** A worker writes down how a lane is when it lets go of it. */
+async function showUntil(path: string, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const page = await show(path)
+    if (pattern.test(page)) return page
+  }
+}
+
+/** Sends a form of a page. */
+async function act(page: string, action: string, fields: Record<string, string> = {}) {
+  return olga.browser.submit(await olga.browser.get(page), action, fields)
+}
+
+/** A webhook whose receiver refuses, with so many failures in a row; of a partner of its own, whose other hooks need not wait for it. */
+async function makeFailing(path: string, failures = 1) {
+  receiver.on(path, answer(500, {}, `${hunter} is in the answer`))
+  const { program, partner } = await openPartner(house)
+  const id = await program.register(receiver.url(path), { secret: `${hunter}-signs` })
+  for (let n = 0; n < failures; n++) await program.fire()
+  return { id, partner }
+}
+
+const newestEntries = statement('', 'SELECT * FROM audit_entries WHERE subject = $1 ORDER BY id')
+const entriesAbout = (subject: string) => db.query<AuditEntry>(newestEntries, [subject])
+
+const urlsIn = (text: string) => [...text.matchAll(/console\/webhooks\/(\d+)">/g)].map((match) => Number(match[1]))
+
+test('the overview names who waits for an operator, and leads to them', async () => {
+  const { branch_id } = await applyAsPartner(db, 'Tax <Wizards>', operator, house.clock.now())
+  await askForRefresh(db, own.partner, 'long evenings', operator, house.clock.now())
+  const page = await show('/console')
+  assert.match(page, /<a href="\/console\/partners\?state=applied">1<\/a>/)
+  assert.match(page, new RegExp(`<a href="/console/partners/${branch_id}">Tax &lt;Wizards&gt;</a>`))
+  assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branch_id}">${own.partner.name}</a>`))
+})
+
+test('the overview counts deliveries and how soon they were, and says what it counts', async () => {
+  await deliverOne(own, receiver)
+  const page = await show('/console?period=day')
+  assert.match(page, /<strong>\d+<\/strong> created/)
+  assert.match(page, /Every delivery of the period was looked at\./)
+  assert.match(await show('/console?period=%3Cscript%3E'), /aria-current="page">Last hour/)
+})
+
+test('the overview tells by itself of a new application and of a webhook that fails', async () => {
+  const stream = await watch(house, olga.browser, '/console')
+  assert.equal(stream.status, 200)
+  await stream.until(/data: /)
+  await applyAsPartner(db, 'Late Comer', operator, house.clock.now())
+  await stream.until(/Late Comer/)
+  const { id } = await makeFailing('/live-failing')
+  await stream.until(new RegExp(`console/webhooks/${id}`))
+  stream.stop()
+})
+
+test('the live overview is not for others, and ends when the operator signs out', async () => {
+  const refused = await watch(house, holder, '/console')
+  assert.equal(refused.status, 404)
+  refused.stop()
+  const second = await openOperator(house, 'otto')
+  const stream = await watch(house, second.browser, '/console')
+  await stream.until(/data: /)
+  await second.browser.submit(await second.browser.get('/account'), '/logout', {})
+  await stream.until(/event: over/)
+  stream.stop()
+})
+
+test('webhooks are listed worst first, each with its partner, and can be filtered', async () => {
+  const { id: open } = await makeFailing('/breaker', 5)
+  const { webhookId: well } = await deliverOne(own, receiver, '/well')
+  const disabled = await own.program.register(receiver.url('/gone'))
+  await disableWebhook(db, disabled, 'It said <410>.', operator, house.clock.now())
+  await showUntil(`/console/webhooks/${open}`, />breaker open</)
+  const all = urlsIn(await show('/console/webhooks'))
+  assert.ok(all.indexOf(open) < all.indexOf(disabled), 'an open breaker before what is switched off')
+  assert.ok(all.indexOf(disabled) < all.indexOf(well), 'what is well comes last')
+  assert.match(await show('/console/webhooks'), /It said &lt;410&gt;\./)
+  assert.deepEqual(urlsIn(await show('/console/webhooks?condition=disabled')), [disabled])
+  const unwell = urlsIn(await show('/console/webhooks?condition=not+well'))
+  assert.ok(unwell.includes(open) && unwell.includes(disabled) && !unwell.includes(well))
+  assert.ok(urlsIn(await show(`/console/webhooks?partner=${own.partner.branch_id}`)).includes(well))
+  const part = encodeURIComponent(own.partner.name.slice(2).toUpperCase())
+  assert.ok(urlsIn(await show(`/console/webhooks?partner=${part}`)).includes(well))
+  assert.deepEqual(urlsIn(await show('/console/webhooks?site=sandbox')), [])
+})
+
+test('a webhook whose receiver is well but that nobody serves is late', async () => {
+  const { branch_id } = await house.makePartner()
+  // No worker looks at a lane that asks for no attention.
+  await db.script(`
+    WITH made AS (
+      INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+      SELECT ${branch_id}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
+    lane AS (INSERT INTO lanes (webhook_id) SELECT id FROM made)
+    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at)
+    SELECT id, 0, 'transaction:1', 'waiting', at, at
+    FROM made, (SELECT '${house.clock.now().toISOString()}'::timestamptz AS now) clock,
+      LATERAL (SELECT now - CASE WHEN url LIKE '%1' THEN interval '2 h' ELSE interval '59 s' END AS at) due`)
+  const page = await show(`/console/webhooks?partner=${branch_id}`)
+  const [late, soon] = urlsIn(page)
+  assert.match(page, /<td>2 h<\/td>/)
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=late`)), [late])
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=healthy`)), [soon])
+  assert.match(await show('/console'), />late: 1</)
+  await db.script(
+    `UPDATE deliveries SET state = 'canceled', settled_at = due_at WHERE entity = 'transaction:1' AND event_id = 0`,
+  )
+})
+
+test('filters of webhooks take any text for what it is', async () => {
+  for (const partner of ["' OR 1=1 --", '%', '_', '1e9', '99999999999999999999', '0', '2147483648', '%00', '<b>']) {
+    const page = await show(`/console/webhooks?partner=${encodeURIComponent(partner)}`)
+    assert.deepEqual(urlsIn(page), [], partner)
+    assert.doesNotMatch(page, /<b>/)
+  }
+  for (const page of ['1', '2000', '999999999999999'])
+    assert.equal((await olga.browser.get(`/console/webhooks?page=${page}`)).status, 200, page)
+  for (const wrong of ['page=0', 'page=-1', 'page=1e3', 'condition=%3Cscript%3E', 'site=moon', 'page=9999999999999999'])
+    assert.doesNotMatch(await show(`/console/webhooks?${wrong}`, 400), /<script>/)
+  assert.match(await show('/console/webhooks?site=moon', 400), /It must be one of live, sandbox\./)
+  await show('/console/webhooks?condition=healthy&condition=paused')
+})
+
+test('pages of webhooks lead on without a double', async () => {
+  const { branch_id } = await house.makePartner()
+  await db.script(`
+    WITH made AS (
+      INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+      SELECT ${branch_id}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n RETURNING id)
+    INSERT INTO lanes (webhook_id) SELECT id FROM made`)
+  const seen: number[] = []
+  let path: string | undefined = `/console/webhooks?partner=${branch_id}`
+  while (path !== undefined) {
+    const page: string = await show(path)
+    seen.push(...urlsIn(page))
+    path = /<a href="([^"]*)" rel="next"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
+  }
+  assert.equal(seen.length, 120)
+  assert.equal(new Set(seen).size, 120)
+})
+
+test('a webhook shows why it fails and holds no secret', async () => {
+  const { id, partner } = await makeFailing('/shown')
+  const page = await showUntil(`/console/webhooks/${id}?period=day`, />failing</)
+  assert.match(page, />500 after /)
+  assert.match(page, new RegExp(`/console/partners/${partner.branch_id}`))
+  assert.match(page, new RegExp(`/console/audit\\?subject=webhook%3A${id}`))
+  assert.ok(!page.includes(hunter), 'neither the secret nor what the receiver wrote')
+  for (const absent of ['0', 'x', '1e9', '1000000000', '999999999999999', '%27'])
+    await show(`/console/webhooks/${absent}`, 404)
+})
+
+test('an operator pauses and resumes a webhook, once however often the form is sent', async () => {
+  const { webhookId: id } = await deliverOne(own, receiver, '/held')
+  const home = `/console/webhooks/${id}`
+  const opened = await olga.browser.get(home)
+  for (let n = 0; n < 2; n++) {
+    const answered = await olga.browser.submit(opened, `${home}/pause`, {})
+    assert.equal(answered.status, 303)
+    assert.equal(answered.location, `${home}?done=paused`)
+  }
+  assert.match(await show(`${home}?done=paused`), /The webhook is paused\./)
+  assert.doesNotMatch(await show(`${home}?done=active`), /The webhook is resumed\./, 'a notice of what is not so')
+  await show(`${home}?done=constructor`)
+  const resumed = await act(home, `${home}/resume`)
+  assert.equal(resumed.location, `${home}?done=active`)
+  const acts = (await entriesAbout(`webhook:${id}`)).map(({ action, actor }) => [action, actor])
+  assert.deepEqual(acts.slice(-2), [
+    ['webhook.paused', `user:${olga.user.id}`],
+    ['webhook.resumed', `user:${olga.user.id}`],
+  ])
+  const branch = { branchId: own.partner.branch_id, environment: 'live' } as const
+  await deleteWebhook(db, await getWebhook(db, branch, id), operator, house.clock.now())
+  await show(home, 404)
+  const csrf = /name="csrf" value="([^"]+)"/.exec(await show('/console'))![1]!
+  assert.equal((await olga.browser.post(`${home}/resume`, { csrf })).status, 404, 'what was deleted stays deleted')
+})
+
+const idsIn = (page: string) => [...page.matchAll(/>entry (\d+)</g)].map((match) => Number(match[1]))
+
+test('the audit log is searched, and each value leads to what else it is in', async () => {
+  await recordAct(db, { name: 'operator:<i>', address: '192.0.2.9' }, 'keys.pruned', 'keys:all', house.clock.now(), {
+    note: '<script>alert(1)</script>',
+  })
+  const page = await show('/console/audit?action=keys')
+  assert.equal(idsIn(page).length, 1)
+  assert.match(page, /&lt;script&gt;alert\(1\)/)
+  assert.doesNotMatch(page, /<script>|<i>/)
+  assert.match(page, /\/console\/audit\?actor=operator%3A%3Ci%3E/)
+  for (const query of ['action=keys.', 'action=keys.pruned', 'address=192.0.2.9', 'subject=keys%3Aall'])
+    assert.equal(idsIn(await show(`/console/audit?${query}`)).length, 1, query)
+  for (const query of [
+    'action=%25',
+    'action=key_',
+    'action=key',
+    'actor=%27%20OR%201=1--',
+    'address=%25',
+    'subject=%00',
+  ])
+    assert.deepEqual(
+      idsIn(await show(`/console/audit?${query}`)).filter((id) => query !== 'subject=%00' && id),
+      [],
+      query,
+    )
+})
+
+test('a wrong filter of the audit log is told beside its field, and an absurd page is none', async () => {
+  for (const query of [
+    'from=yesterday',
+    'to=2026-13-01T00:00',
+    'environment=moon',
+    'from=2026-03-03T00:00&to=2026-03-02T00:00',
+  ])
+    assert.match(await show(`/console/audit?${query}`, 400), /class="problem"/, query)
+  for (const before of ['-1', '1e9', 'x', '0', '9'.repeat(16)]) await show(`/console/audit?before=${before}`, 400)
+  assert.match(await show('/console/audit?before=1'), /Nothing was found\./)
+  assert.ok(idsIn(await show('/console/audit?before=999999999999999')).length > 0)
+})
+
+test('pages of the audit log lead to its first entry without a gap or a double', async () => {
+  const mark = `client:${Math.random()}`
+  for (let n = 0; n < 120; n++) await recordAct(db, operator, 'client.updated', mark, house.clock.now(), { n })
+  const seen: number[] = []
+  let path: string | undefined = `/console/audit?subject=${encodeURIComponent(mark)}`
+  while (path !== undefined) {
+    const page: string = await show(path)
+    seen.push(...idsIn(page))
+    path = /<a href="([^"]*)" rel="next"/.exec(page)?.[1]?.replaceAll('&amp;', '&')
+  }
+  const about = (await entriesAbout(mark)).map(({ id }) => id)
+  assert.deepEqual(seen, about.toReversed())
+})
+
+/** Rows of a CSV in which every cell is quoted. */
+function parseCsv(text: string): string[][] {
+  return text
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map((match) => match[1]!.replaceAll('""', '"')))
+}
+
+test('an export holds all that the search finds, as CSV and as JSON, and is recorded', async () => {
+  const mark = `client:${Math.random()}`
+  await db.script(`
+    INSERT INTO audit_entries (at, actor, action, subject, details)
+    SELECT '2026-03-02T10:00:00Z', '=cmd|''/c calc''!A0', 'client.updated', '${mark}', json_build_object('say', 'a "b", c', 'n', n)
+    FROM generate_series(1, 2500) AS n`)
+  const query = `subject=${encodeURIComponent(mark)}`
+  const csv = await olga.browser.get(`/console/audit/export?format=csv&${query}`)
+  assert.equal(csv.status, 200)
+  assert.match(String(csv.headers['content-type']), /^text\/csv; charset=utf-8/)
+  assert.equal(csv.headers['content-disposition'], 'attachment; filename="countersign-audit-20260302T100000Z.csv"')
+  assert.equal(csv.headers['cache-control'], 'no-store')
+  const [head, ...rows] = parseCsv(csv.text)
+  assert.deepEqual(head, ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'])
+  const about = (await entriesAbout(mark)).toReversed()
+  assert.deepEqual(
+    rows.map(([id]) => Number(id)),
+    about.map(({ id }) => id),
+  )
+  assert.ok(
+    rows.every((row) => row[2] === `'=cmd|'/c calc'!A0`),
+    'no formula begins a cell',
+  )
+  assert.deepEqual(JSON.parse(rows[0]![8]!), about[0]!.details)
+  const json = await olga.browser.get(`/console/audit/export?format=json&${query}`)
+  assert.deepEqual(
+    json.json<{ id: number; actor: string }[]>().map(({ id }) => id),
+    about.map(({ id }) => id),
+  )
+  const [first, second] = (await entriesAbout('audit:log')).filter(({ action }) => action === 'audit.exported')
+  assert.equal(first!.actor, `user:${olga.user.id}`)
+  assert.deepEqual(first!.details, { format: 'csv', search: { subject: mark } })
+  assert.equal(second!.details.format, 'json')
+})
+
+test('an export that finds nothing is empty, and a wrong one is refused as a page would be', async () => {
+  const nothing = 'subject=nobody'
+  assert.deepEqual((await olga.browser.get(`/console/audit/export?format=json&${nothing}`)).json(), [])
+  assert.equal(parseCsv((await olga.browser.get(`/console/audit/export?format=csv&${nothing}`)).text).length, 1)
+  for (const wrong of ['format=xml', 'from=x', 'environment=moon'])
+    assert.equal((await olga.browser.get(`/console/audit/export?${wrong}`)).status, 400, wrong)
+  assert.equal((await holder.get('/console/audit/export?format=csv')).status, 404)
+})
+
+test('an export that nobody reads on gives its place back', async () => {
+  await db.script(`
+    INSERT INTO audit_entries (at, actor, action, subject, details)
+    SELECT '2026-03-02T10:00:00Z', 'gateway', 'client.updated', 'client:long', json_build_object('long', repeat('x', 3000)) FROM generate_series(1, 4000)`)
+  for (let n = 0; n < 25; n++) {
+    const stream = await watch(house, olga.browser, '/console/audit/export?format=json&subject=client%3Along')
+    assert.equal(stream.status, 200, `export ${n}`)
+    stream.stop()
+    await stream.closed()
+  }
+})
+
+test('a verification tells how far it is and what it found, and its head is an anchor for the next', async () => {
+  const home = '/console/audit/chain'
+  const stream = await watch(house, olga.browser, home)
+  await stream.until(/None has run here/)
+  const began = await act(home, `${home}/verify`)
+  assert.equal(began.status, 303)
+  assert.match(began.location!, /^\/console\/audit\/chain\?done=(began|joined)$/)
+  const heard = await stream.until(/The chain is intact\./)
+  const [, head] = /<code>(\d+:[0-9a-f]{64})<\/code>/.exec(heard)!
+  await act(home, `${home}/verify`, { anchor: head! })
+  await stream.until(/The chain goes through the anchor/)
+  await act(home, `${home}/verify`, { anchor: `1:${'0'.repeat(64)}` })
+  await stream.until(/The chain does not contain the anchor/)
+  stream.stop()
+  const recorded = (await entriesAbout('audit:log')).filter(({ action }) => action === 'audit.verified')
+  assert.equal(recorded.length, 3)
+  assert.equal(recorded[0]!.details.head, head)
+  assert.equal(recorded[0]!.actor, `user:${olga.user.id}`)
+  assert.deepEqual(recorded[2]!.details.missingAnchors, [`1:${'0'.repeat(64)}`])
+})
+
+test('an anchor that cannot be read is told beside its field, and nothing is begun', async () => {
+  const home = '/console/audit/chain'
+  const count = async () => (await entriesAbout('audit:log')).length
+  const before = await count()
+  for (const anchor of ['x', '1:abc', `-1:${'0'.repeat(64)}`, `1:${'0'.repeat(65)}`, "' OR 1=1", '<b>']) {
+    const refused = await act(home, `${home}/verify`, { anchor })
+    assert.equal(refused.status, 400, anchor)
+    assert.match(refused.text, /id="anchor-problem"/)
+    assert.doesNotMatch(refused.text, /<b>/)
+  }
+  assert.equal(await count(), before)
+})
+
+test('whoever asks while a verification runs joins it, and both anchors are answered', async () => {
+  const { clock, log } = house.gateway.context
+  const check = openChainCheck(db, clock, log)
+  const anchor = (digit: string) => ({ position: 1, hash: Buffer.from(digit.repeat(64), 'hex') })
+  assert.equal(check.start(operator, anchor('1')), true)
+  assert.equal(check.start(operator, anchor('2')), false)
+  assert.equal(check.state().kind, 'running')
+  for (let n = 0; n < 18; n++) check.start(operator, { position: n + 10, hash: Buffer.alloc(32) })
+  assert.throws(() => check.start(operator, anchor('3')), /Too many anchors/)
+  while (check.state().kind === 'running') await db.query(statement('', 'SELECT'))
+  const state = check.state()
+  assert.ok(state.kind === 'intact')
+  assert.equal(state.anchors.length, 20)
+  assert.ok(state.anchors.every(({ contained }) => !contained))
+
+  assert.equal(check.start(operator, undefined), true, 'the next one begins anew')
+  await check.close()
+  assert.equal(check.state().kind, 'failed', 'one that was stopped has found nothing')
+  assert.throws(() => check.start(operator, undefined), /closing/)
+})
+
+test('a broken chain is shown as broken', async () => {
+  const home = '/console/audit/chain'
+  await recordAct(db, operator, 'client.updated', 'client:to-be-forged', house.clock.now())
+  await act(home, `${home}/verify`)
+  const stream = await watch(house, olga.browser, home)
+  await stream.until(/The chain is intact\./)
+  await db.transaction(async (sql) => {
+    await sql.script('SET LOCAL session_replication_role = replica')
+    await sql.script(`UPDATE audit_entries SET actor = 'gateway' WHERE subject = 'client:to-be-forged'`)
+  })
+  await act(home, `${home}/verify`)
+  await stream.until(/The chain is broken at block/)
+  stream.stop()
+  assert.match(await show(home), /class="state bad">broken/)
+})
+
+test('settings show what is in force and where it comes from, and nothing secret', async () => {
+  const page = await show('/console/settings')
+  assert.ok(!page.includes(hunter))
+  assert.ok(!page.includes(house.settings.SECRET_KEY!))
+  assert.match(page, /<code>SECRET_KEY<\/code>[\s\S]*?set, not shown/)
+  assert.match(
+    page,
+    /<code>LOG_LEVEL<\/code><\/th>\s*<td class="url"><code>silent<\/code><\/td>\s*<td>environment<\/td>/,
+  )
+  assert.match(
+    page,
+    /<code>BODY_LIMIT_BYTES<\/code><\/th>\s*<td class="url"><code>65536<\/code><\/td>\s*<td>default<\/td>/,
+  )
+  assert.ok(page.includes(house.baseUrl))
+  assert.match(page, /<dt>Schema<\/dt><dd>version \d+, as this release wants it/)
+  assert.match(page, new RegExp(`<dt>Node.js</dt><dd>${process.version}`))
+  assert.match(page, /<dt>PostgreSQL<\/dt><dd>\d+/)
+})
