@@ -1,7 +1,7 @@
 /** An operator at work, and what the console's tests act on. */
-import { createUser, type User } from '../../src/users/user.ts'
+import type { User } from '../../src/users/user.ts'
 import type { Answer, Browser } from './browser.ts'
-import { operator, password, type TestGateway } from './gateway.ts'
+import type { TestGateway } from './gateway.ts'
 
 export interface Desk {
   readonly user: User
@@ -10,16 +10,8 @@ export interface Desk {
 
 /** Somebody who runs the gateway, signed in on the live site. */
 export async function openDesk(house: TestGateway, name = 'Olga Operator'): Promise<Desk> {
-  const user = await makeOperator(house, name)
+  const user = await house.makeOperator(name)
   return { user, browser: await house.signIn(user) }
-}
-
-let made = 0
-
-export function makeOperator({ gateway, clock }: TestGateway, name = 'Olga Operator'): Promise<User> {
-  const { db, passwords } = gateway.context
-  const draft = { username: `operator-${++made}`, name, password, role: 'operator' } as const
-  return createUser(db, passwords, draft, operator, clock.now())
 }
 
 /** Opens the page and sends its form, as somebody does who presses the button there. */
@@ -32,4 +24,28 @@ export async function turnPages(browser: Browser, address: string): Promise<Answ
   const page = await browser.get(address)
   const next = /<a href="([^"]*)" rel="next"/.exec(page.text)
   return next ? [page, ...(await turnPages(browser, next[1]!.replaceAll('&amp;', '&')))] : [page]
+}
+
+/** Reads a live page until it has sent something that matches. */
+export async function watch(house: TestGateway, browser: Browser, path: string) {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const stop = new AbortController()
+  const headers = { cookie, accept: 'text/event-stream' }
+  const response = await fetch(house.baseUrl + path, { headers, signal: stop.signal, redirect: 'manual' })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let heard = ''
+  return {
+    status: response.status,
+    stop: () => stop.abort(),
+    /** Resolves when the connection is gone. */
+    closed: () => reader.closed.catch(() => {}),
+    async until(pattern: RegExp): Promise<string> {
+      while (!pattern.test(heard)) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`The stream ended before ${pattern}`)
+        heard += value
+      }
+      return heard
+    },
+  }
 }

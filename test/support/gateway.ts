@@ -37,7 +37,7 @@ export interface TestGateway {
   readonly settings: NodeJS.ProcessEnv
   makeUser(username?: string, accounts?: readonly string[]): Promise<User>
   /** Somebody who runs the gateway. */
-  makeOperator(username?: string): Promise<User>
+  makeOperator(name?: string): Promise<User>
   makePartner(options?: { refresh?: boolean }): Promise<Partner>
   makeClient(options?: ClientOptions): Promise<TestClient>
   makeToken(user: User, environment?: Environment): Promise<string>
@@ -137,8 +137,10 @@ function describe(
       }
       return user
     },
-    makeOperator: (username = `operator-${unique()}`) =>
-      createUser(db, passwords, { username, name: 'Olga Operator', password, role: 'operator' }, operator, clock.now()),
+    makeOperator(name = 'Olga Operator') {
+      const draft = { username: `operator-${unique()}`, name, password, role: 'operator' } as const
+      return createUser(db, passwords, draft, operator, clock.now())
+    },
     async makePartner({ refresh = true } = {}) {
       const { branch_id } = await applyAsPartner(db, `Partner ${unique()}`, operator, clock.now())
       const partner = await getPartner(db, String(branch_id))

@@ -9,9 +9,9 @@ import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import type { User } from '../../../src/users/user.ts'
 import { launchChromium } from '../../support/chromium.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
-import { openOperator } from '../../support/operation.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 
@@ -22,11 +22,12 @@ const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'u
 let house: TestGateway
 let chromium: Browser
 let receiver: Receiver
+let olga: User
 before(async () => {
   house = await openTestGateway()
   receiver = await openReceiver()
   chromium = await launchChromium()
-  await openOperator(house)
+  olga = await house.makeOperator()
 })
 after(async () => {
   await chromium?.close()
@@ -45,7 +46,7 @@ async function openVisit(path: string, options: BrowserContextOptions = {}) {
   })
   page.on('pageerror', (error) => complaints.push(error.message))
   await page.goto(house.baseUrl + path)
-  await page.getByLabel('Username').fill('olga')
+  await page.getByLabel('Username').fill(olga.username)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.waitForURL(house.baseUrl + path)

@@ -1,8 +1,42 @@
-import type { ConsoleRows } from '../../support/console-rows.ts'
+import { getLane } from '../../../src/webhooks/lane-health.ts'
+import { setWebhookState } from '../../../src/webhooks/webhook.ts'
+import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
+import { operator, type TestGateway } from '../../support/gateway.ts'
+import { openPartner } from '../../support/portal.ts'
+
+const at =
+  (address: string): Aim =>
+  async () => ({ address })
+
+/** A webhook of some partner, where nobody listens. */
+async function makeWebhook(house: TestGateway): Promise<string> {
+  const { program } = await openPartner(house)
+  return `/console/webhooks/${await program.register('http://127.0.0.1:9/hooks')}`
+}
+
+async function pause(house: TestGateway, page: string): Promise<void> {
+  const { db, clock } = house.gateway.context
+  const webhook = await getLane(db, Number(page.split('/').at(-1)), clock.now())
+  await setWebhookState(db, webhook, 'paused', operator, clock.now())
+}
 
 export const operationRows: ConsoleRows = {
   pages: {
-    '/console': async () => ({ address: '/console' }),
+    '/console': at('/console?period=day'),
+    '/console/webhooks': at('/console/webhooks?condition=healthy&page=1'),
+    '/console/webhooks/:id': async (house) => ({ address: `${await makeWebhook(house)}?period=day` }),
+    '/console/audit': at('/console/audit?action=webhook&subject=webhook%3A1'),
+    '/console/audit/export': at('/console/audit/export?format=csv&action=webhook'),
+    '/console/audit/chain': at('/console/audit/chain'),
+    '/console/settings': at('/console/settings'),
   },
-  forms: {},
+  forms: {
+    '/console/webhooks/:id/pause': async (house) => ({ address: `${await makeWebhook(house)}/pause` }),
+    '/console/webhooks/:id/resume': async (house) => {
+      const page = await makeWebhook(house)
+      await pause(house, page)
+      return { address: `${page}/resume` }
+    },
+    '/console/audit/chain/verify': async () => ({ address: '/console/audit/chain/verify', fields: { anchor: '' } }),
+  },
 }

@@ -8,8 +8,8 @@ import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
 import type { Browser } from '../../support/browser.ts'
+import { type Desk, openDesk, watch } from '../../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
-import { openOperator, watch } from '../../support/operation.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 
@@ -19,7 +19,7 @@ let house: TestGateway
 let receiver: Receiver
 let db: Database
 let own: PartnerHouse
-let olga: Awaited<ReturnType<typeof openOperator>>
+let olga: Desk
 let holder: Browser
 before(async () => {
   house = await openTestGateway({
@@ -30,7 +30,7 @@ before(async () => {
   db = house.gateway.context.db
   receiver = await openReceiver()
   own = await openPartner(house)
-  olga = await openOperator(house)
+  olga = await openDesk(house)
   holder = await house.signIn(await house.makeUser())
 })
 after(async () => {
@@ -103,7 +103,7 @@ test('the live overview is not for others, and ends when the operator signs out'
   const refused = await watch(house, holder, '/console')
   assert.equal(refused.status, 404)
   refused.stop()
-  const second = await openOperator(house, 'otto')
+  const second = await openDesk(house, 'Otto Operator')
   const stream = await watch(house, second.browser, '/console')
   await stream.until(/data: /)
   await second.browser.submit(await second.browser.get('/account'), '/logout', {})

@@ -12,7 +12,6 @@ import { type Application, applyWithDetails, getPartner } from '../../../src/par
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
 import { launchChromium } from '../../support/chromium.ts'
-import { makeOperator } from '../../support/console.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
@@ -35,7 +34,7 @@ after(async () => {
 
 /** Signs in on the way to the page, and is led back to it. */
 async function openVisit(path: string, options: BrowserContextOptions = {}) {
-  const user = await makeOperator(house)
+  const user = await house.makeOperator()
   const context = await chromium.newContext({ viewport: desk, ...options })
   context.setDefaultTimeout(15_000)
   const page = await context.newPage()

@@ -9,7 +9,7 @@ import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { addAccount, createUser, getUserById, type User } from '../../../src/users/user.ts'
 import { type Answer, Browser, hiddenFields, send } from '../../support/browser.ts'
-import { type Desk, makeOperator, openDesk, press, turnPages } from '../../support/console.ts'
+import { type Desk, openDesk, press, turnPages } from '../../support/console.ts'
 import { openTestGateway, operator, password, type TestGateway, type TokenBody } from '../../support/gateway.ts'
 import { hears, openSecondNode } from '../../support/oauth.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
@@ -269,6 +269,6 @@ test('holders read what an operator did, and not from where; operators do not re
   const own = (await acting.browser.get('/account/history')).text
   assert.doesNotMatch(own, /locked your access|signed you out/)
   assert.match(own, new RegExp(`User disabled</strong> <br>user:${user.id}`))
-  const stranger = await house.signIn(await makeOperator(house))
+  const stranger = await house.signIn(await house.makeOperator())
   assert.doesNotMatch((await stranger.get('/account/history')).text, new RegExp(user.id))
 })

@@ -37,8 +37,10 @@ const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/ac
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
-  const { db, lastUse } = house.gateway.context
+  const { chainCheck, db, lastUse } = house.gateway.context
   while ((await db.query(statement('', 'SELECT FROM event_inbox LIMIT 1'))).length > 0);
+  // A verification is written down when it has ended.
+  while (chainCheck.state().kind === 'running') await db.query(statement('', 'SELECT 1'))
   await lastUse.flush()
 }
 
@@ -60,6 +62,9 @@ for (const [path, aim] of Object.entries(pages)) {
     const page = await desk.browser.get(address)
     assert.equal(page.status, 200, page.text)
     if (String(page.headers['content-type']).startsWith('text/html')) assertGuarded(page, address)
+    else assert.match(String(page.headers['content-disposition']), /^attachment;/)
+    const csrf = await tokenOf(desk.browser)
+    assert.equal((await desk.browser.post(address.split('?')[0]!, { csrf })).status, 405, 'a page is no form')
   })
 }
 
@@ -96,6 +101,7 @@ for (const [path, aim] of Object.entries(forms)) {
     assert.deepEqual(await readTables(db), before)
     const answer = await desk.browser.post(address, { ...fields, csrf })
     assert.equal(answer.status, 303, answer.text)
+    await settle()
     const done = await readTables(db)
     assert.notDeepEqual(done, before)
     const recorded = done.audit_entries!.filter((row) => !before.audit_entries!.includes(row))
