@@ -42,7 +42,7 @@ test('a notice goes to its address, says who wrote it, and is recorded as sent',
   assert.match(mail!.raw, /^From: Countersign <notices@broker\.example>\r$/m)
   assert.match(mail!.raw, /^Auto-Submitted: auto-generated\r$/m)
   assert.match(mail!.raw, /^Content-Type: text\/plain; charset=utf-8\r$/m)
-  assert.match(mail!.text, /^Hello Ada Holder,\n\nsomebody signed in/)
+  assert.match(mail!.text, /^Hello Ada Holder,\n\nSomebody signed in/)
   const [row] = await noticesOf(db(), reader)
   assert.deepEqual([row!.state, row!.attempts, row!.error], ['sent', 1, null])
   assert.deepEqual(await send(), { sent: 0, failed: 0 }, 'once')
@@ -256,7 +256,10 @@ test('notices that are settled leave after 90 days, and those that wait never do
 
 test('looking for what is due reads an index, however many notices there were', async () => {
   const plan = await db().query<{ 'QUERY PLAN': string }>(
-    statement('', "EXPLAIN SELECT id FROM notices WHERE state = 'waiting' AND due_at <= now() ORDER BY due_at, id LIMIT 1"),
+    statement(
+      '',
+      "EXPLAIN SELECT id FROM notices WHERE state = 'waiting' AND due_at <= now() ORDER BY due_at, id LIMIT 1",
+    ),
   )
   assert.match(plan.map((line) => line['QUERY PLAN']).join('\n'), /Index.* using notices_due/)
 })
