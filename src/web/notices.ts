@@ -89,5 +89,6 @@ ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'As a member of a p
 }
 
 function printLast({ kind, email, state, created_at }: NoticeSeen): Html {
-  return html`<li><div><strong>${kindWords[kind]}</strong><br><span class="faint">${printDate(created_at)} · to ${email}</span></div><span class="badge${state !== 'sent' && html` off`}">${state}</span></li>`
+  const badge = html`<span class="badge${state !== 'sent' && html` off`}">${state}</span>`
+  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(created_at)} · to <span class="address">${email}</span></span></div></li>`
 }

@@ -35,7 +35,10 @@ test('a holder gives an address, sees it, and changes it; the address before is 
   assert.deepEqual(more, [])
   assert.equal(notice!.email, 'ada@example.com')
   assert.deepEqual(notice!.facts, { changed: 'replaced', byHolder: true, from: '127.0.0.1' })
-  assert.match((await browser.get(page)).text, /Your e-mail address is changed or removed[\s\S]*to ada@example\.com/)
+  assert.match(
+    (await browser.get(page)).text,
+    /Your e-mail address is changed or removed[\s\S]*to <span class="address">ada@example\.com/,
+  )
   const entries = await findEntries(db(), { action: 'user.email_changed', subject: `user:${user.id}` })
   assert.deepEqual(
     entries.map(({ details }) => details),

@@ -94,6 +94,29 @@ test('a refusal for good ends the notice at once, with what the server said, and
   assert.equal((await noticesOf(db(), reader))[0]!.state, 'sent')
 })
 
+test('a recipient whom the server does not know ends the notice; one that it puts off, and a server that closes, do not', async (t) => {
+  for (const [code, state] of [
+    [550, 'given up'],
+    [450, 'waiting'],
+    [421, 'waiting'],
+  ] as const) {
+    const picky = await openMailServer({
+      onRcptTo: (_address, _session, done) => done(Object.assign(new Error('not here'), { responseCode: code })),
+    })
+    t.after(() => picky.close())
+    const by = openSmtp(serverAt(picky.port), from)
+    t.after(() => by.close())
+    const reader = await makeReader(house)
+    await writeNotice(house, reader)
+    assert.deepEqual(await send(by), { sent: 0, failed: 1 })
+    const [row] = await noticesOf(db(), reader)
+    assert.deepEqual([row!.state, row!.error!.includes(`${code} not here`)], [state, true], row!.error!)
+    assert.equal(picky.shown.length, 0)
+    house.clock.advance(minute)
+    await send()
+  }
+})
+
 test('a server that lets nobody in is no refusal of the message: what waits is kept and left alone', async (t) => {
   const strict = await openMailServer({
     onAuth: (_auth, _session, done) => done(Object.assign(new Error('wrong password'), { responseCode: 535 })),
