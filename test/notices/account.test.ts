@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
+import { type Sql, statement } from '../../src/database/database.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { revokeAuthorization } from '../../src/oauth/authorization.ts'
+import { tellOfSignIn } from '../../src/users/sign-in-notice.ts'
 import type { User } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
+import { eventually } from '../support/process.ts'
 import { makeApp, sendSecond, setUpApp } from '../support/second-factor.ts'
 import { approveForm, guess, openConsent, signInWith } from '../support/web.ts'
 
@@ -61,6 +63,26 @@ test('sign-ins of one new device at once, on two nodes, are told once; of two de
   house.clock.advance(10 * minute)
   await signInFrom(reader, '192.0.2.7')
   assert.equal((await told(reader, 'sign-in')).length, 3, 'later it is told again')
+})
+
+test('of two sign-ins whose transactions overlap the second waits for the first, and finds it told', async () => {
+  const reader = await makeReader(house)
+  const browser = { address: '192.0.2.7', userAgent: firefox }
+  const tell = (sql: Sql) => tellOfSignIn(sql, reader.id, 'live', browser, house.clock.now())
+  const [hasTold, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = db().transaction(async (sql) => {
+    await tell(sql)
+    hasTold.resolve()
+    await mayEnd.promise
+  })
+  await hasTold.promise
+  const second = db().transaction(tell)
+  const waiting = statement('', "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+  // Without a lock the second would be through, having told as well.
+  await Promise.race([second, eventually('the second waits', async () => (await db().query(waiting)).length > 0)])
+  mayEnd.resolve()
+  await Promise.all([first, second])
+  assert.equal((await told(reader, 'sign-in')).length, 1)
 })
 
 test("another user's device cookie makes no device known", async () => {
@@ -134,6 +156,15 @@ test('a new application is told once: not when it is approved again, and anew af
   await revokeAuthorization(db(), changes, { id: living!.id, reason: 'test' }, operator, house.clock.now())
   await house.approve(client, browser)
   assert.equal((await told(reader, 'application')).length, 2)
+})
+
+test('an application that was told of long ago is not told of again when its notice is forgotten', async () => {
+  const [reader, client] = [await makeReader(house), await house.makeClient()]
+  const browser = await house.signIn(reader)
+  await house.approve(client, browser)
+  await db().query(statement('', 'DELETE FROM notices WHERE user_id = $1'), [reader.id])
+  await house.approve(client, browser)
+  assert.deepEqual(await told(reader, 'application'), [])
 })
 
 test('two approvals of one application at once are told once, and a denial is not told', async () => {

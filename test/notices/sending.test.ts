@@ -230,23 +230,27 @@ test('two nodes that send at once send each notice once', async () => {
 test('whose lease ran out records nothing: who took the notice over does', async () => {
   const reader = await makeReader(house)
   await writeNotice(house, reader)
-  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   server.verdict = async () => {
-    await opened
+    if (server.shown.length > 1) return void (await second.promise)
+    await first.promise
     return { code: 550, text: 'too late' }
   }
   const slow = send()
   await server.hasShown(1)
   house.clock.advance(leaseMs)
-  server.verdict = () => undefined
-  const second = openSmtp(serverAt(server.port), from)
-  assert.deepEqual(await send(second), { sent: 1, failed: 0 })
-  open()
+  const other = openSmtp(serverAt(server.port), from)
+  const taken = send(other)
+  await server.hasShown(2)
+  first.resolve()
   await slow
-  second.close()
+  assert.equal((await noticesOf(db(), reader))[0]!.state, 'waiting', 'it is no longer theirs to give up')
+  second.resolve()
+  assert.deepEqual(await taken, { sent: 1, failed: 0 })
+  other.close()
   const [row] = await noticesOf(db(), reader)
   assert.deepEqual([row!.state, row!.attempts, row!.error], ['sent', 2, null])
-  assert.equal(server.taken[0]!.messageId, server.shown[1]!.messageId, 'a copy can be told by its message id')
+  assert.equal(server.shown[0]!.messageId, server.shown[1]!.messageId, 'a copy can be told by its message id')
 })
 
 test('the gateway sends within its turn, and closes at once while a server hangs', async () => {
