@@ -304,3 +304,69 @@ test('an address whose password breaks the address is not shown at all', () => {
     }),
   )
 })
+
+test('a mail server has an address, a sender, and TLS unless it is on this machine; without one messages are files', () => {
+  const files = readConfig({ DATA_DIR: '/data' }).mail
+  assert.deepEqual(files, {
+    from: { name: 'Countersign', address: 'no-reply@localhost' },
+    server: undefined,
+    outbox: join('/data', 'outbox'),
+  })
+  const mailOf = (SMTP_URL: string) => readConfig({ SMTP_URL, MAIL_FROM: 'Broker, Inc. <notices@broker.example>' }).mail
+  const { from, server } = mailOf('smtp://gate%40way:p%3Ass@mail.example.com')
+  assert.deepEqual(from, { name: 'Broker, Inc.', address: 'notices@broker.example' })
+  assert.deepEqual(server, {
+    host: 'mail.example.com',
+    port: 587,
+    secure: false,
+    requireTls: true,
+    user: 'gate@way',
+    password: 'p:ss',
+    certificateAuthority: undefined,
+  })
+  const shapeOf = (url: string) => {
+    const { host, port, secure, requireTls } = mailOf(url).server!
+    return [host, port, secure, requireTls]
+  }
+  assert.deepEqual(shapeOf('smtps://mail.example.com/'), ['mail.example.com', 465, true, true])
+  assert.deepEqual(shapeOf('smtp://127.0.0.1:2525'), ['127.0.0.1', 2525, false, false])
+  assert.deepEqual(shapeOf('smtp://[::1]:2525'), ['::1', 2525, false, false])
+  assert.deepEqual(shapeOf('smtp://127.0.0.1.example.com'), ['127.0.0.1.example.com', 587, false, true])
+})
+
+test('the address of the mail server may stand in a file, and then nowhere else', () => {
+  const path = join(folder, 'smtp-url')
+  writeFileSync(path, 'smtps://user:pw@mail.example.com\n')
+  const file = { SMTP_URL_FILE: path, MAIL_FROM: 'notices@broker.example' }
+  assert.equal(readConfig(file).mail.server?.password, 'pw')
+  assert.match(problemsOf({ ...file, SMTP_URL: 'smtp://localhost' })[0]!, /^SMTP_URL and SMTP_URL_FILE are both set/)
+  assert.match(problemsOf({ ...file, SMTP_URL_FILE: `${path}-none` })[0]!, /^SMTP_URL_FILE names a file that does not/)
+})
+
+test('mistakes about mail are told without the password', () => {
+  const MAIL_FROM = 'notices@broker.example'
+  assert.match(problemsOf({ SMTP_URL: 'smtp://localhost' })[0]!, /^MAIL_FROM must be set with SMTP_URL/)
+  for (const SMTP_URL of [
+    'mail.example.com',
+    'http://u:hunter2@mail.example.com',
+    'smtp://u:hunter2@mail.example.com/path',
+    'smtp://u:hunter2@mail.example.com?tls=no',
+    'smtp://u:hunter2%zz@mail.example.com',
+    'smtp://',
+  ]) {
+    const problems = problemsOf({ SMTP_URL, MAIL_FROM })
+    assert.deepEqual(
+      problems,
+      ['SMTP_URL must be an address such as smtp://user:password@mail.example.com:587.'],
+      SMTP_URL,
+    )
+  }
+  for (const wrong of [
+    'Broker',
+    'a@b\r\nBcc: x@y',
+    'Broker\r\nBcc: x@y <a@b.example>',
+    'Broker <a b@c>',
+    '<a@b.example',
+  ])
+    assert.match(problemsOf({ MAIL_FROM: wrong })[0] ?? '', /^MAIL_FROM must be Name <address>/, wrong)
+})

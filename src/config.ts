@@ -39,6 +39,25 @@ export interface Config {
   readonly secondFactorForTrade: boolean
   readonly limits: Limits
   readonly webhooks: WebhookConfig
+  readonly mail: MailConfig
+}
+
+export interface MailConfig {
+  readonly from: { readonly name: string; readonly address: string }
+  /** Where messages go; undefined when they become files. */
+  readonly server: MailServer | undefined
+  readonly outbox: string
+}
+
+export interface MailServer {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte, as smtps asks for. */
+  readonly secure: boolean
+  readonly requireTls: boolean
+  readonly user: string | undefined
+  readonly password: string | undefined
+  readonly certificateAuthority: string | undefined
 }
 
 export interface TracingConfig {
@@ -96,7 +115,11 @@ export const settings: readonly Setting[] = [
   { name: 'HOST', fallback: 'localhost', meaning: 'address to listen on (0.0.0.0 when BASE_URL is not loopback)' },
   { name: 'BASE_URL', fallback: 'http://localhost:PORT', meaning: 'the address clients use; https unless loopback' },
   { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
-  { name: 'DATA_DIR', fallback: './data', meaning: 'folder of the private PostgreSQL, the key file and demo.json' },
+  {
+    name: 'DATA_DIR',
+    fallback: './data',
+    meaning: 'folder of the private PostgreSQL, the key file, demo.json and the outbox',
+  },
   {
     name: 'DATABASE_URL',
     fallback: '',
@@ -173,6 +196,20 @@ export const settings: readonly Setting[] = [
   },
   { name: 'ATTEMPT_RETENTION_DAYS', fallback: '30', meaning: 'how long attempts are kept' },
   { name: 'EVENT_RETENTION_DAYS', fallback: '90', meaning: 'how long events and deliveries are kept' },
+  {
+    name: 'SMTP_URL',
+    fallback: '',
+    meaning:
+      'mail server for notices, smtp:// (with STARTTLS) or smtps://; without one they are files in DATA_DIR/outbox',
+    secret: 'credentials',
+  },
+  { name: 'SMTP_URL_FILE', fallback: '', meaning: 'a file that holds SMTP_URL, for secrets that come as files' },
+  {
+    name: 'SMTP_CA_FILE',
+    fallback: '',
+    meaning: 'certificate authorities (PEM) that it may use instead of the usual ones',
+  },
+  { name: 'MAIL_FROM', fallback: '', meaning: 'sender of notices: Name <address> or an address; needed with SMTP_URL' },
   { name: 'PASSWORD_CHECKS_AT_ONCE', fallback: '2', meaning: 'argon2 computations at one time' },
 ]
 
@@ -247,6 +284,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       attemptDays: reader.integer('ATTEMPT_RETENTION_DAYS', 1),
       eventDays: reader.integer('EVENT_RETENTION_DAYS', 1),
     },
+    mail: reader.mail(dataDir),
   }
   reader.finish()
   return { ...config, settings: reader.describe(config) }
@@ -268,6 +306,25 @@ export function isLoopbackUrl(url: string): boolean {
 
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+function parseMailUrl(text: string): Omit<MailServer, 'certificateAuthority'> | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) return undefined
+  if (url.search !== '' || url.hash !== '') return undefined
+  const secure = url.protocol === 'smtps:'
+  try {
+    return {
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+      secure,
+      requireTls: !isLoopbackHost(url.hostname),
+      user: url.username === '' ? undefined : decodeURIComponent(url.username),
+      password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    }
+  } catch {
+    return undefined
+  }
 }
 
 class SettingsReader {
@@ -442,6 +499,39 @@ class SettingsReader {
 
   #hasDatabase(): boolean {
     return this.has('DATABASE_URL') || this.has('DATABASE_URL_FILE')
+  }
+
+  mail(dataDir: string): MailConfig {
+    const server = this.mailServer()
+    if (this.#hasMailServer() && !this.has('MAIL_FROM')) this.#problem('MAIL_FROM', 'must be set with SMTP_URL')
+    return { from: this.sender('MAIL_FROM'), server, outbox: join(dataDir, 'outbox') }
+  }
+
+  /** It holds a password: a mistake is not repeated. */
+  mailServer(): MailServer | undefined {
+    if (!this.#hasMailServer()) return undefined
+    if (this.has('SMTP_URL') && this.has('SMTP_URL_FILE'))
+      this.#problem('SMTP_URL', 'and SMTP_URL_FILE are both set: keep one')
+    const name = this.has('SMTP_URL') ? 'SMTP_URL' : 'SMTP_URL_FILE'
+    const text = this.has('SMTP_URL') ? this.text(name) : this.file(name)?.trim()
+    const certificateAuthority = this.has('SMTP_CA_FILE') ? this.file('SMTP_CA_FILE') : undefined
+    if (text === undefined) return undefined
+    const server = parseMailUrl(text)
+    if (!server) this.#problem(name, 'must be an address such as smtp://user:password@mail.example.com:587')
+    return server && { ...server, certificateAuthority }
+  }
+
+  #hasMailServer(): boolean {
+    return this.has('SMTP_URL') || this.has('SMTP_URL_FILE')
+  }
+
+  sender(name: string): MailConfig['from'] {
+    const text = this.text(name) || 'Countersign <no-reply@localhost>'
+    const [, words, bracketed] = /^([^<>"\r\n]*)<([^<>]*)>$/.exec(text) ?? []
+    const address = (bracketed ?? text).trim()
+    if (!/^[\w.+-]{1,64}@[A-Za-z0-9.-]{1,190}$/.test(address))
+      this.#problem(name, 'must be Name <address>, or an address alone')
+    return { name: words?.trim() ?? '', address }
   }
 
   keySource(dataDir: string): KeySource {

@@ -91,7 +91,7 @@ async function fillDemo(gateway: Gateway, db: Database): Promise<Demo> {
   const user = await createUser(
     db,
     passwords,
-    { username: 'alice', name: 'Alice Example', password, role: 'holder' },
+    { username: 'alice', name: 'Alice Example', password, role: 'holder', email: 'alice@example.com' },
     by,
     now,
   )

@@ -23,6 +23,8 @@ import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
 import { openMetricsServer } from './metrics/server.ts'
+import { openCourier } from './notices/courier.ts'
+import { type NoticeToSend, openPost } from './notices/post.ts'
 import { openActivity } from './oauth/activity.ts'
 import { openCodeExchange } from './oauth/authorization-code.ts'
 import { openBearers } from './oauth/bearer.ts'
@@ -31,18 +33,21 @@ import { openClientDirectory } from './oauth/client-directory.ts'
 import { openLastUse } from './oauth/last-use.ts'
 import { openTokenRefresh } from './oauth/refresh-token.ts'
 import { openFlightRecorder } from './partners/flight-recorder.ts'
+import { watchEndingSecrets } from './partners/secret-notices.ts'
 import { openStorage } from './storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords } from './users/password.ts'
 import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/assets.ts'
 import { printErrorPage } from './web/error-page.ts'
+import { type Addresses, noticeWords } from './web/notice-words.ts'
 import { pageRoutes } from './web/routes.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
 import { openPublisher } from './webhooks/event.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
+import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
 import { openWorker } from './webhooks/worker.ts'
 
 export interface Gateway {
@@ -134,6 +139,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     live.sisterUrl = sandbox.baseUrl
     sandbox.sisterUrl = live.baseUrl
     const { baseUrl } = live
+    if (config.roles.includes('worker')) closers.push(openNotices(shared, { live: baseUrl, sandbox: sandbox.baseUrl }))
     return { baseUrl, sandboxUrl: sandbox.baseUrl, metricsUrl: metricsServer?.url, context: shared, close }
   } catch (error) {
     await close()
@@ -166,6 +172,14 @@ function openDelivery(shared: SharedContext): () => Promise<void> {
     await worker.close()
     await sender.close()
   }
+}
+
+/** Opened last, when the addresses that messages name are known; closed first. */
+function openNotices(shared: SharedContext, addresses: Addresses): () => Promise<void> {
+  const { config, db, clock, log, closing } = shared
+  const courier = openCourier(config.mail)
+  const desk = { db, clock, log, closing, courier, findWords: (notice: NoticeToSend) => noticeWords(notice, addresses) }
+  return openPost(desk, [watchFailingWebhooks, watchEndingSecrets]).close
 }
 
 /** Whoever wants to know of attempts. */

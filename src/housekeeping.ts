@@ -3,7 +3,6 @@
  * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
  * the same task at the same time.
  */
-import type { Logger } from 'pino'
 import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
@@ -11,6 +10,7 @@ import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
+import { repeat } from './repeat.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
@@ -83,28 +83,6 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
       await context.lastUse.flush().catch(() => {})
       await context.activity.flush().catch(() => {})
       await context.recorder.flush().catch(() => {})
-    },
-  }
-}
-
-/** Never two runs of one task at once; a run that fails is tried again at its next turn. */
-function repeat(log: Logger, name: string, everyMs: number, work: () => Promise<unknown>) {
-  let running: Promise<unknown> = Promise.resolve()
-  let busy = false
-  const timer = setInterval(() => {
-    if (busy) return
-    busy = true
-    running = work()
-      .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
-      .finally(() => {
-        busy = false
-      })
-  }, everyMs)
-  timer.unref()
-  return {
-    async stop() {
-      clearInterval(timer)
-      await running
     },
   }
 }

@@ -14,7 +14,7 @@ export interface Actor {
 export const gatewayActor: Actor = { name: 'gateway' }
 
 export type AuditAction =
-  | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'account_added'}`
+  | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset'}`
   | 'recovery_codes.made'

@@ -1,9 +1,10 @@
 import { randomLetters } from '../crypto/random.ts'
 import { Invalid } from '../problem.ts'
+import { findMail, setEmail } from '../users/email.ts'
 import { openPasswords } from '../users/password.ts'
 import { resetSecondFactor } from '../users/second-factor.ts'
 import { addAccount, createUser, getUser, listAccounts, listUsers, setPassword, setUserStatus } from '../users/user.ts'
-import type { Command, Desk, Words } from './command.ts'
+import { type Command, type Desk, UsageError, type Words } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 const passwordOption = { name: 'password', value: 'TEXT', meaning: 'instead of a generated one, which is shown once' }
@@ -22,13 +23,20 @@ export const userCommands: readonly Command[] = [
     options: [
       { name: 'username', value: 'NAME', required: true, meaning: 'what they sign in with' },
       { name: 'name', value: 'TEXT', required: true, meaning: 'their full name' },
+      { name: 'email', value: 'ADDRESS', meaning: 'where notices go; without one none are sent' },
       passwordOption,
       { name: 'operator', meaning: "the brokerage's staff" },
     ],
     async run({ db, clock, by, print }, words) {
       const { password, shown } = choosePassword(words)
       const role = words.has('operator') ? ('operator' as const) : ('holder' as const)
-      const draft = { username: words.get('username'), name: words.get('name'), password, role }
+      const draft = {
+        username: words.get('username'),
+        name: words.get('name'),
+        password,
+        role,
+        email: words.find('email'),
+      }
       const user = await createUser(db, openPasswords(1), draft, by, clock.now())
       print.record({ ...user, ...shown })
     },
@@ -49,7 +57,8 @@ export const userCommands: readonly Command[] = [
     async run({ db, print }, { positionals }) {
       const user = await getUser(db, positionals[0]!)
       const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
-      print.record({ ...user, accounts: accounts.map((account) => account.account_number) })
+      const mail = await findMail(db, user.id)
+      print.record({ ...user, email: mail?.email, accounts: accounts.map((account) => account.account_number) })
     },
   },
   {
@@ -62,6 +71,21 @@ export const userCommands: readonly Command[] = [
       const { password, shown } = choosePassword(words)
       await setPassword(db, openPasswords(1), user, password, by, clock.now())
       print.record({ username: user.username, ...shown })
+    },
+  },
+  {
+    name: 'user set-email',
+    summary: 'Sets where notices to a user go, or takes the address back. The address before is told.',
+    positionals: ['user'],
+    options: [
+      { name: 'email', value: 'ADDRESS', meaning: 'the new address' },
+      { name: 'none', meaning: 'no address: no notices' },
+    ],
+    async run({ db, clock, by, print }, words) {
+      const user = await getUser(db, words.positionals[0]!)
+      if (words.has('email') === words.has('none')) throw new UsageError('Say either --email ADDRESS or --none.')
+      const email = await setEmail(db, user, words.find('email'), by, clock.now())
+      print.record({ username: user.username, email: email ?? 'none' })
     },
   },
   {

@@ -4,8 +4,11 @@ import type { Config } from '../config.ts'
 import { type Answer, fail, grade, ok } from './finding.ts'
 import { limits } from './limits.ts'
 
-export function checkDataFolder({ dataDir, databaseUrl }: Config): Answer {
-  if (databaseUrl !== undefined) return { finding: ok('With DATABASE_URL nothing is kept in DATA_DIR.') }
+export function checkDataFolder({ dataDir, databaseUrl, mail }: Config): Answer {
+  if (databaseUrl !== undefined) {
+    const kept = mail.server ? 'nothing is' : 'only the outbox of notices is'
+    return { finding: ok(`With DATABASE_URL ${kept} kept in DATA_DIR.`) }
+  }
   const path = nearestExisting(resolve(dataDir))
   try {
     accessSync(path, constants.W_OK | constants.X_OK)

@@ -11,6 +11,7 @@ import { findPrimary } from './database-hosts.ts'
 import { type Answer, fail, ok, type Result } from './finding.ts'
 import { checkKeys, checkSealed } from './keys.ts'
 import { limits } from './limits.ts'
+import { checkMailServer } from './mail-server.ts'
 import { checkNameServers } from './name-servers.ts'
 import { checkDeliveries, checkDispatch, checkWebhooks } from './queue.ts'
 import { both, type Known, nothing, openRound, type Round } from './round.ts'
@@ -26,6 +27,7 @@ export async function examine(readConfig: () => Config, clock: Clock): Promise<r
     await examineStorage(round, config, clock, closers)
     await examineSites(round, config, clock)
     await round.ask('name servers', config, checkNameServers)
+    await round.ask('mail server', config, checkMailServer, limits.mailMs)
   } finally {
     for (const close of closers.reverse()) await close()
   }

@@ -7,6 +7,8 @@ export const limits = {
   checkMs: 5 * second,
   /** The private server may have to be started first, and to recover: for that it has a minute of its own. */
   openMs: 75 * second,
+  /** Its own waits are ten seconds each. */
+  mailMs: 15 * second,
   /** How long a private server may be on its way out before it is called away. */
   leavingMs: 10 * second,
   leastPostgres: 15,

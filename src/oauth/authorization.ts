@@ -7,6 +7,7 @@ import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { NotFound } from '../problem.ts'
 import type { Scope } from '../scope.ts'
+import { tellOfApplication } from './application-notice.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import * as table from './authorizations.sql.ts'
 
@@ -45,7 +46,7 @@ export async function approve(db: Database, consent: Consent, by: Actor, now: Da
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
-    const [granted] = await sql.query<{ id: number; authorization_id: number; resumed: boolean }>(
+    const [granted] = await sql.query<{ id: number; authorization_id: number; resumed: boolean; is_new: boolean }>(
       table.approveRequest,
       [
         ...[request.id, now, userId, request.clientId, request.scopes, accountNumbers],
@@ -57,6 +58,7 @@ export async function approve(db: Database, consent: Consent, by: Actor, now: Da
     const details = { userId, authorizationId, grantId: id, scopes: request.scopes, accountNumbers }
     const subject = `client:${request.clientId}`
     await recordAct(sql, by, 'authorization.approved', subject, now, details)
+    if (granted.is_new) await tellOfApplication(sql, consent, authorizationId, by, now)
     if (resumed) await recordAct(sql, by, 'authorization.resumed', subject, now, { authorizationId, userId })
     return code
   })

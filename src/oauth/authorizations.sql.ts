@@ -13,11 +13,11 @@ export const approveRequest = statement(
      ON CONFLICT (user_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
        scopes = ARRAY(SELECT DISTINCT scope FROM unnest(a.scopes || excluded.scopes) AS scope),
        account_numbers = excluded.account_numbers, updated_at = excluded.updated_at, paused_at = NULL
-     RETURNING id)
+     RETURNING id, xmax = 0 AS is_new)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_challenge,
                        code_hash, code_expires_at, approved_at)
    SELECT id, $4, $3, $5::text[], $6::text[], $7, $8, $9, $10, $2 FROM approved
-   RETURNING id, authorization_id, EXISTS (SELECT FROM paused) AS resumed`,
+   RETURNING id, authorization_id, EXISTS (SELECT FROM paused) AS resumed, (SELECT is_new FROM approved) AS is_new`,
 )
 
 export const denyRequest = statement(

@@ -13,6 +13,7 @@ import { hasSecondFactor } from './second-factor.ts'
 import { type FirstStep, markPassword } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
+import { tellOfSignIn } from './sign-in-notice.ts'
 import type { User } from './user.ts'
 import { selectUserByUsername, updatePassword } from './users.sql.ts'
 
@@ -77,6 +78,7 @@ export async function signIn(
     await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
       userAgent: browser.userAgent.slice(0, 300),
     })
+    if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now
     return {
       kind: 'signed-in',

@@ -16,6 +16,7 @@ import { type Answered, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
+import { tellOfSignIn } from './sign-in-notice.ts'
 import { useTotpCode } from './totp.ts'
 import type { User } from './user.ts'
 import { selectUserWithPassword } from './users.sql.ts'
@@ -100,6 +101,7 @@ export async function takeSecondStep(
     const confirms = previous?.user.id === user.id
     const details = { userAgent: browser.userAgent.slice(0, 300), secondFactor: proof.kind }
     await recordAct(sql, by, confirms ? 'session.confirmed' : 'session.opened', subject, now, details)
+    if (!confirms && from.knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = confirms ? previous.firstSeenAt : now
     return {
       kind: 'signed-in',

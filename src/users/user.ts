@@ -3,6 +3,7 @@ import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { parseEmail } from './email-address.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { closeSessionsOf } from './session.ts'
 import * as table from './users.sql.ts'
@@ -21,6 +22,8 @@ export interface NewUser {
   readonly name: string
   readonly password: string
   readonly role: User['role']
+  /** Where notices go. */
+  readonly email?: string | undefined
 }
 
 export async function createUser(
@@ -38,11 +41,12 @@ export async function createUser(
   }
   if (user.name.trim() === '' || user.name.length > 200)
     throw new Invalid([{ field: 'name', problem: 'must have 1 to 200 characters' }])
+  const email = user.email === undefined ? undefined : parseEmail(user.email)
   const hash = await passwords.hash(user.password)
   const id = `id-${randomLetters(12).toLowerCase()}`
   return db.transaction(async (sql) => {
     const [created] = await sql
-      .query<User>(table.insertUser, [id, username, user.name, hash, user.role, now])
+      .query<User>(table.insertUser, [id, username, user.name, hash, user.role, now, email])
       .catch((error: unknown) => {
         throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
       })

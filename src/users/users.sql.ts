@@ -2,7 +2,7 @@ import { statement } from '../database/database.ts'
 
 export const insertUser = statement(
   'insert_user',
-  `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
+  `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at, email) VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
    RETURNING id, username, name, role, status, created_at`,
 )
 
@@ -58,6 +58,19 @@ export const updateUserStatus = statement(
 export const changeUserStatus = statement(
   'change_user_status',
   'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1 AND status <> $2 RETURNING id',
+)
+
+export const selectMail = statement('select_mail', 'SELECT email, declined_notices FROM users WHERE id = $1')
+
+/** Holds still whoever else changes it. */
+export const lockMail = statement('lock_mail', 'SELECT email FROM users WHERE id = $1 FOR NO KEY UPDATE')
+
+export const updateEmail = statement('update_email', 'UPDATE users SET email = $2, updated_at = $3 WHERE id = $1')
+
+export const updateDeclined = statement(
+  'update_declined_notices',
+  `UPDATE users SET declined_notices = $2, updated_at = $3 WHERE id = $1 AND declined_notices IS DISTINCT FROM $2::text[]
+   RETURNING id`,
 )
 
 export const insertAccount = statement(

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts'
 export interface Field {
   readonly name: string
   readonly label: string
-  readonly type?: 'text' | 'password'
+  readonly type?: 'text' | 'password' | 'email'
   readonly value?: string
   readonly autocomplete: string
   readonly maxLength: number

@@ -24,6 +24,10 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.password_changed': (entry) => ({
     title: isOwn(entry) ? 'You changed your password' : 'The brokerage set a new password for you',
   }),
+  'user.email_changed': (entry) => ({
+    title: isOwn(entry) ? 'You changed your e-mail address' : 'The brokerage changed your e-mail address',
+  }),
+  'user.notices_chosen': () => ({ title: 'Chose which e-mail notices come' }),
   'session.opened': (entry) => ({ title: 'Signed in', text: signedInWith(entry) }),
   'session.confirmed': (entry) => ({ title: 'Confirmed that it was you', text: signedInWith(entry) }),
   'session.refused': (entry) => ({ title: refusedAt(entry), alarming: true }),

@@ -6,8 +6,10 @@ import { authorize, authorizeSchema } from './authorize.ts'
 import { showConsent, submitConsent } from './consent.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
+import { removeEmail, showEmail, submitEmail } from './email.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
+import { chooseNotices, showNotices } from './notices.ts'
 import { type PageRoute, page } from './page-route.ts'
 import { partnerRoutes } from './partner/routes.ts'
 import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
@@ -45,6 +47,11 @@ export const pageRoutes: readonly PageRoute[] = [
   page('POST', '/account/security/passkey', submitPasskeySetup),
   page('POST', '/account/security/passkey/remove', removeKey),
   page('POST', '/account/security/recovery', makeCodes),
+  page('GET', '/account/security/notices', showNotices),
+  page('POST', '/account/security/notices', chooseNotices),
+  page('GET', '/account/security/email', showEmail),
+  page('POST', '/account/security/email', submitEmail),
+  page('POST', '/account/security/email/remove', removeEmail),
   page('GET', '/account/password', showPassword),
   page('POST', '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),

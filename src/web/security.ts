@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
+import { findMail } from '../users/email.ts'
 import type { Passkey } from '../users/passkey.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../users/second-factor.ts'
 import { sendAccountPage } from './account-page.ts'
@@ -24,6 +25,7 @@ export async function showSecurity(context: Context, request: FastifyRequest, re
   const visitor = await requireSignIn(context, request, reply, here)
   if (!visitor) return reply
   const done = findDone(request.query as Form)
+  const mail = await findMail(context.db, visitor.session.user.id)
   const factors = await findSecondFactors(context.db, visitor.session.user.id)
   return sendAccountPage(context, reply, visitor, {
     title: 'Security',
@@ -44,6 +46,11 @@ ${factors.passkeys.map((each) => printPasskey(each, visitor))}
 ${passkeySite(context) && html`<li><div><strong>${factors.passkeys.length > 0 ? 'Another passkey' : 'Passkey'}</strong><br><span class="faint">Kept by your device, your password manager or a security key; with JavaScript only</span></div><a class="button" href="/account/security/passkey">Add<span class="unseen"> a passkey</span></a></li>`}
 ${isGuarded(factors) && printRecovery(factors, visitor)}
 </ul>
+</section>
+<section class="card">
+<h2>E-mail notices</h2>
+<p>${mail?.email ? html`You are told at <strong class="address">${mail.email}</strong> when something happens that you should know of.` : 'You are told nothing by e-mail: there is no address to write to.'}</p>
+<p><a class="button" href="/account/security/notices">${mail?.email ? 'Address and notices' : 'Give an address'}</a></p>
 </section>`,
   })
 }

@@ -9,6 +9,7 @@ import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findUrlProblem, type GuardPolicy } from './address-guard.ts'
 import { lockDispatch } from './dispatch.sql.ts'
 import { defaultKinds, type Kind } from './kind.ts'
+import { tellOfDisabled } from './webhook-notices.ts'
 import * as table from './webhooks.sql.ts'
 
 export const webhooksPerBranch = 100
@@ -143,7 +144,9 @@ export async function setWebhookState(
 
 export async function disableWebhook(sql: Sql, webhookId: number, reason: string, by: Actor, now: Date): Promise<void> {
   const [disabled] = await sql.query(table.updateActiveToDisabled, [webhookId, reason, now])
-  if (disabled) await recordAct(sql, by, 'webhook.disabled', `webhook:${webhookId}`, now, { reason })
+  if (!disabled) return
+  await recordAct(sql, by, 'webhook.disabled', `webhook:${webhookId}`, now, { reason })
+  await tellOfDisabled(sql, webhookId, now)
 }
 
 /** The new secret signs from `switchAt` on; both are in `webhook-signature` from now until a day after the switch. */

@@ -252,6 +252,7 @@ test('every command of an operator that changes something is recorded, and those
       () => ['--name', 'Quant', '--approve', '--refresh'],
       ['partner.applied', 'partner.approved', 'partner.refresh_granted'],
     ],
+    ['user set-email', () => ['otto', '--email', 'otto@example.com'], ['user.email_changed']],
     ['user reset-second-factor', () => ['otto'], ['second_factor.reset']],
     ['partner suspend', () => ['Quant', '--reason', 'late'], ['partner.suspended']],
     ['partner approve', () => ['Quant'], ['partner.approved']],

@@ -17,11 +17,13 @@ import { judgeSpace } from '../../src/doctor/data-folder.ts'
 import { splitHosts } from '../../src/doctor/database-hosts.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import type { Result } from '../../src/doctor/finding.ts'
+import { checkMailServer } from '../../src/doctor/mail-server.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 import { openEngine } from '../support/engine.ts'
 import { openTestGateway } from '../support/gateway.ts'
+import { openMailServer } from '../support/mail-server.ts'
 import { openPoolingProxy } from '../support/pooling-proxy.ts'
 import { findFreePorts } from '../support/ports.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
@@ -383,4 +385,37 @@ test('looking leaves the database as it was', async () => {
   const before = await count()
   await look()
   assert.deepEqual(await count(), before)
+})
+
+test('a mail server is greeted and signed in to, without a message; its password is not shown', async (t) => {
+  const server = await openMailServer({
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'right'
+        ? done(null, { user: username! })
+        : done(Object.assign(new Error('authentication failed'), { responseCode: 535 })),
+  })
+  t.after(() => server.close())
+  const mail = async (user: string) =>
+    (await look({ SMTP_URL: server.url(user), MAIL_FROM: 'notices@broker.example' }))('mail server')
+  assertFound(await mail('gateway:right'), 'ok', /^127\.0\.0\.1:\d+ lets this node in/)
+  const refused = await mail('gateway:hunter2')
+  assertFound(refused, 'fail', /EAUTH.*535/, /SMTP_URL, its user and password/)
+  assert.ok(!JSON.stringify(refused).includes('hunter2'))
+  assert.equal(server.shown.length, 0)
+  const [port] = await findFreePorts(1)
+  const away = await look({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'notices@broker.example' })
+  assertFound(away('mail server'), 'fail', /ECONNREFUSED/, /SMTP_URL/)
+})
+
+test('without a mail server notices are files: fine on this machine, a warning where others can reach it', async () => {
+  assertFound((await look())('mail server'), 'ok', /become files in .*outbox/)
+  const open = {
+    BASE_URL: 'https://api.example.com',
+    SANDBOX_URL: 'https://sandbox.example.com',
+    TRUST_PROXY: '10.0.0.1',
+  }
+  const config = readConfig({ ...house.settings, ...open })
+  assertFound({ check: '', ...(await checkMailServer(config)).finding }, 'warn', /become files/, /SMTP_URL/)
+  const api = readConfig({ ...house.settings, ...open, ROLES: 'api' })
+  assertFound({ check: '', ...(await checkMailServer(api)).finding }, 'ok', /sends no notices/)
 })

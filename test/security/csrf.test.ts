@@ -5,6 +5,7 @@ import { pageRoutes } from '../../src/web/routes.ts'
 import { Authenticator, addKey, readOptions } from '../support/authenticator.ts'
 import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '../support/browser.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openPartner } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret, startSignIn } from '../support/second-factor.ts'
 import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '../support/web.ts'
 
@@ -59,6 +60,18 @@ async function openSecondStep(): Promise<[Browser, Answer]> {
   const { user } = await makeGuardedUser(house)
   const browser = await startSignIn(house, user)
   return [browser, await browser.get('/login/second')]
+}
+
+async function openEmail(): Promise<[Browser, Answer]> {
+  const [browser, page] = await openAccount('/account/security/email')
+  await browser.submit(page, '/account/security/email', { email: 'ada@example.com' })
+  return [browser, await browser.get('/account/security/email')]
+}
+
+/** Only members of partners have something to choose. */
+async function openChoice(): Promise<[Browser, Answer]> {
+  const { browser } = await openPartner(house)
+  return [browser, await browser.get('/account/security/notices')]
 }
 
 async function openConsentPage(): Promise<[Browser, Answer]> {
@@ -118,6 +131,10 @@ const forms: Record<string, () => Promise<Prepared>> = {
       return [browser, await browser.get('/account/security')]
     }),
   '/account/security/recovery': () => prepare('/account/security/recovery', openGuarded),
+  '/account/security/email': () =>
+    prepare('/account/security/email', () => openAccount('/account/security/email'), { email: 'ada@example.com' }),
+  '/account/security/email/remove': () => prepare('/account/security/email/remove', openEmail),
+  '/account/security/notices': () => prepare('/account/security/notices', openChoice, { kind: 'webhook-failing' }),
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
@@ -220,6 +237,8 @@ const pagesToo = [
   '/consent',
   '/account/password',
   '/account/security/app',
+  '/account/security/email',
+  '/account/security/notices',
   '/account/security/passkey',
 ]
 

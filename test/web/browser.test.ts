@@ -416,6 +416,18 @@ function tour(page: Page): Record<string, () => Promise<unknown>> {
       await page.getByRole('button', { name: 'Change password' }).click()
       await page.locator('.problem').first().waitFor()
     },
+    'notices-none': () => visit('/account/security/notices'),
+    email: () => visit('/account/security/email'),
+    'email-refused': async () => {
+      await page.getByLabel('E-mail address').fill('ada@localhost')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.locator('.problem').waitFor()
+    },
+    notices: async () => {
+      await page.getByLabel('E-mail address').fill('ada@example.com')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Your e-mail address is saved.').waitFor()
+    },
     'app-setup': () => visit('/account/security/app'),
     'app-refused': async () => {
       await page.getByLabel('Code from the app').fill('000000')

@@ -58,6 +58,12 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
     status: 400,
     open: async () => visitor.submit(await visitor.get('/account/password'), '/account/password', {}),
   },
+  'GET /account/security/notices': { status: 200, open: () => visitor.get('/account/security/notices?done=chosen') },
+  'GET /account/security/email': { status: 200, open: () => visitor.get('/account/security/email') },
+  'POST /account/security/email, with nothing': {
+    status: 400,
+    open: async () => visitor.submit(await visitor.get('/account/security/email'), '/account/security/email', {}),
+  },
   'GET /account/security/app': { status: 200, open: () => visitor.get('/account/security/app') },
   'POST /account/security/app, with a wrong code': {
     status: 400,

@@ -1,0 +1,99 @@
+/**
+ * What people are told by e-mail. A notice is written in the transaction of what it tells of, so that none is lost and none tells of
+ * what was undone. Whoever has no address is not told, and that is never an error.
+ */
+import { after, day } from '../clock.ts'
+import type { Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import * as table from './notices.sql.ts'
+
+/** What each kind tells. Facts, not text: the words are found when the message is composed. */
+export interface NoticeFacts {
+  readonly 'sign-in': { readonly environment: Environment; readonly address: string; readonly userAgent: string }
+  readonly application: {
+    readonly environment: Environment
+    readonly client: string
+    readonly partner: string
+    readonly scopes: readonly string[]
+    readonly address: string | null
+  }
+  readonly address: {
+    readonly changed: 'replaced' | 'removed'
+    readonly byHolder: boolean
+    readonly from: string | null
+  }
+  readonly 'webhook-failing': WebhookFacts & { readonly since: string }
+  readonly 'webhook-disabled': WebhookFacts & { readonly reason: string }
+  readonly 'secret-expiring': {
+    readonly environment: Environment
+    readonly partner: string
+    readonly branchId: number
+    readonly client: string
+    readonly madeAt: string
+    readonly endsAt: string
+    readonly lastUsedAt: string | null
+  }
+}
+
+interface WebhookFacts {
+  readonly environment: Environment
+  readonly partner: string
+  readonly branchId: number
+  readonly webhookId: number
+  readonly url: string
+}
+
+export type NoticeKind = keyof NoticeFacts
+
+/** Those of partners' members. The others guard the account: whoever took it over would decline them first. */
+export const declinable = ['webhook-failing', 'webhook-disabled', 'secret-expiring'] as const
+export type DeclinableKind = (typeof declinable)[number]
+
+/** Of one kind to one person in a day: what comes beyond has been told often enough. */
+export const noticesADay = 20
+
+/** Holds still whoever else tells the same person, so that what was told a moment ago is seen. */
+export async function lockNoticesOf(sql: Sql, userId: string): Promise<void> {
+  await sql.query(table.lockRecipient, [`notices:${userId}`])
+}
+
+/** True when it was written: false when it was told before, too often today, or there is no address. */
+export async function tellUser<Kind extends NoticeKind>(
+  sql: Sql,
+  userId: string,
+  notice: { readonly kind: Kind; readonly key: string; readonly facts: NoticeFacts[Kind]; readonly email?: string },
+  now: Date,
+): Promise<boolean> {
+  const { kind, key, facts, email } = notice
+  const values = [userId, kind, `${kind}:${key}`, facts, email, now, after(now, -day), noticesADay]
+  return (await sql.query(table.insertNotice, values)).length > 0
+}
+
+/** A notice as its recipient sees it. */
+export interface NoticeSeen {
+  readonly id: number
+  readonly kind: NoticeKind
+  readonly email: string
+  readonly state: 'waiting' | 'sent' | 'given up'
+  readonly created_at: Date
+}
+
+export function listNotices(sql: Sql, userId: string, most: number): Promise<NoticeSeen[]> {
+  return sql.query<NoticeSeen>(table.selectNoticesOf, [userId, most])
+}
+
+/** Whether the very same was told since then. */
+export async function wasTold<Kind extends NoticeKind>(
+  sql: Sql,
+  userId: string,
+  kind: Kind,
+  facts: NoticeFacts[Kind],
+  since: Date,
+): Promise<boolean> {
+  return (await sql.query(table.selectTold, [userId, kind, facts, since])).length > 0
+}
+
+/** What `tellMembers` needs before the values of its own. */
+export function memberLimits(now: Date): readonly unknown[] {
+  return [now, after(now, -day), noticesADay]
+}

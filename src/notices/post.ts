@@ -1,0 +1,117 @@
+/**
+ * Sends what was written. One worker at a time has a notice in hand, under a lease; it is sent before that is written down, so that
+ * a node that dies between the two costs a second copy and never the notice. What cannot be sent is tried for a day.
+ */
+import type { Logger } from 'pino'
+import { after, type Clock, day, hour, minute, second } from '../clock.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { repeat } from '../repeat.ts'
+import type { Courier, Taken } from './courier.ts'
+import type { Words } from './message.ts'
+import type { NoticeFacts, NoticeKind } from './notice.ts'
+import * as table from './notices.sql.ts'
+
+/** Longer than a courier takes for a message. */
+export const leaseMs = minute
+export const waitsMs = [minute, 5 * minute, 15 * minute, hour, 3 * hour] as const
+export const patienceMs = day
+const keptMs = 90 * day
+const batchSize = 1_000
+const errorMaxCharacters = 300
+
+export type NoticeToSend = {
+  readonly [Kind in NoticeKind]: {
+    readonly id: number
+    readonly email: string
+    readonly name: string
+    readonly key: string
+    readonly kind: Kind
+    readonly facts: NoticeFacts[Kind]
+    readonly attempts: number
+    readonly created_at: Date
+  }
+}[NoticeKind]
+
+export interface PostDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly courier: Courier
+  readonly findWords: (notice: NoticeToSend) => Words
+  readonly closing: AbortSignal
+}
+
+export interface Sent {
+  readonly sent: number
+  readonly failed: number
+}
+
+/** Everything that is due. When the courier is away the rest is left for the next turn. */
+export async function sendDue(desk: PostDesk): Promise<Sent> {
+  const done = { sent: 0, failed: 0 }
+  while (!desk.closing.aborted) {
+    const { db, clock } = desk
+    const claimId = crypto.randomUUID()
+    const now = clock.now()
+    const [notice] = await db.query<NoticeToSend>(table.claimNotice, [claimId, now, after(now, leaseMs)])
+    if (!notice) break
+    const taken = await send(desk, notice)
+    await settle(desk, notice, claimId, taken)
+    if (taken.kind === 'sent') done.sent++
+    else done.failed++
+    if (taken.kind === 'away') break
+  }
+  return done
+}
+
+function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Promise<Taken> {
+  const { id, key, email: to, created_at: at } = notice
+  return courier.send({ id, key, to, at, ...findWords(notice) })
+}
+
+async function settle({ db, clock, log, closing }: PostDesk, notice: NoticeToSend, claimId: string, taken: Taken) {
+  const now = clock.now()
+  const { id, kind, attempts } = notice
+  if (taken.kind === 'sent') {
+    await db.query(table.settleNotice, [id, claimId, 'sent', null, null, now])
+    return
+  }
+  const error = taken.why.replaceAll('\0', '').slice(0, errorMaxCharacters)
+  const dueAt = taken.kind === 'refused' ? undefined : closing.aborted ? now : nextAttemptAt(notice, now)
+  const state = dueAt ? 'waiting' : 'given up'
+  await db.query(table.settleNotice, [id, claimId, state, dueAt, error, dueAt ? null : now])
+  // What a server says may hold an address: it stays in the database.
+  const line = { notice: id, kind, attempts, outcome: taken.kind }
+  log.warn(line, dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is given up')
+}
+
+export function nextAttemptAt({ attempts, created_at }: Pick<NoticeToSend, 'attempts' | 'created_at'>, now: Date) {
+  const next = after(now, waitsMs[Math.min(attempts, waitsMs.length) - 1]!)
+  return next <= after(created_at, patienceMs) ? next : undefined
+}
+
+export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {
+  while ((await sql.query(table.deleteOldNotices, [after(now, -keptMs), batchSize])).length === batchSize);
+}
+
+/** Looks for what nobody did and somebody should know; answers how many notices that made. */
+export type Watch = (sql: Sql, now: Date) => Promise<number>
+
+export interface Post {
+  close(): Promise<void>
+}
+
+export function openPost(desk: PostDesk, watches: readonly Watch[]): Post {
+  const { db, clock, log } = desk
+  const tasks = [
+    repeat(log, 'notices', second, () => sendDue(desk)),
+    repeat(log, 'old notices', minute, () => removeOldNotices(db, clock.now())),
+    ...watches.map((watch) => repeat(log, 'watch', minute, () => watch(db, clock.now()))),
+  ]
+  return {
+    async close() {
+      desk.courier.close()
+      await Promise.all(tasks.map((task) => task.stop()))
+    },
+  }
+}

@@ -1,0 +1,206 @@
+/** The address that notices go to: its owner's to see and change, minutes after a sign-in, and never unnoticed. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { findEntries } from '../../src/audit/audit.ts'
+import { minute } from '../../src/clock.ts'
+import { addMember } from '../../src/partners/partner.ts'
+import { findMail, setEmail } from '../../src/users/email.ts'
+import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { makeReader, noticesOf } from '../support/notices.ts'
+import { runCommand } from '../support/process.ts'
+import { assertGuarded, pathOf, signInWith } from '../support/web.ts'
+
+let house: TestGateway
+before(async () => {
+  house = await openTestGateway({ ROLES: 'api' })
+})
+after(() => house.close())
+
+const db = () => house.gateway.context.db
+const page = '/account/security/notices'
+const form = '/account/security/email'
+
+test('a holder gives an address, sees it, and changes it; the address before is told', async () => {
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  assert.match((await browser.get(page)).text, /You gave no address, so nothing is sent/)
+  const given = await browser.submit(await browser.get(form), form, { email: ' ada@example.com ' })
+  assert.equal(given.location, `${page}?done=email`)
+  const shown = await browser.get(pathOf(given))
+  assert.match(shown.text, /Your e-mail address is saved\.[\s\S]*ada@example\.com/)
+  assertGuarded(shown, page)
+  assert.deepEqual(await noticesOf(db(), user), [], 'there was nobody to tell')
+  await browser.submit(await browser.get(form), form, { email: 'lovelace@example.com' })
+  const [notice, ...more] = await noticesOf(db(), user)
+  assert.deepEqual(more, [])
+  assert.equal(notice!.email, 'ada@example.com')
+  assert.deepEqual(notice!.facts, { changed: 'replaced', byHolder: true, from: '127.0.0.1' })
+  assert.match(
+    (await browser.get(page)).text,
+    /Your e-mail address is changed or removed[\s\S]*to <span class="address">ada@example\.com/,
+  )
+  const entries = await findEntries(db(), { action: 'user.email_changed', subject: `user:${user.id}` })
+  assert.deepEqual(
+    entries.map(({ details }) => details),
+    [{ change: 'replaced' }, { change: 'set' }],
+  )
+  assert.match((await browser.get('/account/history')).text, /You changed your e-mail address/)
+})
+
+test('a double click changes once and tells once; removing tells too, and then nothing more is written', async () => {
+  const reader = await makeReader(house)
+  const browser = await house.signIn(reader)
+  const opened = await browser.get(form)
+  const click = () => browser.submit(opened, form, { email: 'new@example.com' })
+  const answers = await Promise.all([click(), click()])
+  assert.deepEqual(
+    answers.map(({ location }) => location),
+    [`${page}?done=email`, `${page}?done=email`],
+  )
+  const told = async () => (await noticesOf(db(), reader)).filter(({ kind }) => kind === 'address')
+  assert.equal((await told()).length, 1)
+  const removed = await browser.submit(await browser.get(form), `${form}/remove`, {})
+  assert.equal(removed.location, `${page}?done=removed`)
+  assert.deepEqual(
+    (await told()).map(({ email, facts }) => [email, facts.changed]),
+    [
+      [reader.email, 'replaced'],
+      ['new@example.com', 'removed'],
+    ],
+  )
+  await house.approve(await house.makeClient(), browser)
+  assert.deepEqual(
+    (await noticesOf(db(), reader)).filter(({ kind }) => kind === 'application'),
+    [],
+  )
+})
+
+test('of two changes at once both of the addresses that were replaced are told', async () => {
+  const reader = await makeReader(house)
+  const change = (email: string) => setEmail(db(), reader, email, operator, house.clock.now())
+  await Promise.all([change('one@example.com'), change('two@example.com')])
+  const told = (await noticesOf(db(), reader)).map(({ email }) => email)
+  const { email } = (await findMail(db(), reader.id))!
+  const loser = email === 'one@example.com' ? 'two@example.com' : 'one@example.com'
+  assert.deepEqual(told, [reader.email, loser])
+})
+
+test('who changes the address does not divert what was written before', async () => {
+  const reader = await makeReader(house)
+  const browser = await house.signIn(reader)
+  await browser.submit(await browser.get(form), form, { email: 'thief@example.com' })
+  const rows = await noticesOf(db(), reader)
+  assert.deepEqual(
+    rows.map(({ kind, email }) => [kind, email]),
+    [
+      ['sign-in', reader.email],
+      ['address', reader.email],
+    ],
+  )
+})
+
+test('a change needs a sign-in minutes ago, and leads back to the form', async () => {
+  const reader = await makeReader(house)
+  const browser = await house.signIn(reader)
+  const opened = await browser.get(form)
+  house.clock.advance(6 * minute)
+  for (const action of [form, `${form}/remove`]) {
+    const late = await browser.submit(opened, action, { email: 'thief@example.com' })
+    assert.equal(late.location, `/login?return=${encodeURIComponent(form)}&confirm=1`)
+  }
+  assert.equal((await findMail(db(), reader.id))!.email, reader.email)
+  assert.equal((await browser.get(form)).status, 303)
+  const again = await signInWith(browser, reader.username, {
+    path: `/login?return=${encodeURIComponent(form)}&confirm=1`,
+  })
+  assert.equal(again.location, form)
+  assert.equal((await browser.get(form)).status, 200)
+})
+
+test('what is no address is refused beside its field, and what was typed stays', async () => {
+  const browser = await house.signIn(await house.makeUser())
+  const opened = await browser.get(form)
+  const wrong = [
+    '',
+    'ada',
+    'ada@',
+    '@example.com',
+    'ada@localhost',
+    'ada@example.com\r\nBcc: all@example.com',
+    'ada@example.com, all@example.com',
+    'Ada <ada@example.com>',
+    '"a b"@example.com',
+    'ada@exämple.com',
+    'ada@-example.com',
+    '.ada@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    `ada@${'a.'.repeat(130)}com`,
+    '<script>alert(1)</script>@example.com',
+  ]
+  for (const email of wrong) {
+    const answer = await browser.submit(opened, form, { email })
+    assert.equal(answer.status, 400, email)
+    assert.match(answer.text, /aria-invalid="true"[\s\S]*It must be an e-mail address such as ada@example\.com\./)
+    assert.doesNotMatch(answer.text, /<script>/)
+  }
+  assert.match((await browser.submit(opened, form, { email: 'ada@' })).text, /value="ada@"/)
+})
+
+test('only a member of a partner chooses, and what guards the account cannot be declined', async () => {
+  const reader = await makeReader(house)
+  const browser = await house.signIn(reader)
+  assert.doesNotMatch((await browser.get(page)).text, /name="kind"/)
+  await addMember(db(), await house.makePartner(), reader, operator, house.clock.now())
+  const shown = await browser.get(page)
+  assert.equal(shown.text.match(/name="kind" value="[a-z-]+" checked/g)!.length, 3)
+  const chosen = await browser.submit(shown, page, { kind: ['webhook-disabled', 'nonsense'] })
+  assert.equal(chosen.location, `${page}?done=chosen`)
+  const { declined_notices } = (await findMail(db(), reader.id))!
+  assert.deepEqual(declined_notices, ['webhook-failing', 'secret-expiring'])
+  await browser.submit(shown, page, {})
+  await house.approve(await house.makeClient(), browser)
+  assert.equal((await noticesOf(db(), reader)).filter(({ kind }) => kind === 'application').length, 1)
+})
+
+test('a form without its token changes nothing, and nobody sees the address of another', async () => {
+  const [reader, other] = [await makeReader(house), await makeReader(house)]
+  const browser = await house.signIn(other)
+  for (const action of [form, `${form}/remove`, page])
+    assert.equal((await browser.post(action, { email: 'thief@example.com' })).status, 403, action)
+  assert.equal((await findMail(db(), other.id))!.email, other.email)
+  for (const path of [page, form, '/account/security'])
+    assert.ok(!(await browser.get(path)).text.includes(reader.email), path)
+})
+
+test('on the command line a user gets an address, another, and none; each is told', async () => {
+  const username = `cli-${Date.now()}`
+  const run = (...words: string[]) => runCommand([...words, '--json'], house.settings)
+  const made = await run(
+    'user',
+    'create',
+    '--username',
+    username,
+    '--name',
+    'Ada',
+    '--password',
+    password,
+    '--email',
+    'ada@example.com',
+  )
+  const { id } = made.json<{ id: string }>()
+  assert.equal((await run('user', 'show', username)).json().email, 'ada@example.com')
+  assert.equal((await run('user', 'set-email', username, '--email', 'new@example.com')).json().email, 'new@example.com')
+  assert.equal((await run('user', 'set-email', username, '--none')).json().email, 'none')
+  const rows = await noticesOf(db(), { id })
+  assert.deepEqual(
+    rows.map(({ email, facts }) => [email, facts.byHolder]),
+    [
+      ['ada@example.com', false],
+      ['new@example.com', false],
+    ],
+  )
+  for (const words of [['--email', 'nonsense'], [], ['--none', '--email', 'a@example.com']])
+    assert.notEqual((await run('user', 'set-email', username, ...words)).code, 0)
+  const refused = await run('user', 'create', '--username', `${username}x`, '--name', 'Ada', '--email', 'nonsense')
+  assert.match(refused.stderr, /email must be an e-mail address/)
+})

@@ -1,0 +1,50 @@
+/** kill -9 of the node that sends, after the mail server has the message and before that is written down. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, test } from 'node:test'
+import { minute } from '../../src/clock.ts'
+import { sendDue } from '../../src/notices/post.ts'
+import { openSmtp } from '../../src/notices/smtp.ts'
+import { openTestGateway } from '../support/gateway.ts'
+import { openMailServer } from '../support/mail-server.ts'
+import { from, makeReader, noticesOf, openDesk, serverAt, writeNotice } from '../support/notices.ts'
+import { makeFolder, startGateway } from '../support/process.ts'
+
+const server = await openMailServer()
+const house = await openTestGateway({ ROLES: 'api', SECRET_KEY: randomBytes(32).toString('hex') })
+after(async () => {
+  await house.close()
+  await server.close()
+})
+
+test('a node that dies between sending and recording costs one more copy of that notice, and no other is lost or doubled', async () => {
+  const reader = await makeReader(house)
+  for (let n = 0; n < 3; n++) await writeNotice(house, reader)
+  const victim = await startGateway({
+    DATABASE_URL: house.databaseUrl,
+    SECRET_KEY: house.settings.SECRET_KEY,
+    DATA_DIR: makeFolder(),
+    SMTP_URL: server.url(),
+    MAIL_FROM: from.address,
+  })
+  server.verdict = async () => {
+    if (server.shown.length < 2) return undefined
+    victim.kill('SIGKILL')
+    await victim.ended
+    return undefined
+  }
+  await server.hasTaken(2)
+  assert.equal((await victim.ended).signal, 'SIGKILL')
+  const states = async () => (await noticesOf(house.gateway.context.db, reader)).map(({ state }) => state)
+  assert.deepEqual(await states(), ['sent', 'waiting', 'waiting'])
+
+  server.verdict = () => undefined
+  const courier = openSmtp(serverAt(server.port), from)
+  const later = { now: () => new Date(Date.now() + 2 * minute) }
+  assert.deepEqual(await sendDue({ ...openDesk(house, courier), clock: later }), { sent: 2, failed: 0 })
+  courier.close()
+  assert.deepEqual(await states(), ['sent', 'sent', 'sent'])
+  const ids = server.taken.map(({ messageId }) => messageId)
+  const copies = [...new Set(ids)].map((id) => ids.filter((each) => each === id).length)
+  assert.deepEqual(copies, [1, 2, 1])
+})

@@ -1,0 +1,147 @@
+/** What a partner's members are told: a webhook that fails, one that was disabled, a client secret that ends. Each once. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { day, hour, minute } from '../../src/clock.ts'
+import { revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
+import { addMember, getPartner } from '../../src/partners/partner.ts'
+import { watchEndingSecrets } from '../../src/partners/secret-notices.ts'
+import { declineNotices } from '../../src/users/email.ts'
+import { setUserStatus, type User } from '../../src/users/user.ts'
+import { failingMs, watchFailingWebhooks } from '../../src/webhooks/webhook-notices.ts'
+import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { operator } from '../support/gateway.ts'
+import { makeReader, noticesOf } from '../support/notices.ts'
+import { answer, fail } from '../support/receiver.ts'
+
+let engine: Engine
+before(async () => {
+  engine = await openEngine()
+})
+after(() => engine.close())
+
+const db = () => engine.db
+const now = () => engine.house.clock.now()
+const told = async (user: User, kind: string) => (await noticesOf(db(), user)).filter((row) => row.kind === kind)
+
+async function makeMember(): Promise<User> {
+  const reader = await makeReader(engine.house)
+  await addMember(db(), await getPartner(db(), String(engine.branchId)), reader, operator, now())
+  return reader
+}
+
+/** Two nodes look at the same time. */
+const watch = async (look: typeof watchFailingWebhooks) => {
+  const found = await Promise.all([look(db(), now()), look(db(), now())])
+  return found[0] + found[1]
+}
+
+test('a webhook whose breaker has been open for an hour is told to every member once, and again when it fails anew', async () => {
+  const members = [await makeMember(), await makeMember()]
+  const silent = await engine.house.makeUser()
+  await addMember(db(), await getPartner(db(), String(engine.branchId)), silent, operator, now())
+  const stranger = await makeReader(engine.house)
+  engine.receiver.on('/down?token=hunter2', fail)
+  const webhook = await engine.makeWebhook('/down?token=hunter2')
+  await engine.publish(...entities(10))
+  await engine.idle()
+  const { failures } = await engine.lane(webhook)
+  assert.ok(failures >= 5, 'the breaker is open')
+  assert.equal(await watch(watchFailingWebhooks), 0, 'a short outage is nobody’s business')
+  engine.house.clock.advance(failingMs - minute)
+  assert.equal(await watch(watchFailingWebhooks), 0)
+  engine.house.clock.advance(minute)
+  assert.equal(await watch(watchFailingWebhooks), 2)
+  assert.equal(await watch(watchFailingWebhooks), 0)
+  for (const member of members) {
+    const [notice] = await told(member, 'webhook-failing')
+    assert.equal(notice!.facts.webhookId, webhook.id)
+  }
+  for (const user of [stranger, silent]) assert.deepEqual(await noticesOf(db(), user), [])
+  await engine.sql('UPDATE lanes SET failing_since = $2 WHERE webhook_id = $1', [webhook.id, now()])
+  engine.house.clock.advance(failingMs)
+  assert.equal(await watch(watchFailingWebhooks), 2, 'it failed anew')
+})
+
+test('a webhook that is paused, or fails now and then, is not told', async () => {
+  const member = await makeMember()
+  const webhook = await engine.makeWebhook('/quiet')
+  const set = (failures: number, state: string) =>
+    engine.sql(
+      `WITH w AS (UPDATE webhooks SET state = $4 WHERE id = $1) UPDATE lanes SET failures = $2, failing_since = $3 WHERE webhook_id = $1`,
+      [webhook.id, failures, new Date(now().getTime() - day), state],
+    )
+  const about = async () =>
+    (await told(member, 'webhook-failing')).filter(({ facts }) => facts.webhookId === webhook.id)
+  for (const [failures, state] of [
+    [4, 'active'],
+    [9, 'paused'],
+  ] as const) {
+    await set(failures, state)
+    await watch(watchFailingWebhooks)
+    assert.deepEqual(await about(), [])
+  }
+  await set(9, 'active')
+  await watch(watchFailingWebhooks)
+  assert.equal((await about()).length, 1)
+})
+
+test('a webhook that is disabled is told in the same transaction, once, however many answers disable it', async () => {
+  const member = await makeMember()
+  engine.receiver.on('/gone', answer(410))
+  const webhook = await engine.makeWebhook('/gone')
+  await engine.publish(...entities(10, 'gone'))
+  await eventually('a disabled webhook', async () => {
+    const [row] = await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [webhook.id])
+    return row!.state === 'disabled'
+  })
+  await engine.idle()
+  const about = (await told(member, 'webhook-disabled')).filter(({ facts }) => facts.webhookId === webhook.id)
+  assert.equal(about.length, 1)
+  assert.match(String(about[0]!.facts.reason), /410/)
+})
+
+test('a client secret that ends is told a day before, once; one that was revoked is not', async () => {
+  const member = await makeMember()
+  const { house, client } = engine
+  const { vault } = house.gateway.context
+  await rotateSecret(db(), vault, client, 3 * day, operator, now())
+  assert.equal(await watch(watchEndingSecrets), 0)
+  house.clock.advance(2 * day)
+  const members = await watch(watchEndingSecrets)
+  assert.ok(members >= 1)
+  assert.equal(await watch(watchEndingSecrets), 0)
+  const [notice] = await told(member, 'secret-expiring')
+  assert.equal(notice!.facts.client, 'Portfolio Pal')
+  assert.ok(!JSON.stringify(notice!.facts).includes(client.secret))
+  house.clock.advance(2 * day)
+  assert.equal(await watch(watchEndingSecrets), 0, 'it has ended')
+
+  const other = await house.makeClient({ partner: await getPartner(db(), String(engine.branchId)) })
+  await rotateSecret(db(), vault, other, hour, operator, now())
+  const [old] = await engine.sql<{ id: number }>('SELECT min(id) AS id FROM client_secrets WHERE client_id = $1', [
+    other.id,
+  ])
+  await revokeSecret(db(), other, old!.id, operator, now())
+  assert.equal(await watch(watchEndingSecrets), 0)
+})
+
+test('who declines a kind, is disabled, or has been told twenty times today is not told', async () => {
+  const [declines, disabled, flooded] = [await makeMember(), await makeMember(), await makeMember()]
+  await declineNotices(db(), declines, ['webhook-failing'], operator, now())
+  await setUserStatus(db(), disabled, 'disabled', operator, now())
+  for (let n = 0; n < 25; n++) {
+    const webhook = await engine.makeWebhook(`/many/${n}`)
+    await engine.sql('UPDATE lanes SET failures = 9, failing_since = $2 WHERE webhook_id = $1', [
+      webhook.id,
+      new Date(now().getTime() - hour),
+    ])
+  }
+  await watchFailingWebhooks(db(), now())
+  await watchFailingWebhooks(db(), now())
+  assert.deepEqual(await noticesOf(db(), declines), [])
+  assert.deepEqual(await noticesOf(db(), disabled), [])
+  assert.equal((await told(flooded, 'webhook-failing')).length, 20)
+  engine.house.clock.advance(day)
+  await watchFailingWebhooks(db(), now())
+  assert.ok((await told(flooded, 'webhook-failing')).length > 20, 'the rest comes the day after')
+})

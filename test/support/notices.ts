@@ -1,0 +1,72 @@
+/** What the tests of e-mail notices share: people with an address, what was written for them, and a post that is told when to send. */
+import pino from 'pino'
+import type { MailServer as Server } from '../../src/config.ts'
+import { type Database, statement } from '../../src/database/database.ts'
+import type { Courier } from '../../src/notices/courier.ts'
+import { tellUser } from '../../src/notices/notice.ts'
+import type { PostDesk } from '../../src/notices/post.ts'
+import { setEmail } from '../../src/users/email.ts'
+import type { User } from '../../src/users/user.ts'
+import { noticeWords } from '../../src/web/notice-words.ts'
+import { operator, type TestGateway } from './gateway.ts'
+
+export const from = { name: 'Countersign', address: 'notices@broker.example' }
+
+let people = 0
+
+export async function makeReader(house: TestGateway): Promise<User & { email: string }> {
+  const user = await house.makeUser()
+  const email = `reader-${++people}@example.com`
+  await setEmail(house.gateway.context.db, user, email, operator, house.clock.now())
+  return { ...user, email }
+}
+
+export interface NoticeRow {
+  readonly id: number
+  readonly user_id: string
+  readonly email: string
+  readonly kind: string
+  readonly facts: Record<string, unknown>
+  readonly state: string
+  readonly attempts: number
+  readonly due_at: Date
+  readonly error: string | null
+  readonly created_at: Date
+  readonly settled_at: Date | null
+}
+
+const selectNotices = statement(
+  '',
+  `SELECT id, user_id, email, kind, facts, state, attempts, due_at, error, created_at, settled_at FROM notices
+   WHERE user_id = $1 ORDER BY id`,
+)
+
+export function noticesOf(db: Database, { id }: Pick<User, 'id'>): Promise<NoticeRow[]> {
+  return db.query<NoticeRow>(selectNotices, [id])
+}
+
+let written = 0
+
+/** Any notice will do. */
+export async function writeNotice({ gateway, clock }: TestGateway, user: User): Promise<void> {
+  const facts = { environment: 'live', address: '192.0.2.7', userAgent: 'curl/8' } as const
+  await tellUser(gateway.context.db, user.id, { kind: 'sign-in', key: `test-${++written}`, facts }, clock.now())
+}
+
+/** A post of the test's own, beside that of the gateway. */
+export function openDesk({ gateway, clock }: TestGateway, courier: Courier): PostDesk {
+  const addresses = { live: gateway.baseUrl, sandbox: gateway.sandboxUrl }
+  return {
+    db: gateway.context.db,
+    clock,
+    log: pino({ level: 'silent' }),
+    courier,
+    findWords: (notice) => noticeWords(notice, addresses),
+    closing: new AbortController().signal,
+  }
+}
+
+export function serverAt(port: number, more: Partial<Server> = {}): Server {
+  const none = { user: undefined, password: undefined, certificateAuthority: undefined }
+  return { host: '127.0.0.1', port, secure: false, requireTls: false, ...none, ...more }
+}
