@@ -72,9 +72,53 @@ test('the quick start in TypeScript runs as it stands, and its check knows a gen
   assert.equal(isGenuine(arrived!.body, forged, own.client.secret), false)
 })
 
-test('the quick start in Python runs as it stands, where there is one', async (context) => {
-  const python = await run('python3', ['--version']).catch(() => undefined)
-  if (!python) return context.skip('There is no python3.')
-  await run('python3', ['-c', await programOf('language', 'Python')], { env: settings('/python') })
-  assert.equal(JSON.parse(receiver.at('/python')[0]!.body).amount, 500.1)
-})
+/** A program in another language: how it is asked whether it is there, and how its text is run. */
+interface Language {
+  readonly probe: readonly string[]
+  readonly run: (program: string) => readonly string[]
+  /** Says whether the body, the signature and the secret of its arguments belong together. */
+  readonly check: (verify: string) => string
+}
+
+const inFile = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+const languages: Record<string, Language> = {
+  Python: {
+    probe: ['python3', '--version'],
+    run: (program) => ['python3', '-c', program],
+    check: (verify) => `${verify}\nimport sys\nprint(is_genuine(sys.argv[1].encode(), sys.argv[2], sys.argv[3]))`,
+  },
+  Go: {
+    probe: ['go', 'version'],
+    run: (program) => ['go', 'run', inFile('start.go', program)],
+    check: (verify) =>
+      `package main\nimport ("crypto/hmac"; "crypto/sha256"; "encoding/hex"; "fmt"; "os")\n${verify}\nfunc main() { fmt.Println(isGenuine([]byte(os.Args[1]), os.Args[2], os.Args[3])) }`,
+  },
+  Ruby: {
+    probe: ['ruby', '--version'],
+    run: (program) => ['ruby', '-e', program],
+    check: (verify) => `${verify}\nputs genuine?(ARGV[0], ARGV[1], ARGV[2])`,
+  },
+}
+
+for (const [name, language] of Object.entries(languages)) {
+  test(`the quick start in ${name} runs as it stands, and so does its check, where ${name} is installed`, async (t) => {
+    const execute = async (words: readonly string[], env = settings(`/${name}`)) =>
+      (await run(words[0]!, words.slice(1), { env })).stdout.trim()
+    const isThere = await execute(language.probe).catch(() => undefined)
+    if (isThere === undefined) return t.skip(`There is no ${language.probe[0]}.`)
+    await execute(language.run(await programOf('language', name)))
+    const [arrived] = receiver.at(`/${name}`)
+    assert.equal(JSON.parse(arrived!.body).amount, 500.1)
+    const check = language.run(language.check(await programOf('verify', name)))
+    const signature = String(arrived!.headers['x-webhook-signature'])
+    const judge = async (body: string, secret: string) =>
+      (await execute([...check, body, signature, secret])).toLowerCase()
+    assert.equal(await judge(arrived!.body, own.client.secret), 'true')
+    assert.equal(await judge(`${arrived!.body} `, own.client.secret), 'false')
+    assert.equal(await judge(arrived!.body, 'another secret'), 'false')
+  })
+}
