@@ -151,6 +151,15 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
   }
 }
 
+/** What is seen only after a button. */
+function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>) {
+  return {
+    secret: { path: `${home}/clients/${client.id}`, press: 'Make a new secret', then: /\/rotate$/ },
+    'test-outcome': { path: `${home}/test`, press: 'Send', then: /\/test\/\d+$/ },
+    'replay-progress': { path: pages.replay!, press: /^Send \d+ again/, then: /\/replays\/\d+$/ },
+  }
+}
+
 const tooWide = `document.documentElement.scrollWidth > innerWidth`
 const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
   .filter((each) => each.getBoundingClientRect().height < 44)
@@ -182,6 +191,12 @@ for (const viewport of [phone, desk]) {
       await page.goto(house.baseUrl + path)
       await look(name)
     }
+    for (const [name, { path, press, then }] of Object.entries(outcomes(partner, pages))) {
+      await page.goto(house.baseUrl + path)
+      await page.getByRole('button', { name: press }).click()
+      await page.waitForURL(then)
+      await look(name)
+    }
     await suspend(house, partner.partner, 'The terms of use were not kept.')
     await page.goto(house.baseUrl + partner.home)
     await look('suspended')
@@ -210,8 +225,15 @@ test('a visitor without a partner finds the application form, and its faults are
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByText('It must not be a number').waitFor()
   await page.evaluate(axe)
-  assert.deepEqual(await page.evaluate(faults), [])
-  await photograph(page, 'portal-apply-1280-light')
+  for (const viewport of [phone, desk]) {
+    await page.setViewportSize(viewport)
+    assert.equal(await page.evaluate(tooWide), false)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      assert.deepEqual(await page.evaluate(faults), [])
+      await photograph(page, `portal-apply-${viewport.width}-${colorScheme}`)
+    }
+  }
   await close()
 })
 
