@@ -61,18 +61,21 @@ export async function cancelReplay(visit: Visit, member: Member) {
 export async function showProgress(visit: Visit, member: Member) {
   const webhook = await findWebhook(visit, member)
   const id = idOf(paramsOf(visit.request).replay)
-  const print = async () => printProgress(await getReplay(visit.context.db, webhook, id))
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   const here = `${member.home}/webhooks/${webhook.id}`
+  const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
+<p class="small">Stopping leaves alone what was set going already.</p>`
+  const print = async () => {
+    const replay = await getReplay(visit.context.db, webhook, id)
+    return html`${printProgress(replay)}${replay.state === 'running' && stop}`
+  }
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   return sendPortal(visit, member, {
     title: `Replay ${id}`,
     section: '/webhooks',
     live: true,
     body: html`${crumbs([...trail(webhook, member), { path: `${here}/replay`, label: 'Send again' }])}
 <h1>Replay ${id}</h1>
-${livePart(visit.request, await print())}
-<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
-<p class="small">Stopping leaves alone what was set going already.</p>`,
+${livePart(visit.request, await print())}`,
   })
 }
 
