@@ -4,14 +4,6 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { examine } from '../doctor/doctor.ts'
 import type { Result } from '../doctor/finding.ts'
-import type { Command } from './command.ts'
-
-export const doctorCommand: Command = {
-  name: 'doctor',
-  summary:
-    'Checks configuration, database, clock, keys, addresses, certificates and queues, and says what to do. Changes nothing; works with and without a running gateway.',
-  run: () => Promise.resolve(),
-}
 
 /** Answers the exit code. */
 export async function runDoctor(

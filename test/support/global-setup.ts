@@ -1,8 +1,14 @@
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
 import { announceServer, openTestServer, type TestServer } from './database.ts'
 
 let server: TestServer
 
+/** Compiled once for all the processes of a run; a second run finds it there. */
+const compiled = join(tmpdir(), `countersign-compiled-${userInfo().uid}`)
+
 export async function globalSetup(): Promise<void> {
+  process.env.NODE_COMPILE_CACHE ??= compiled
   server = await openTestServer()
   announceServer(server)
 }

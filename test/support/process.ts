@@ -1,7 +1,7 @@
 /** Gateways and commands as processes of their own, and a person and a client who talk to them over HTTP. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,7 @@ const common: NodeJS.ProcessEnv = {
   SANDBOX_RATE_LIMIT_PER_MINUTE: '0',
   CLIENT_FAILURES_PER_MINUTE: '1000',
   LOGIN_FAILURES_PER_ADDRESS: '1000',
-  NODE_COMPILE_CACHE: join(tmpdir(), `countersign-compiled-${userInfo().uid}`),
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
 }
 
 /** Long enough for the busiest machine; what is well takes a fraction of it. */
