@@ -154,9 +154,9 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
 /** What is seen only after a button. */
 function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>) {
   return {
-    secret: { path: `${home}/clients/${client.id}`, press: 'Make a new secret', then: /\/rotate$/ },
-    'test-outcome': { path: `${home}/test`, press: 'Send', then: /\/test\/\d+$/ },
-    'replay-progress': { path: pages.replay!, press: /^Send \d+ again/, then: /\/replays\/\d+$/ },
+    secret: { path: `${home}/clients/${client.id}`, press: 'Make a new secret', leadsTo: /\/rotate$/ },
+    'test-outcome': { path: `${home}/test`, press: 'Send', leadsTo: /\/test\/\d+$/ },
+    'replay-progress': { path: pages.replay!, press: /^Send \d+ again/, leadsTo: /\/replays\/\d+$/ },
   }
 }
 
@@ -191,10 +191,10 @@ for (const viewport of [phone, desk]) {
       await page.goto(house.baseUrl + path)
       await look(name)
     }
-    for (const [name, { path, press, then }] of Object.entries(outcomes(partner, pages))) {
+    for (const [name, { path, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
       await page.goto(house.baseUrl + path)
       await page.getByRole('button', { name: press }).click()
-      await page.waitForURL(then)
+      await page.waitForURL(leadsTo)
       await look(name)
     }
     await suspend(house, partner.partner, 'The terms of use were not kept.')
