@@ -2,7 +2,7 @@
  * Spec 6: `x-webhook-signature` is the lower-case hex HMAC-SHA256 of the exact bytes sent. Beside it stand the headers of
  * Standard Webhooks, signed with every live secret, for receivers that want replay protection and rotation.
  */
-import { createHmac } from 'node:crypto'
+import { signText } from '../crypto/hash.ts'
 
 export interface SigningSecrets {
   /** Signs `x-webhook-signature`. */
@@ -21,11 +21,9 @@ export function printSignatures({ id, body, sentAt }: SignedMessage, secrets: Si
   const timestamp = String(Math.floor(sentAt.getTime() / 1000))
   const base = `${id}.${timestamp}.${body}`
   return {
-    'x-webhook-signature': createHmac('sha256', secrets.current).update(body).digest('hex'),
+    'x-webhook-signature': signText(secrets.current, body, 'hex'),
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': secrets.all
-      .map((secret) => `v1,${createHmac('sha256', secret).update(base).digest('base64')}`)
-      .join(' '),
+    'webhook-signature': secrets.all.map((secret) => `v1,${signText(secret, base, 'base64')}`).join(' '),
   }
 }
