@@ -214,7 +214,7 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     tls: config.tls,
     log: log.child({ environment }),
     printErrorPage: (problem, request, reply) => printErrorPage(problem, request, reply, environment),
-    checkReady: () => ping(db),
+    checkReady: shareFlight(() => ping(db)),
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     refused: recordRefusals(context),
@@ -267,6 +267,17 @@ async function listen(app: FastifyInstance, config: Config, site: SiteConfig): P
   const host =
     config.host === 'localhost' ? 'localhost' : address.family === 'IPv6' ? `[${address.address}]` : address.address
   return `${config.tls ? 'https' : 'http'}://${host}:${address.port}`
+}
+
+/** However many ask at once: what is under way is the answer to all of them. */
+function shareFlight(ask: () => Promise<void>): () => Promise<void> {
+  let underWay: Promise<void> | undefined
+  return () => {
+    underWay ??= ask().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
 }
 
 const select = statement('ping', 'SELECT 1')

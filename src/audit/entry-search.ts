@@ -117,10 +117,14 @@ async function findFirstSince(sql: Sql, at: Date): Promise<number> {
 
 const exportedAtOnce = 1_000
 
-/** Everything that a question finds, page by page, so that it is never all in memory and no statement lasts. */
-export async function* walkEntries(sql: Sql, question: EntryQuestion): AsyncGenerator<AuditEntry[]> {
+/**
+ * Everything that a question finds, page by page, so that it is never all in memory and no statement lasts. It throws when it is told to
+ * stop: what is cut off must not look whole.
+ */
+export async function* walkEntries(sql: Sql, question: EntryQuestion, stop: AbortSignal): AsyncGenerator<AuditEntry[]> {
   let before: number | undefined
   do {
+    stop.throwIfAborted()
     const { entries, next } = await searchEntries(sql, question, before, { most: exportedAtOnce })
     if (entries.length > 0) yield [...entries]
     before = next

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { begunInTurn, openEntrance, patienceInBurstMs, patienceInFloodMs } from './entrance.ts'
+import { begunInTurn, openEntrance, patienceInBurstMs, patienceInFloodMs, waitingAtMost } from './entrance.ts'
 
 /** An entrance with a clock that is moved by hand, and what became of its guests. */
 function openDoor() {
@@ -61,6 +61,16 @@ test('somebody who comes while others are begun is begun as well', async () => {
   await nextTurn()
   await nextTurn()
   assert.deepEqual(begun, ['first', 'second'])
+})
+
+test('a queue that is full is turned away as a whole, oldest first, without waiting for its turn', async () => {
+  const door = openDoor()
+  door.come(waitingAtMost)
+  assert.equal(door.turnedAway.length, 0)
+  door.come(1)
+  assert.deepEqual(door.turnedAway, upTo(waitingAtMost))
+  await nextTurn()
+  assert.deepEqual(door.begun, [waitingAtMost])
 })
 
 test('in a burst everybody waits for a while, and is turned away after it', async () => {

@@ -21,13 +21,23 @@ export const begunInTurn = 256
 const burstMs = 1_000
 export const patienceInBurstMs = 1_000
 export const patienceInFloodMs = 150
+/** More than any number of connections sends at once; only who sends without waiting for answers gets further. */
+export const waitingAtMost = 20_000
 
 export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<Guest> {
   const { begin, turnAway, now = () => performance.now() } = options
   let queue: { guest: Guest; since: number }[] = []
   let emptyAt = 0
+  let isTurnPlanned = false
+
+  function planTurn(): void {
+    if (isTurnPlanned) return
+    isTurnPlanned = true
+    setImmediate(takeTurn)
+  }
 
   function takeTurn(): void {
+    isTurnPlanned = false
     const time = now()
     const since = time - (time - emptyAt > burstMs ? patienceInFloodMs : patienceInBurstMs)
     let next = 0
@@ -40,16 +50,22 @@ export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<G
       }
     }
     queue = queue.slice(next)
-    if (queue.length > 0) setImmediate(takeTurn)
+    if (queue.length > 0) planTurn()
+  }
+
+  /** The oldest first: on one connection, answers leave in the order of their requests, and only then is anything freed. */
+  function clear(): void {
+    const all = queue
+    queue = []
+    for (const { guest } of all) turnAway(guest)
   }
 
   return {
     enter(guest) {
       const since = now()
-      if (queue.length === 0) {
-        emptyAt = since
-        setImmediate(takeTurn)
-      }
+      if (queue.length >= waitingAtMost) clear()
+      if (queue.length === 0) emptyAt = since
+      planTurn()
       queue.push({ guest, since })
     },
   }

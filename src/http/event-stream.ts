@@ -7,6 +7,8 @@ const endPatienceMs = 1_000
 export function openEventStream(request: FastifyRequest, reply: FastifyReply): ServerResponse {
   reply.hijack()
   const out = reply.raw
+  // One that waits behind another answer of its connection does not notice by itself that this has gone.
+  request.raw.socket.once('close', () => out.destroy())
   out.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-store',

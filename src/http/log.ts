@@ -1,6 +1,7 @@
 /** One wide line a request, without anything that could be a secret: routes instead of addresses, no headers, no bodies. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { hearOfLeaving } from './leaving.ts'
 
 /** Whoever a request was recognised to come from, as far as it is known. Never what a stranger merely claims. */
 export interface Who {
@@ -67,10 +68,7 @@ export function logRequests(app: FastifyInstance, lines: Logger): void {
     done()
   })
   // Who leaves before the answer hears none, and no answer is ever finished.
-  app.addHook('onRequestAbort', (request, done) => {
-    lines.info({ ...describeRequest(request), aborted: true }, 'request')
-    done()
-  })
+  hearOfLeaving(app, (request) => lines.info({ ...describeRequest(request), aborted: true }, 'request'))
 }
 
 export function logAnswer(lines: Logger, request: FastifyRequest, reply: FastifyReply): void {

@@ -176,18 +176,27 @@ function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void 
   })
 }
 
-/** Whether it is well is asked most when it is not: that question never waits. */
+/** In one turn of the event loop; more than any balancer asks. */
+const healthChecksInTurn = 50
+
+/** Whether it is well is asked most when it is not: that question does not wait. Who has left is not begun with. */
 function guardEntrance(handle: RequestListener, nextId: () => string, turnedAway: () => void): RequestListener {
   const entrance = openEntrance<[IncomingMessage, ServerResponse]>({
-    begin: ([request, response]) => handle(request, response),
+    begin: ([request, response]) => request.socket.destroyed || handle(request, response),
     turnAway([request, response]) {
       turnedAway()
       answerTurnedAway(request, response, nextId())
     },
   })
+  let healthChecks = 0
   return (request, response) => {
-    if (isHealthCheck(request.url!)) handle(request, response)
-    else entrance.enter([request, response])
+    const isAsked = request.method === 'GET' && isHealthCheck(request.url!)
+    if (!isAsked || healthChecks === healthChecksInTurn) return entrance.enter([request, response])
+    if (healthChecks++ === 0)
+      setImmediate(() => {
+        healthChecks = 0
+      })
+    handle(request, response)
   }
 }
 
@@ -245,12 +254,17 @@ function parseRequestId(text: string | string[] | undefined): string | undefined
   return typeof text === 'string' && /^[\w.-]{1,40}$/.test(text) ? text : undefined
 }
 
+const brokenPatienceMs = 1_000
+
 /**
  * What Node's parser refuses never reaches a route: too large a head, a body that dawdles, no HTTP at all. Answers the status, or
  * undefined when nobody is left to hear it.
  */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): number | undefined {
-  if (socket.destroyed || !socket.writable) return undefined
+  if (socket.destroyed) return undefined
+  // Whoever does not close their side would otherwise keep the connection for ever.
+  setTimeout(() => socket.destroy(), brokenPatienceMs).unref()
+  if (!socket.writable) return undefined
   const [status, reason, description] = explainBrokenRequest(error.code)
   const body = JSON.stringify({ error: 'invalid_request', error_description: description, request_id: requestId })
   const head = [

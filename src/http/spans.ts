@@ -1,5 +1,6 @@
 /** A span a request, where somebody collects them; where nobody does, no request is touched. Health checks have none. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { hearOfLeaving } from './leaving.ts'
 import type { Who } from './log.ts'
 
 export interface AnsweredRequest {
@@ -39,10 +40,7 @@ export function traceRequests(app: FastifyInstance, openSpan: OpenSpan): void {
     endSpan(request, reply.statusCode)
     done()
   })
-  app.addHook('onRequestAbort', (request, done) => {
-    endSpan(request, undefined)
-    done()
-  })
+  hearOfLeaving(app, (request) => endSpan(request, undefined))
 }
 
 function endSpan(request: FastifyRequest, status: number | undefined): void {

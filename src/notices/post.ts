@@ -64,9 +64,14 @@ export async function sendDue(desk: PostDesk): Promise<Sent> {
   return done
 }
 
-function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Promise<Taken> {
+async function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Promise<Taken> {
   const { id, key, email: to, created_at: at } = notice
-  return courier.send({ id, key, to, at, ...findWords(notice) })
+  try {
+    return await courier.send({ id, key, to, at, ...findWords(notice) })
+  } catch (error) {
+    // A kind that only a newer node knows, for one: it is left to that node, and not for ever.
+    return { kind: 'later', why: String(error) }
+  }
 }
 
 async function settle({ db, clock, log, closing }: PostDesk, notice: NoticeToSend, claimId: string, taken: Taken) {

@@ -63,13 +63,21 @@ interface SmtpError extends Error {
   readonly responseCode?: number
   readonly permanent?: boolean
   readonly response?: string
+  readonly command?: string
 }
 
-/** Only what was said about this message can be the end of it. A server that lets nobody in may do so tomorrow. */
-function judge({ code, responseCode, permanent, response, message }: SmtpError): Taken {
+/** Sign in first, or not by this way: about who sends, not about what. */
+const notLetIn = [421, 530, 535, 538]
+
+/**
+ * Only what was said about this message can be the end of it. A server that does not let us in, does not know our sender or does not
+ * relay for us (5.7.x) may do so tomorrow.
+ */
+function judge({ code, command, responseCode, permanent, response, message }: SmtpError): Taken {
   const why = [code, response ?? message].filter((part) => part).join(': ')
-  const isAboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE'
-  if (!isAboutMessage || responseCode === 421) return { kind: 'away', why }
+  const isAboutMessage = (code === 'EENVELOPE' && command !== 'MAIL FROM') || code === 'EMESSAGE'
+  const isAboutUs = notLetIn.includes(responseCode ?? 0) || /^5\d\d[ -]5\.7\./.test(response ?? '')
+  if (!isAboutMessage || isAboutUs) return { kind: 'away', why }
   return permanent ? { kind: 'refused', why } : { kind: 'later', why }
 }
 

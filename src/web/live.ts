@@ -2,6 +2,7 @@
  * A page that changes by itself. It is asked for at its own address as an event stream, and sends its changing part whenever that
  * differs from what was sent before. It ends with the session, and does not keep it alive.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { endEventStream, openEventStream } from '../http/event-stream.ts'
 import { TooManyRequests } from '../problem.ts'
@@ -9,6 +10,8 @@ import { type Html, html } from './html.ts'
 import type { Visit } from './visit.ts'
 
 const lookEveryMs = 1_000
+/** However much happens. */
+const lookAgainAfterMs = 250
 const heartbeatMs = 15_000
 const retrySeconds = 30
 
@@ -64,6 +67,6 @@ async function sendChanges(visit: Visit, watcher: Watcher, print: () => Promise<
       sent = text
       write(`data: ${JSON.stringify(text)}\n\n`)
     } else if (performance.now() - wroteAt > heartbeatMs) write(': still here\n\n')
-    await eventSignal.wait(lookEveryMs)
+    await Promise.all([eventSignal.wait(lookEveryMs), wait(lookAgainAfterMs)])
   }
 }

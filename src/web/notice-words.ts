@@ -38,7 +38,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   }),
   application: ({ environment, client, partner, scopes: granted, address }, at, addresses) => ({
     environment,
-    subject: `“${oneLine(client)}” may now use your account`,
+    subject: 'A new application may use your account',
     happened: 'A new application was connected to your account.',
     facts: [
       ['Application', `“${oneLine(client)}”`],

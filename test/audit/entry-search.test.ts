@@ -75,7 +75,8 @@ for (const [name, [question, isMeant]] of Object.entries(questions)) {
       meant,
     )
     const walked: number[] = []
-    for await (const page of walkEntries(db, question)) walked.push(...page.map(({ id }) => id))
+    for await (const page of walkEntries(db, question, new AbortController().signal))
+      walked.push(...page.map(({ id }) => id))
     assert.deepEqual(walked, meant, 'an export')
     // Without any time a search stops after its first window and says how far it came.
     const pieces: number[] = []

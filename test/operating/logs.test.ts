@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { createService } from '../../src/services/service.ts'
+import { transaction } from '../support/branch.ts'
 import { postForm, send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
 import { basic, operator } from '../support/gateway.ts'
 import { type Line, openLogLines } from '../support/log-lines.ts'
-import { answer } from '../support/receiver.ts'
+import { answer, hang } from '../support/receiver.ts'
 
 const log = openLogLines()
 const engine = await openEngine({}, log.log)
@@ -164,4 +165,22 @@ test('a log that nobody reads costs no request a hook', async () => {
   await send(`${silent.house.baseUrl}/v1/user/profile`)
   await silent.close()
   assert.deepEqual(quiet.lines, [])
+})
+
+test('who leaves after having sent a body leaves a line too', async () => {
+  engine.receiver.on('/hangs', hang)
+  await engine.makeWebhook('/hangs')
+  const { hostname, port } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  const body = JSON.stringify(transaction({ branchId: engine.branchId }))
+  const head = [
+    'POST /v2/webhooks/transaction HTTP/1.1',
+    ...['host: x', 'content-type: application/json', `content-length: ${body.length}`, 'prefer: wait=20'],
+    ...['x-request-id: left-late', `authorization: ${basic(client).authorization}`],
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  await engine.receiver.count('/hangs', 1)
+  socket.destroy()
+  const line = await lineOf('left-late')
+  assert.deepEqual([line.route, line.client, line.aborted], ['/v2/webhooks/transaction', client.id, true])
 })

@@ -4,6 +4,7 @@ import { type AuditEntry, recordAct } from '../../audit/audit.ts'
 import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
 import { TooManyRequests } from '../../problem.ts'
+import { refuseForeignOrigin } from '../forms.ts'
 import type { Visit } from '../visit.ts'
 import { readAuditQuestion } from './audit-question.ts'
 import { csvHead, printCsvRow } from './csv.ts'
@@ -16,7 +17,9 @@ const retrySeconds = 30
 const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
 
 export async function exportAudit(visit: Visit, { by }: Operator) {
-  const { context, reply } = visit
+  const { context, request, reply } = visit
+  // It leaves an entry in the log: no other site may bring that about.
+  refuseForeignOrigin(request)
   const { asked, question } = readAuditQuestion(visit)
   const format = asked.oneOf('format', formats) ?? 'csv'
   const { problem, values } = asked.draft()
@@ -26,7 +29,9 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
   try {
     const now = context.clock.now()
     await recordAct(context.db, by, 'audit.exported', logSubject, now, { format, search: values })
-    const pages = untilClosing(walkEntries(context.db, question), context.closing)
+    const left = new AbortController()
+    request.raw.socket.once('close', () => left.abort(new Error('The reader has left.')))
+    const pages = walkEntries(context.db, question, AbortSignal.any([context.closing, left.signal]))
     const body = Readable.from(format === 'csv' ? printCsv(pages) : printJson(pages), { objectMode: false })
     // However it ends: read to the end, given up by the reader, or broken.
     body.once('close', leave)
@@ -35,14 +40,6 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
   } catch (error) {
     leave()
     throw error
-  }
-}
-
-/** A file that is cut off must not look whole: the connection breaks. */
-async function* untilClosing<Page>(pages: AsyncIterable<Page>, closing: AbortSignal): AsyncGenerator<Page> {
-  for await (const page of pages) {
-    closing.throwIfAborted()
-    yield page
   }
 }
 

@@ -104,13 +104,21 @@ function printProgress({ startedAt, position, blocks }: CheckState & { kind: 'ru
 ${facts([['Began', printDate(startedAt)]])}`
 }
 
+/** A chain that lacks an anchor is intact by itself, and was rewritten all the same. */
+function printFinding({ intact, missingAnchors }: AuditEntry['details']): Html {
+  if (intact !== true) return badge('bad', 'broken')
+  const missing = Array.isArray(missingAnchors) ? missingAnchors.map(String) : []
+  if (missing.length === 0) return badge('good', 'intact')
+  return html`${badge('bad', 'anchor missing')} ${missing.map((anchor) => html`<code>${anchor}</code> `)}`
+}
+
 function printEarlier(entries: readonly AuditEntry[]): Html {
   if (entries.length === 0) return html`<p class="card empty">No verification from the console is recorded.</p>`
   const rows = entries.map(
     ({ at, actor, details }) => html`<tr>
 <td>${printMoment(at)}</td>
 <td><code>${actor}</code></td>
-<td>${details.intact === true ? badge('good', 'intact') : badge('bad', 'broken')}</td>
+<td>${printFinding(details)}</td>
 <td class="url">${details.intact === true ? html`<code>${String(details.head)}</code>` : `block ${details.position}: ${details.problem}`}</td>
 </tr>`,
   )

@@ -30,7 +30,7 @@ export function readQuestion(query: unknown, names: readonly string[]): Question
   const read = (name: string) => {
     const value = form[name]
     const text = (Array.isArray(value) ? value[0] : value)?.replaceAll('\0', '').trim()
-    return text === undefined || text === '' ? undefined : text.slice(0, longest)
+    return text === undefined || text === '' ? undefined : text.slice(0, longest).toWellFormed()
   }
   for (const name of names) {
     const text = read(name)

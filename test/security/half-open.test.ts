@@ -1,0 +1,52 @@
+/** A connection whose request was refused by hand ends, also when its client never closes its side. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { openServer } from '../../src/http/server.ts'
+import { eventually } from '../support/process.ts'
+
+let app: FastifyInstance
+before(async () => {
+  app = await openServer({
+    limits: { ...readConfig({ PATH: process.env.PATH }).limits, requestTimeoutMs: 300 },
+    trustProxy: [],
+    tls: undefined,
+    log: pino({ level: 'silent' }),
+    printErrorPage: () => '',
+    checkReady: async () => {},
+    requiresHttps: () => false,
+  })
+  app.post('/read', () => 'read')
+  await app.listen({ host: '127.0.0.1', port: 0 })
+})
+after(() => app.close())
+
+const countConnections = () =>
+  new Promise<number>((resolve, reject) =>
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+
+for (const [what, bytes, status] of [
+  ['what is no HTTP', 'NONSENSE\r\n\r\n', 400],
+  [
+    'a body that does not come',
+    'POST /read HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n',
+    408,
+  ],
+  ['a head that does not end', 'GET /healthz HTTP/1.1\r\nhost: h\r\n', 408],
+] as const) {
+  test(`${what} is answered ${status}, and its connection is not kept for whoever never closes it`, async () => {
+    const { port } = app.server.address() as { port: number }
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
+    socket.on('error', () => {})
+    socket.write(bytes)
+    const [answer] = await once(socket.setEncoding('utf8'), 'data')
+    assert.match(answer, new RegExp(`^HTTP/1.1 ${status}`))
+    await eventually('the connection is gone', async () => (await countConnections()) === 0)
+    socket.destroy()
+  })
+}
