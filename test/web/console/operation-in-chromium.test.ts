@@ -4,9 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import type { User } from '../../../src/users/user.ts'
@@ -14,10 +13,7 @@ import { launchChromium } from '../../support/chromium.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
-
-const phone = { width: 390, height: 844 }
-const desk = { width: 1280, height: 800 }
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+import { desk, fine, lookAt, phone } from '../../support/screen.ts'
 
 let house: TestGateway
 let chromium: Browser
@@ -155,14 +151,6 @@ async function tour(): Promise<Record<string, string>> {
   }
 }
 
-const tooWide = `document.documentElement.scrollWidth > innerWidth`
-const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
-  .filter((each) => each.getBoundingClientRect().height < 44)
-  .map((each) => each.outerHTML.slice(0, 80))`
-const faults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
-
 for (const viewport of [phone, desk]) {
   test(`every page of the operation side fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
     const pages = await tour()
@@ -170,19 +158,8 @@ for (const viewport of [phone, desk]) {
     const found: Record<string, unknown> = {}
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(house.baseUrl + path)
-      const measured: Record<string, unknown> = {
-        tooWide: await page.evaluate(tooWide),
-        tooLow: await page.evaluate(tooLow),
-      }
-      await page.evaluate(axe)
-      for (const colorScheme of ['dark', 'light'] as const) {
-        await page.emulateMedia({ colorScheme })
-        measured[colorScheme] = await page.evaluate(faults)
-        await photograph(page, `console-${name}-${viewport.width}-${colorScheme}`)
-      }
-      found[name] = measured
+      found[name] = await lookAt(page, `console-${name}`)
     }
-    const fine = { tooWide: false, tooLow: [], dark: [], light: [] }
     assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
     assert.deepEqual(
       complaints.filter((text) => !/status of 400/.test(text)),
@@ -190,9 +167,4 @@ for (const viewport of [phone, desk]) {
     )
     await close()
   })
-}
-
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS
-  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }

@@ -4,22 +4,17 @@
  * page is also photographed there.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
 import { launchChromium } from '../../support/chromium.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
+import { desk, fine, lookAt, phone } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
-
-const phone = { width: 390, height: 844 }
-const desk = { width: 1280, height: 800 }
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 let house: TestGateway
 let chromium: Browser
@@ -147,31 +142,13 @@ async function tour(width: number): Promise<Record<string, string>> {
   }
 }
 
-const tooWide = `document.documentElement.scrollWidth > innerWidth`
-const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
-  .filter((each) => each.getBoundingClientRect().height < 44)
-  .map((each) => each.outerHTML.slice(0, 80))`
-const faults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
-
 for (const viewport of [phone, desk]) {
   test(`every page about people fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
     const pages = await tour(viewport.width)
     const { page, complaints, close } = await openVisit('/console/partners', { viewport, bypassCSP: true })
     const found: Record<string, unknown> = {}
     const look = async (name: string) => {
-      const measured: Record<string, unknown> = {
-        tooWide: await page.evaluate(tooWide),
-        tooLow: await page.evaluate(tooLow),
-      }
-      await page.evaluate(axe)
-      for (const colorScheme of ['dark', 'light'] as const) {
-        await page.emulateMedia({ colorScheme })
-        measured[colorScheme] = await page.evaluate(faults)
-        await photograph(page, `console-${name}-${viewport.width}-${colorScheme}`)
-      }
-      found[name] = measured
+      found[name] = await lookAt(page, `console-${name}`)
     }
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(house.baseUrl + path)
@@ -182,7 +159,6 @@ for (const viewport of [phone, desk]) {
     await page.getByRole('button', { name: 'Suspend', exact: true }).click()
     await page.getByText('It must have 1 to 2,000 characters.').waitFor()
     await look('partner-no-reason')
-    const fine = { tooWide: false, tooLow: [], dark: [], light: [] }
     assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
     assert.deepEqual(
       complaints.filter((text) => !/status of 400/.test(text)),
@@ -190,9 +166,4 @@ for (const viewport of [phone, desk]) {
     )
     await close()
   })
-}
-
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS
-  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }

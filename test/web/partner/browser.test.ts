@@ -3,8 +3,6 @@
  * desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every page is also photographed there.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { callJson } from '../../support/branch.ts'
@@ -12,10 +10,7 @@ import { launchChromium } from '../../support/chromium.ts'
 import { basic, openTestGateway, password, type TestGateway } from '../../support/gateway.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
-
-const phone = { width: 390, height: 844 }
-const desk = { width: 1280, height: 800 }
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+import { desk, fine, lookAt, phone } from '../../support/screen.ts'
 
 let house: TestGateway
 let chromium: Browser
@@ -160,14 +155,6 @@ function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>)
   }
 }
 
-const tooWide = `document.documentElement.scrollWidth > innerWidth`
-const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
-  .filter((each) => each.getBoundingClientRect().height < 44)
-  .map((each) => each.outerHTML.slice(0, 80))`
-const faults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
-
 for (const viewport of [phone, desk]) {
   test(`every page of the portal fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
     const partner = await openPartner(house)
@@ -175,17 +162,7 @@ for (const viewport of [phone, desk]) {
     const { page, complaints, close } = await openVisit(partner, { viewport, bypassCSP: true })
     const found: Record<string, unknown> = {}
     const look = async (name: string) => {
-      const measured: Record<string, unknown> = {
-        tooWide: await page.evaluate(tooWide),
-        tooLow: await page.evaluate(tooLow),
-      }
-      await page.evaluate(axe)
-      for (const colorScheme of ['dark', 'light'] as const) {
-        await page.emulateMedia({ colorScheme })
-        measured[colorScheme] = await page.evaluate(faults)
-        await photograph(page, `portal-${name}-${viewport.width}-${colorScheme}`)
-      }
-      found[name] = measured
+      found[name] = await lookAt(page, `portal-${name}`)
     }
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(house.baseUrl + path)
@@ -200,7 +177,6 @@ for (const viewport of [phone, desk]) {
     await suspend(house, partner.partner, 'The terms of use were not kept.')
     await page.goto(house.baseUrl + partner.home)
     await look('suspended')
-    const fine = { tooWide: false, tooLow: [], dark: [], light: [] }
     assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
     assert.deepEqual(
       complaints.filter((text) => !/status of 400/.test(text)),
@@ -224,20 +200,9 @@ test('a visitor without a partner finds the application form, and its faults are
   await page.getByLabel('What you want to build').fill('something')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByText('It must not be a number').waitFor()
-  await page.evaluate(axe)
   for (const viewport of [phone, desk]) {
     await page.setViewportSize(viewport)
-    assert.equal(await page.evaluate(tooWide), false)
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme })
-      assert.deepEqual(await page.evaluate(faults), [])
-      await photograph(page, `portal-apply-${viewport.width}-${colorScheme}`)
-    }
+    assert.deepEqual(await lookAt(page, 'portal-apply'), fine)
   }
   await close()
 })
-
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS
-  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
-}
