@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { pauseAuthorizationsOf } from '../oauth/authorization.ts'
+import { Conflict } from '../problem.ts'
 import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '../users/password.ts'
 import { changePassword } from '../users/password-change.ts'
 import { sendAccountPage } from './account-page.ts'
@@ -37,6 +38,8 @@ export async function submitPassword(context: Context, request: FastifyRequest, 
   const change = { ...typed, knownDevice: knownDevice(context, request, session.user.username) }
   const from = { session, environment, browser: browserOf(request), by }
   const outcome = await changePassword(loginDesk(context), change, from, now, async (sql) => {
+    // A second click sends the form again and leaves the first answer unread, and with it the new session: only the second counts.
+    if (request.raw.socket.destroyed) throw new Conflict('The form was sent again.')
     if (form.find('pause') !== undefined) paused.push(...(await pauseAuthorizationsOf(sql, session.user.id, by, now)))
   }).catch(tellCrowded)
   switch (outcome.kind) {

@@ -1,9 +1,11 @@
 /** A user's own change of password: by its owner, no faster to guess than at sign-in, and the end of every other session. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
-import type { Answer, Browser } from '../support/browser.ts'
+import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
 import { openTestGateway, password, type TestGateway, type TokenBody } from '../support/gateway.ts'
 import { guess, isSignedIn, sessionCookie } from '../support/web.ts'
 
@@ -39,6 +41,29 @@ test('a change signs out everywhere else, gives this session a new id, and is th
   const [, , entry] = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, limit: 3 })
   assert.equal(entry!.action, 'user.password_changed')
   assert.equal(entry!.actor, `user:${user.id}`)
+})
+
+test('of a form that is sent twice, as by a double click, the one that somebody waits for counts', async () => {
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  const page = await browser.get('/account/password')
+  const body = new URLSearchParams({
+    ...hiddenFields(page.text, '/account/password'),
+    ...{ current: password, next, again: next },
+  }).toString()
+  const { hostname, port } = new URL(house.baseUrl)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const first = connect(Number(port), hostname)
+  const head = [
+    'POST /account/password HTTP/1.1',
+    ...[`host: ${hostname}:${port}`, `cookie: ${cookie}`, 'content-type: application/x-www-form-urlencoded'],
+    `content-length: ${body.length}`,
+  ]
+  first.write(`${head.join('\r\n')}\r\n\r\n${body}`, () => first.destroy())
+  await once(first, 'close')
+  const answer = await change(browser)
+  assert.equal(answer.location, '/account/security?done=password')
+  assert.equal(await isSignedIn(browser), true)
 })
 
 const faults: Record<string, [Record<string, string>, string, RegExp]> = {
