@@ -1,4 +1,4 @@
-/** Partners as operators look for them: page by page, newest first, and what waits for an answer. */
+/** Partners as operators look for them: page by page, newest first. */
 import { type Sql, statement } from '../database/database.ts'
 import type { Partner, PartnerStatus } from './partner.ts'
 
@@ -21,18 +21,6 @@ const selectNamed = statement(
    WHERE (branch_id = $5::int OR name_words(name) @@
      (SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery FROM unnest(name_words($4))))
      AND branch_id < $1 AND ($3::text IS NULL OR status = $3) ORDER BY branch_id DESC LIMIT $2`,
-)
-
-/** Whoever has waited longest comes first. */
-const selectApplicants = statement(
-  'select_applicants',
-  `SELECT ${columns} FROM partners WHERE status = 'applied' ORDER BY branch_id LIMIT $1`,
-)
-
-const selectAsking = statement(
-  'select_partners_asking_for_refresh',
-  `SELECT r.branch_id, p.name, r.reason, r.asked_at FROM refresh_requests r JOIN partners p USING (branch_id)
-   WHERE r.answered_at IS NULL ORDER BY r.id LIMIT $1`,
 )
 
 /** No branch has this number. */
@@ -68,19 +56,4 @@ function select(sql: Sql, { state, text, before = beyondAll }: PartnerQuestion, 
 
 function branchOf(text: string): number | undefined {
   return /^\d{1,10}$/.test(text) && Number(text) < beyondAll ? Number(text) : undefined
-}
-
-export function listApplicants(sql: Sql, limit: number): Promise<Partner[]> {
-  return sql.query<Partner>(selectApplicants, [limit])
-}
-
-export interface AskingPartner {
-  readonly branch_id: number
-  readonly name: string
-  readonly reason: string
-  readonly asked_at: Date
-}
-
-export function listAskingForRefresh(sql: Sql, limit: number): Promise<AskingPartner[]> {
-  return sql.query<AskingPartner>(selectAsking, [limit])
 }

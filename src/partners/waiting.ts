@@ -7,9 +7,14 @@ export interface WaitingPartner {
   readonly since: Date
 }
 
-export interface Waiting {
+export interface AskingPartner extends WaitingPartner {
+  readonly reason: string
+}
+
+/** How many there are, and who has waited longest. */
+export interface Waiting<Partner extends WaitingPartner = WaitingPartner> {
   readonly count: number
-  readonly longest: readonly WaitingPartner[]
+  readonly longest: readonly Partner[]
 }
 
 const selectApplications = statement(
@@ -20,16 +25,21 @@ const selectApplications = statement(
 
 const selectRefreshRequests = statement(
   'select_waiting_refresh_requests',
-  `SELECT p.branch_id, p.name, r.asked_at AS since, count(*) OVER () AS count
+  `SELECT p.branch_id, p.name, r.reason, r.asked_at AS since, count(*) OVER () AS count
    FROM refresh_requests r JOIN partners p ON p.branch_id = r.branch_id
    WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT $1`,
 )
 
-export async function findWaiting(sql: Sql, most: number): Promise<{ applications: Waiting; refresh: Waiting }> {
-  const [applications, refresh] = [
-    await sql.query<WaitingPartner & { count: number }>(selectApplications, [most]),
-    await sql.query<WaitingPartner & { count: number }>(selectRefreshRequests, [most]),
-  ]
-  const waiting = (rows: typeof applications): Waiting => ({ count: rows[0]?.count ?? 0, longest: rows })
-  return { applications: waiting(applications), refresh: waiting(refresh) }
+export interface AllWaiting {
+  readonly applications: Waiting
+  readonly refresh: Waiting<AskingPartner>
+}
+
+export async function findWaiting(sql: Sql, most: number): Promise<AllWaiting> {
+  const applications = await sql.query<WaitingPartner & { count: number }>(selectApplications, [most])
+  const refresh = await sql.query<AskingPartner & { count: number }>(selectRefreshRequests, [most])
+  return {
+    applications: { count: applications[0]?.count ?? 0, longest: applications },
+    refresh: { count: refresh[0]?.count ?? 0, longest: refresh },
+  }
 }

@@ -1,4 +1,5 @@
 /** Two small charts of a webhook: what was accepted, and how soon its receiver answered. Drawn as SVG, told as a table too. */
+import type { FastifyRequest } from 'fastify'
 import { after, hour } from '../clock.ts'
 import { type Column, deliveriesAColumn, type Period, type Statistics } from '../webhooks/attempt-statistics.ts'
 import { type Html, html } from './html.ts'
@@ -13,6 +14,11 @@ export function printCharts(statistics: Statistics, period: Period, here: string
   return html`<section class="card" id="charts"><h2>How it answers</h2>
 ${printPeriods(period, here)}
 ${all.made === 0 ? html`<p class="empty">No attempt was made in the last ${period}.</p>` : printBoth(statistics)}</section>`
+}
+
+/** The period that the page's address asks for. */
+export function periodOf(request: FastifyRequest): Period {
+  return (request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
 }
 
 export function printPeriods(period: Period, here: string): Html {

@@ -36,6 +36,13 @@ export interface Choice {
   readonly label: string
 }
 
+/** One of these words, or none. */
+export function anyOf(words: readonly string[]): Choice[] {
+  return [any, ...words.map((value) => ({ value, label: value }))]
+}
+
+export const any: Choice = { value: '', label: 'any' }
+
 export function choiceField(draft: Draft, { name, label, hint }: Field, choices: readonly Choice[]): Html {
   const options = choices.map(
     (each) =>

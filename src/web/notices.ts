@@ -1,14 +1,14 @@
 /** E-mail notices: where they go, which of them come, and the last ones. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
-import type { Form } from '../http/form.ts'
 import { type DeclinableKind, declinable, listNotices, type NoticeKind, type NoticeSeen } from '../notices/notice.ts'
 import { listPartnersOf } from '../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../users/email.ts'
 import { sendAccountPage } from './account-page.ts'
+import { printDone } from './done.ts'
 import { emptyDraft, ticks } from './form-fields.ts'
 import { type Html, html } from './html.ts'
-import { csrfField, notice, printDate } from './page.ts'
+import { csrfField, printDate } from './page.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
 
 const here = '/account/security/notices'
@@ -23,7 +23,7 @@ const kindWords: Record<NoticeKind, string> = {
   'secret-expiring': 'A client secret ends within a day',
 }
 
-const doneWords: Record<string, string> = {
+const doneWords = {
   email: 'Your e-mail address is saved.',
   removed: 'Your e-mail address is removed. No notices come.',
   chosen: 'Your choice is saved.',
@@ -36,13 +36,11 @@ export async function showNotices(context: Context, request: FastifyRequest, rep
   const mail = (await findMail(context.db, user.id)) ?? { email: null, declined_notices: [] }
   const isMember = (await listPartnersOf(context.db, user.id)).length > 0
   const last = await listNotices(context.db, user.id, shownAtMost)
-  const { done } = request.query as Form
-  const said = typeof done === 'string' && Object.hasOwn(doneWords, done) ? doneWords[done] : undefined
   return sendAccountPage(context, reply, visitor, {
     title: 'E-mail notices',
     here: '/account/security',
     body: html`<h1>E-mail notices</h1>
-${said !== undefined && notice('success', said)}
+${printDone(request, doneWords)}
 ${printAddress(mail)}
 <section class="card">
 <h2>What you are told</h2>

@@ -1,20 +1,19 @@
 /** Security: how the account is guarded, and the way to each of it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
-import type { Form } from '../http/form.ts'
 import { findMail } from '../users/email.ts'
 import type { Passkey } from '../users/passkey.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../users/second-factor.ts'
 import { sendAccountPage } from './account-page.ts'
+import { printDone } from './done.ts'
 import { type Html, html } from './html.ts'
-import { csrfField, notice, printDate } from './page.ts'
+import { csrfField, printDate } from './page.ts'
 import { passkeySite } from './passkey-form.ts'
 import { requireSignIn, type SignedIn } from './visitor.ts'
 
 const here = '/account/security'
 
-/** What was just done, told by the page that follows. */
-const doneWords: Record<string, string> = {
+const doneWords = {
   password: 'Your password is changed. You are signed out everywhere else.',
   passkey: 'Your passkey is added.',
   app: 'Your authenticator app is set up.',
@@ -24,14 +23,13 @@ const doneWords: Record<string, string> = {
 export async function showSecurity(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, here)
   if (!visitor) return reply
-  const done = findDone(request.query as Form)
   const mail = await findMail(context.db, visitor.session.user.id)
   const factors = await findSecondFactors(context.db, visitor.session.user.id)
   return sendAccountPage(context, reply, visitor, {
     title: 'Security',
     here,
     body: html`<h1>Security</h1>
-${done !== undefined && notice('success', done)}
+${printDone(request, doneWords)}
 <section class="card">
 <h2>Password</h2>
 <p>Known to you alone. A change signs you out everywhere else.</p>
@@ -74,8 +72,4 @@ function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: SignedIn): Ht
   const left = recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
   return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}. New ones replace all that there are.</span></div>
 <form method="post" action="/account/security/recovery">${csrfField(csrf)}<button>Make new ones<span class="unseen"> (recovery codes)</span></button></form></li>`
-}
-
-function findDone({ done }: Form): string | undefined {
-  return typeof done === 'string' && Object.hasOwn(doneWords, done) ? doneWords[done] : undefined
 }

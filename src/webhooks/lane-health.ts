@@ -9,6 +9,7 @@ import type { Webhook } from './webhook.ts'
 /** In this order. `late`: its receiver is well, but what is due has not been sent for a minute. */
 export const laneConditions = ['breaker open', 'disabled', 'failing', 'late', 'paused', 'healthy'] as const
 export type LaneCondition = (typeof laneConditions)[number]
+export const unwellConditions: readonly LaneCondition[] = laneConditions.filter((each) => each !== 'healthy')
 
 const lateMs = minute
 

@@ -1,10 +1,10 @@
 /** What the address of the audit log's pages asks for. */
 import type { EntryQuestion } from '../../audit/entry-search.ts'
 import { environments } from '../../environment.ts'
-import { choiceField, textField } from '../form-fields.ts'
+import { anyOf, choiceField, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
+import { type Question, readQuestion } from '../question.ts'
 import type { Visit } from '../visit.ts'
-import { type Question, readQuestion } from './question.ts'
 
 const names = ['actor', 'action', 'subject', 'environment', 'address', 'from', 'to']
 
@@ -34,11 +34,7 @@ export function printAuditFilter(asked: Question): Html {
   const draft = asked.draft()
   const plain = html`maxlength="300" spellcheck="false" autocomplete="off" autocapitalize="none"`
   const moment = html`type="datetime-local"`
-  const environment = [
-    { value: '', label: 'any' },
-    ...environments.map((value) => ({ value, label: value })),
-    { value: 'none', label: 'of no environment' },
-  ]
+  const environment = [...anyOf(environments), { value: 'none', label: 'of no environment' }]
   return html`${asked.printProblem()}<form class="card filter" method="get" action="/console/audit" role="search" aria-label="Audit log">
 ${textField(draft, { name: 'actor', label: 'Who', more: html`${plain} placeholder="user:id-…"` })}
 ${textField(draft, { name: 'action', label: 'Did what', more: html`${plain} placeholder="client, client.created"` })}

@@ -3,11 +3,11 @@ import type { AuditEntry } from '../../audit/audit.ts'
 import { type FoundEntries, searchEntries } from '../../audit/entry-search.ts'
 import { type Content, type Html, html } from '../html.ts'
 import { printMoment, table } from '../parts.ts'
+import type { Question } from '../question.ts'
 import type { Visit } from '../visit.ts'
 import { printAuditFilter, readAuditQuestion } from './audit-question.ts'
 import { sendConsole } from './console.ts'
 import type { Operator } from './operator.ts'
-import type { Question } from './question.ts'
 
 const here = '/console/audit'
 const pageSize = 50

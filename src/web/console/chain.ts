@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../audit/audit.ts'
 import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
 import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
+import { printDone } from '../done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
@@ -12,7 +13,6 @@ import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
 import type { Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import { type Operator, watcherOf } from './operator.ts'
-import { readQuestion } from './question.ts'
 
 export const chainPage = '/console/audit/chain'
 const earlierShown = 10
@@ -33,15 +33,14 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
   return visit.reply.redirect(`${chainPage}?done=${began ? 'began' : 'joined'}`, 303)
 }
 
-const done = new Map([
-  ['began', 'The verification has begun.'],
-  ['joined', 'A verification was running already: this is it.'],
-])
+const doneWords = {
+  began: 'The verification has begun.',
+  joined: 'A verification was running already: this is it.',
+}
 
 async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
   const print = () => printState(visit)
   if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
-  const told = done.get(readQuestion(visit.request.query, []).text('done') ?? '')
   // A form that was refused has no address that a stream could ask for.
   const live = visit.request.method === 'GET'
   const part = await print()
@@ -52,7 +51,7 @@ async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
     live,
     body: html`${crumbs([{ path: '/console/audit', label: 'Audit log' }])}
 <h1>Verify the chain</h1>
-${told !== undefined && notice('success', told)}
+${printDone(visit.request, doneWords)}
 <section class="card">
 <p>Every entry is in a block, and the hash of a block covers its entries and the block before it. Walking the whole chain shows whether an entry was changed, removed or slipped in.
 Keep the head that it finds somewhere else: as an anchor it proves later that nothing before it was rewritten, not even by somebody who computed every hash anew.</p>

@@ -1,13 +1,20 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls } from '../../partners/refused-calls.sql.ts'
-import { findWaiting, type Waiting } from '../../partners/waiting.ts'
+import { type AllWaiting, findWaiting, type Waiting } from '../../partners/waiting.ts'
 import type { Period } from '../../webhooks/attempt-statistics.ts'
 import { readThroughput } from '../../webhooks/delivery-statistics.ts'
 import { type Depths, readDepths } from '../../webhooks/depths.ts'
-import { countLanes, type Lane, type LaneCondition, laneConditions, listLanes } from '../../webhooks/lane-health.ts'
-import type { Content } from '../html.ts'
-import { type Html, html } from '../html.ts'
+import {
+  countLanes,
+  type Lane,
+  type LaneCondition,
+  laneConditions,
+  listLanes,
+  unwellConditions,
+} from '../../webhooks/lane-health.ts'
+import { periodOf } from '../charts.ts'
+import { type Content, type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
 import { facts, printMoment, table } from '../parts.ts'
 import type { Visit } from '../visit.ts'
@@ -20,10 +27,9 @@ import { printThroughput } from './throughput-charts.ts'
 const here = '/console'
 const listed = 5
 const refusedLookedAt = 1_000
-const unwell = laneConditions.filter((condition) => condition !== 'healthy')
 
 export async function showOverview(visit: Visit, operator: Operator) {
-  const period = (visit.request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
+  const period = periodOf(visit.request)
   const print = printerOf(visit, period)
   if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
   return sendConsole(visit, operator, {
@@ -40,7 +46,10 @@ function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
   const waiting = held(() => findWaiting(db, listed), second)
   const depths = held(() => readDepths(db, clock.now()), second)
   const lanes = held(() => countLanes(db, clock.now()), second)
-  const worst = held(() => listLanes(db, { conditions: unwell }, clock.now(), { most: listed, skip: 0 }), second)
+  const worst = held(
+    () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
+    second,
+  )
   const refused = held(() => readRefused(context), second)
   const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
   return async () => html`${printWaiting(await waiting())}
@@ -59,7 +68,7 @@ async function readRefused({ db, clock }: Visit['context']): Promise<RefusedCall
   return counted!
 }
 
-function printWaiting({ applications, refresh }: Awaited<ReturnType<typeof findWaiting>>): Html {
+function printWaiting({ applications, refresh }: AllWaiting): Html {
   if (applications.count + refresh.count === 0)
     return html`<section class="card"><h2>Waits for you</h2><p class="empty">Nobody waits for an operator.</p></section>`
   return html`<section class="card"><h2>Waits for you</h2>

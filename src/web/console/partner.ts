@@ -14,6 +14,7 @@ import {
 } from '../../partners/partner.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { Invalid, NotFound } from '../../problem.ts'
+import { printDone } from '../done.ts'
 import { type Draft, emptyDraft, formNotice, longField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
@@ -23,7 +24,6 @@ import { idOf, paramsOf, type Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import type { Operator } from './operator.ts'
 import { partnerBadge } from './partners.ts'
-import { printDone } from './told.ts'
 
 const doneWords = {
   approved: 'The partner is approved. What belongs to it works from now on.',

@@ -7,6 +7,7 @@ import { findLoginFailures } from '../../users/login-throttle.ts'
 import { findSecondFactors } from '../../users/second-factor.ts'
 import { listSessions } from '../../users/session.ts'
 import { type Account, getUserById, listAccounts, type User } from '../../users/user.ts'
+import { printDone } from '../done.ts'
 import { type Html, html } from '../html.ts'
 import { notice, printDate } from '../page.ts'
 import { badge, crumbs, facts } from '../parts.ts'
@@ -14,7 +15,6 @@ import { paramsOf, type Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import type { Operator } from './operator.ts'
 import { partnerBadge } from './partners.ts'
-import { printDone } from './told.ts'
 import {
   printApplications,
   printFactors,

@@ -4,26 +4,28 @@ import { findUsers } from '../../users/user-search.ts'
 import { textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
 import { badge, printMoment, table } from '../parts.ts'
+import { type Question, readQuestion } from '../question.ts'
 import type { Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import type { Operator } from './operator.ts'
-import { asked } from './told.ts'
 
 const pageSize = 50
+const longest = 100
 
 export async function showUsers(visit: Visit, operator: Operator) {
-  const [text, after] = ['q', 'after'].map((name) => asked(visit.request, name))
+  const question = readQuestion(visit.request.query, ['q'], longest)
+  const [text, after] = [question.text('q'), question.text('after')]
   const found = await findUsers(visit.context.db, { text, after }, pageSize)
   return sendConsole(visit, operator, {
     title: 'Users',
     section: '/console/users',
     body: html`<h1>Users</h1>
 <form class="card filter" method="get" action="/console/users" role="search" aria-label="Users">
-${textField({ values: { q: text } }, { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="100" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
+${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="100" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>
 ${found.users.length === 0 ? html`<p class="card empty">There are no such users.</p>` : printFound(found.users)}
-${printPages(text, after, found.after)}`,
+${printPages(question, after, found.after)}`,
   })
 }
 
@@ -44,9 +46,7 @@ export function roleBadge({ role }: User): Html | undefined {
   return role === 'operator' ? badge('wait', 'operator') : undefined
 }
 
-function printPages(text: string | undefined, here: string | undefined, next: string | undefined): Html {
-  const address = (more: Record<string, string>) =>
-    `/console/users?${new URLSearchParams({ ...(text !== undefined && { q: text }), ...more })}`
-  return html`<nav class="pages" aria-label="Pages">${here !== undefined && html`<a href="${address({})}">First page</a>`}
-${next !== undefined && html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</nav>`
+function printPages(question: Question, here: string | undefined, next: string | undefined): Html {
+  return html`<nav class="pages" aria-label="Pages">${here !== undefined && html`<a href="/console/users?${question.print()}">First page</a>`}
+${next !== undefined && html`<a href="/console/users?${question.print({ after: next })}" rel="next">Next page</a>`}</nav>`
 }

@@ -1,21 +1,30 @@
 /** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
+import type { Form } from '../../http/form.ts'
 import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
-import { getLane, type Lane, type LaneCondition, laneConditions, listLanes } from '../../webhooks/lane-health.ts'
+import {
+  getLane,
+  type Lane,
+  type LaneCondition,
+  laneConditions,
+  listLanes,
+  unwellConditions,
+} from '../../webhooks/lane-health.ts'
 import { setWebhookState } from '../../webhooks/webhook.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { printCharts } from '../charts.ts'
-import { choiceField, textField } from '../form-fields.ts'
+import { periodOf, printCharts } from '../charts.ts'
+import { printDone } from '../done.ts'
+import { anyOf, choiceField, textField } from '../form-fields.ts'
 import { printCount, stateBadge } from '../health-words.ts'
 import { type Content, type Html, html } from '../html.ts'
-import { csrfField, notice, printDate } from '../page.ts'
+import { csrfField, printDate } from '../page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
+import { type Question, readQuestion } from '../question.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
 import type { Operator } from './operator.ts'
-import { type Question, readQuestion } from './question.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50
@@ -54,7 +63,7 @@ ${printPages(question, page, found.length > pageSize)}`,
 
 function conditionsOf(chosen: LaneCondition | typeof unwell | undefined): readonly LaneCondition[] | undefined {
   if (chosen === undefined) return undefined
-  return chosen === unwell ? laneConditions.filter((each) => each !== 'healthy') : [chosen]
+  return chosen === unwell ? unwellConditions : [chosen]
 }
 
 /** A number is a branch: partners are not named by numbers alone. */
@@ -66,11 +75,9 @@ function partnerOf(text: string | undefined): number | string | undefined {
 
 function printFilter(question: Question): Html {
   const draft = question.draft()
-  const any = { value: '', label: 'any' }
-  const choices = (words: readonly string[]) => [any, ...words.map((value) => ({ value, label: value }))]
   return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
-${choiceField(draft, { name: 'condition', label: 'Health' }, choices([unwell, ...laneConditions]))}
-${choiceField(draft, { name: 'site', label: 'Site' }, choices(environments))}
+${choiceField(draft, { name: 'condition', label: 'Health' }, anyOf([unwell, ...laneConditions]))}
+${choiceField(draft, { name: 'site', label: 'Site' }, anyOf(environments))}
 ${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>`
@@ -115,8 +122,7 @@ function printOverdue({ due_at }: Lane, now: Date): string {
   return due_at && due_at < now ? printDuration(now.getTime() - due_at.getTime()) : '–'
 }
 
-/** What was just done, when the page is told so. */
-const done: Record<string, string> = {
+const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
   active: 'The webhook is resumed. What gathered goes out.',
 }
@@ -125,16 +131,14 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
   const now = clock.now()
   const lane = await getLane(db, idOf(paramsOf(visit.request).id), now)
-  const question = readQuestion(visit.request.query, [])
-  const period = question.text('period') === 'day' ? 'day' : 'hour'
-  const told = question.text('done')
+  const period = periodOf(visit.request)
   const health = (await readHealth(db, [lane])).get(lane.id)
   return sendConsole(visit, operator, {
     title: `Webhook ${lane.id}`,
     section: here,
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
 <h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
-${told === lane.state && done[told] !== undefined && notice('success', done[told])}
+${(visit.request.query as Form).done === lane.state && printDone(visit.request, doneWords)}
 ${printHealth(lane, health, operator, now)}
 ${printCharts(await readStatistics(db, lane, period, now), period, `${here}/${lane.id}`)}
 <h2>Newest deliveries</h2>

@@ -15,7 +15,7 @@ import {
   webhooksPerBranch,
 } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { printCharts } from '../charts.ts'
+import { periodOf, printCharts } from '../charts.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../health-words.ts'
@@ -177,7 +177,7 @@ function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, Web
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
   const { db, clock } = visit.context
   const health = (await readHealth(db, [webhook])).get(webhook.id)
-  const period = (visit.request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
+  const period = periodOf(visit.request)
   const problem: Problem | undefined = draft.problem ?? rotation.problem
   return sendPortal(visit, member, {
     title: `Webhook ${webhook.id}`,

@@ -1,12 +1,10 @@
 /** What the address of a list asks for: words that were typed, checked one by one. */
-import type { Form } from '../../http/form.ts'
-import { type FieldProblem, Invalid } from '../../problem.ts'
-import type { Draft } from '../form-fields.ts'
-import type { Html } from '../html.ts'
-import { parseMoment } from '../moment.ts'
-import { notice } from '../page.ts'
-
-const longest = 300
+import type { Form } from '../http/form.ts'
+import { type FieldProblem, Invalid } from '../problem.ts'
+import type { Draft } from './form-fields.ts'
+import type { Html } from './html.ts'
+import { parseMoment } from './moment.ts'
+import { notice } from './page.ts'
 
 export interface Question {
   text(name: string): string | undefined
@@ -23,7 +21,8 @@ export interface Question {
   print(more?: Readonly<Record<string, string | number>>): string
 }
 
-export function readQuestion(query: unknown, names: readonly string[]): Question {
+/** `names` are the fields of the form; of each, no more than `longest` characters count. */
+export function readQuestion(query: unknown, names: readonly string[], longest = 300): Question {
   const form = query as Form
   const problems: FieldProblem[] = []
   const values: Record<string, string> = {}
