@@ -5,6 +5,7 @@
  */
 import { after, minute } from '../clock.ts'
 import { type Sql, type Statement, statement } from '../database/database.ts'
+import { findFirstSince, firstSince } from '../database/halving.ts'
 import type { Environment } from '../environment.ts'
 import { type AuditEntry, entryColumns } from './audit.ts'
 
@@ -68,20 +69,7 @@ const searchAll = search('search_entries', undefined)
 const searchActor = search('search_entries_of_actor', 'actor')
 const searchSubject = search('search_entries_of_subject', 'subject')
 
-/** Numbers grow with time: the first entry since a moment is found by halving; past the last one when there is none. */
-const selectFirstSince = statement(
-  'select_first_entry_since',
-  `WITH RECURSIVE step AS (
-     SELECT 0 AS place, (SELECT min(id) FROM audit_entries) AS low, (SELECT max(id) FROM audit_entries) + 1 AS high
-     UNION ALL
-     SELECT place + 1,
-       CASE WHEN probe.at < $1 THEN probe.id + 1 ELSE low END,
-       CASE WHEN probe.at < $1 THEN high ELSE (low + high) / 2 END
-     FROM step CROSS JOIN LATERAL (
-       SELECT id, at FROM audit_entries WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1) probe
-     WHERE low < high AND place < 64)
-   SELECT low AS id FROM step ORDER BY place DESC LIMIT 1`,
-)
+const selectFirstSince = firstSince('select_first_entry_since', 'audit_entries', 'at')
 
 type Row = AuditEntry & { readonly reached: number }
 
@@ -93,8 +81,8 @@ export async function searchEntries(
 ): Promise<FoundEntries> {
   const { actor, action, subject, environment, address, from, to } = question
   const endsAt = performance.now() + budgetMs
-  const lowest = from ? await findFirstSince(sql, after(from, -slackMs)) : 0
-  const highest = to ? await findFirstSince(sql, after(to, slackMs)) : Number.MAX_SAFE_INTEGER
+  const lowest = from ? await findFirstSince(sql, selectFirstSince, after(from, -slackMs)) : 0
+  const highest = to ? await findFirstSince(sql, selectFirstSince, after(to, slackMs)) : Number.MAX_SAFE_INTEGER
   const chosen = subject !== undefined ? searchSubject : actor !== undefined ? searchActor : searchAll
   const window = windowEntries ?? (chosen === searchAll ? usualWindow : scatteredWindow)
   const filter = [actor, action, subject, environment, address, from, to]
@@ -108,11 +96,6 @@ export async function searchEntries(
     before = rows[0]!.reached
   } while (before > 0 && performance.now() < endsAt)
   return { entries: found, next: before > 0 ? before : undefined }
-}
-
-async function findFirstSince(sql: Sql, at: Date): Promise<number> {
-  const [first] = await sql.query<{ id: number | null }>(selectFirstSince, [at])
-  return first?.id ?? 0
 }
 
 const exportedAtOnce = 1_000

@@ -1,6 +1,6 @@
 /** The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no brokerage. */
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, {
@@ -14,7 +14,7 @@ import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
 import { addBodyParsers } from './body.ts'
-import { openEntrance } from './entrance.ts'
+import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
 import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
@@ -36,8 +36,7 @@ export interface ServerOptions {
   readonly refused?: Refused | undefined
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
-  /** Told now and then of how many requests found no room since it was last told. */
-  readonly turnedAway?: ((requests: number) => void) | undefined
+  readonly turnedAway?: DoorOptions['turnedAway']
 }
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -53,13 +52,12 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(500, timeoutMs),
   }
-  const turnedAway = countTurnedAway(options)
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const app = fastify({
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
     serverFactory: (handle: RequestListener) => {
-      const listener = guardEntrance(handle, nextId, turnedAway)
+      const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
       const server = tls ? createSecureServer({ ...tls, ...patience }, listener) : createServer(patience, listener)
       // Those beyond are closed unheard: whoever is being served stays so.
       server.maxConnections = limits.connections
@@ -174,70 +172,6 @@ function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void 
       return reply.status(503).header('retry-after', '1').send({ status: 'not ready' })
     }
   })
-}
-
-/** In one turn of the event loop; more than any balancer asks. */
-const healthChecksInTurn = 50
-
-/** Whether it is well is asked most when it is not: that question does not wait. Who has left is not begun with. */
-function guardEntrance(handle: RequestListener, nextId: () => string, turnedAway: () => void): RequestListener {
-  const entrance = openEntrance<[IncomingMessage, ServerResponse]>({
-    begin: ([request, response]) => request.socket.destroyed || handle(request, response),
-    turnAway([request, response]) {
-      turnedAway()
-      answerTurnedAway(request, response, nextId())
-    },
-  })
-  let healthChecks = 0
-  return (request, response) => {
-    const isAsked = request.method === 'GET' && isHealthCheck(request.url!)
-    if (!isAsked || healthChecks === healthChecksInTurn) return entrance.enter([request, response])
-    if (healthChecks++ === 0)
-      setImmediate(() => {
-        healthChecks = 0
-      })
-    handle(request, response)
-  }
-}
-
-const turnedAwayText = 'There is more to do at the moment than can be done. Try the same request again.'
-const turnedAwayPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Too busy</title><p>${turnedAwayText}</p></html>`
-
-/** Of the same shape as every other refusal, but printed by hand: it must cost next to nothing. */
-function answerTurnedAway({ headers }: IncomingMessage, response: ServerResponse, requestId: string): void {
-  const isPerson = headers.accept?.includes('text/html')
-  const body = isPerson
-    ? turnedAwayPage
-    : `{"error":"temporarily_unavailable","error_description":"${turnedAwayText}","request_id":"${requestId}"}`
-  response.writeHead(503, {
-    'content-type': isPerson ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
-    'content-length': body.length,
-    'cache-control': 'no-store',
-    'content-security-policy': "default-src 'none'",
-    'retry-after': '1',
-    'x-content-type-options': 'nosniff',
-    'x-request-id': requestId,
-  })
-  response.end(body)
-}
-
-const tellEveryMs = 1_000
-
-/** They are too many for a line each. */
-function countTurnedAway({ log, turnedAway }: ServerOptions): () => void {
-  let requests = 0
-  const tell = () => {
-    log.warn({ requests }, 'requests were turned away: more came than could be answered')
-    turnedAway?.(requests)
-    requests = 0
-  }
-  return () => {
-    if (requests++ === 0) setTimeout(tell, tellEveryMs).unref()
-  }
-}
-
-function isHealthCheck(url: string): boolean {
-  return url === '/healthz' || url === '/readyz'
 }
 
 /** Unique among nodes and restarts by its random beginning, and cheap. */

@@ -1,7 +1,8 @@
 /** Two small charts of a webhook: what was accepted, and how soon its receiver answered. Drawn as SVG, told as a table too. */
 import type { FastifyRequest } from 'fastify'
 import { after, hour } from '../clock.ts'
-import { type Column, deliveriesAColumn, type Period, type Statistics } from '../webhooks/attempt-statistics.ts'
+import { deliveriesAColumn } from '../webhooks/attempt-statistics.ts'
+import type { Column, Columns, Period } from '../webhooks/columns.ts'
 import { type Html, html } from './html.ts'
 import { table } from './parts.ts'
 
@@ -9,7 +10,7 @@ const width = 600
 const height = 140
 const lines = ['p50', 'p95', 'p99'] as const
 
-export function printCharts(statistics: Statistics, period: Period, here: string): Html {
+export function printCharts(statistics: Columns, period: Period, here: string): Html {
   const { all } = statistics
   return html`<section class="card" id="charts"><h2>How it answers</h2>
 ${printPeriods(period, here)}
@@ -28,7 +29,7 @@ export function printPeriods(period: Period, here: string): Html {
   return html`<nav class="tabs" aria-label="Period">${tabs}</nav>`
 }
 
-function printBoth(statistics: Statistics): Html {
+function printBoth(statistics: Columns): Html {
   const { all, columns } = statistics
   const rate = `${((100 * all.accepted) / all.made).toFixed(1)} %`
   const label = `Accepted: ${rate}. The tallest column has ${tallest(columns)} attempts.`
@@ -41,7 +42,7 @@ ${printLatency(statistics, 'p95')}
 }
 
 /** How soon, in a figure of its own. */
-export function printLatency({ all, columns }: Pick<Statistics, 'all' | 'columns'>, caption: string): Html {
+export function printLatency({ all, columns }: Pick<Columns, 'all' | 'columns'>, caption: string): Html {
   const quantiles = lines.map((name) => `${name} ${printMs(all[name])}`).join(', ')
   const legend = { p50: 'p50', p95: 'p95', p99: 'p99' }
   return html`<figure><figcaption><strong>${printMs(all.p95)}</strong> ${caption}</figcaption>${printLines(columns, quantiles)}${printLegend(legend)}</figure>`
@@ -94,11 +95,7 @@ export function printLegend(words: Readonly<Record<string, string>>): Html {
   return html`<ul class="legend">${keys}</ul>`
 }
 
-export function printTable(
-  { columns, startsAt, columnMs }: Statistics,
-  caption: string,
-  counts: readonly string[],
-): Html {
+export function printTable({ columns, startsAt, columnMs }: Columns, caption: string, counts: readonly string[]): Html {
   const rows = columns.map((column, place) => {
     const iso = after(startsAt, place * columnMs).toISOString()
     const from = columnMs < hour ? iso.slice(11, 16) : iso.slice(5, 16).replace('T', ' ')

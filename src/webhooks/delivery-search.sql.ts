@@ -1,4 +1,5 @@
 import { type Statement, statement } from '../database/database.ts'
+import { firstSince } from '../database/halving.ts'
 
 const columns = 'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at'
 
@@ -54,17 +55,4 @@ export const countUnfinished = statement(
        SELECT FROM deliveries WHERE webhook_id = chosen.webhook_id AND state IN ('blocked', 'waiting') LIMIT $2) d LIMIT $2) counted`,
 )
 
-/** Ids grow with time: the first delivery that was created at a moment, or after it, is found by halving. */
-export const selectFirstSince = statement(
-  'select_first_delivery_since',
-  `WITH RECURSIVE step AS (
-     SELECT 0 AS place, (SELECT min(id) FROM deliveries) AS low, (SELECT max(id) FROM deliveries) + 1 AS high
-     UNION ALL
-     SELECT place + 1,
-       CASE WHEN probe.created_at < $1 THEN probe.id + 1 ELSE low END,
-       CASE WHEN probe.created_at < $1 THEN high ELSE (low + high) / 2 END
-     FROM step CROSS JOIN LATERAL (
-       SELECT id, created_at FROM deliveries WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1) probe
-     WHERE low < high AND place < 64)
-   SELECT low AS id FROM step ORDER BY place DESC LIMIT 1`,
-)
+export const selectFirstSince = firstSince('select_first_delivery_since', 'deliveries', 'created_at')

@@ -1,6 +1,7 @@
 /** The deliveries of several webhooks, newest first, in pages whose cost does not depend on how many there are. */
 import { after, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
+import { findFirstSince } from '../database/halving.ts'
 import type { Delivery, DeliveryFilter } from './delivery.ts'
 import * as table from './delivery-search.sql.ts'
 import type { Webhook } from './webhook.ts'
@@ -26,8 +27,10 @@ export async function searchDeliveries(
   most: number,
 ): Promise<FoundDeliveries> {
   const { state, kind, entity, from, to } = filter
-  const lowest = from ? await findFirstSince(sql, after(from, -slackMs)) : 0
-  const before = to ? Math.min(beforeId, await findFirstSince(sql, after(to, slackMs))) : beforeId
+  const lowest = from ? await findFirstSince(sql, table.selectFirstSince, after(from, -slackMs)) : 0
+  const before = to
+    ? Math.min(beforeId, await findFirstSince(sql, table.selectFirstSince, after(to, slackMs)))
+    : beforeId
   const isPlain = [state, kind, entity, from, to].every((each) => each === undefined)
   const window = isPlain ? most + 1 : Math.max(most + 1, Math.floor(lookedAtMost / Math.max(1, webhookIds.length)))
   const statement = await chooseStatement(sql, webhookIds, state)
@@ -67,10 +70,4 @@ async function chooseStatement(sql: Sql, webhookIds: readonly number[], state: D
   if (state !== 'waiting' && state !== 'blocked') return table.searchAll
   const [count] = await sql.query<{ few: number }>(table.countUnfinished, [webhookIds, fewUnfinished])
   return count!.few < fewUnfinished ? table.searchUnfinished : table.searchAll
-}
-
-/** The id of the first delivery since a moment; past the last one when there is none. */
-async function findFirstSince(sql: Sql, at: Date): Promise<number> {
-  const [first] = await sql.query<{ id: number | null }>(table.selectFirstSince, [at])
-  return first?.id ?? 0
 }

@@ -3,20 +3,15 @@
  * with time: the edges of the columns are found by halving, how many lie between two edges follows from their numbers, and of each
  * column some are looked at, spread evenly over it. A million deliveries cost no more than a thousand.
  */
-import { after } from '../clock.ts'
 import { type Sql, statement } from '../database/database.ts'
-import { type Column, type Period, periods } from './attempt-statistics.ts'
+import { arrange, type Column, type Columns, edgesOfColumns, type Period, periods, startOf } from './columns.ts'
 
 export const lookedAtAColumn = 100
 /** For the figures of the whole period, spread over all of it: busy columns weigh more than quiet ones. */
 export const lookedAtInAll = 1_000
 
 /** `made` is what was created, `accepted` what of it has been delivered; both exact where everything could be looked at. */
-export interface Throughput {
-  readonly startsAt: Date
-  readonly columnMs: number
-  readonly columns: readonly Column[]
-  readonly all: Column
+export interface Throughput extends Columns {
   /** Whether some numbers follow from a part. */
   readonly isSampled: boolean
 }
@@ -28,17 +23,7 @@ export interface Throughput {
  */
 const selectThroughput = statement(
   'select_throughput',
-  `WITH RECURSIVE step AS (
-     SELECT place, $1::timestamptz + place * $2::float8 * interval '1 ms' AS at,
-       (SELECT min(id) FROM deliveries) AS low, (SELECT max(id) FROM deliveries) + 1 AS high
-     FROM generate_series(0, $3::int) AS place
-     UNION ALL
-     SELECT place, at, CASE WHEN probe.created_at < at THEN probe.id + 1 ELSE low END,
-       CASE WHEN probe.created_at < at THEN high ELSE (low + high) / 2 END
-     FROM step CROSS JOIN LATERAL (
-       SELECT id, created_at FROM deliveries WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1) probe
-     WHERE low < high),
-   edges AS MATERIALIZED (SELECT place, low AS id FROM step WHERE low >= high),
+  `${edgesOfColumns(['$1', '$2', '$3'])},
    parts AS MATERIALIZED (
      SELECT edge.place, edge.id AS first, next.id AS past, least(next.id - edge.id, $4::bigint) AS looks
      FROM edges edge JOIN edges next ON next.place = edge.place + 1
@@ -66,26 +51,19 @@ interface Row {
   readonly quantiles: readonly number[] | null
 }
 
-const none: Column = { made: 0, accepted: 0, p50: null, p95: null, p99: null }
-
 export async function readThroughput(sql: Sql, period: Period, now: Date): Promise<Throughput> {
   const { columns: length, columnMs } = periods[period]
-  // What is created at this very moment belongs to the last column.
-  const startsAt = after(now, 1 - length * columnMs)
+  const startsAt = startOf(period, now)
   const values = [startsAt, columnMs, length, lookedAtAColumn, lookedAtInAll]
   const rows = await sql.query<Row>(selectThroughput, values)
-  const at = (place: number | null) => {
-    const row = rows.find((each) => each.place === place)
-    return row ? columnOf(row) : none
-  }
-  const columns = Array.from({ length }, (_, place) => at(place))
+  const arranged = arrange(rows, period, startsAt, columnOf)
+  const { columns, all: whole } = arranged
   const isSampled = rows.some(isPart)
   const sum = (of: 'made' | 'accepted') => columns.reduce((total, column) => total + column[of], 0)
-  const whole = at(null)
   const made = sum('made')
   // Of a sample, the one that is spread over the whole period says more than those of its columns together.
   const accepted = isSampled && whole.made > 0 ? Math.round((made * whole.accepted) / whole.made) : sum('accepted')
-  return { startsAt, columnMs, columns, all: { ...whole, made, accepted }, isSampled }
+  return { ...arranged, all: { ...whole, made, accepted }, isSampled }
 }
 
 const isPart = ({ span, looks }: Row) => looks < span

@@ -5,9 +5,8 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
 import { begunInTurn, patienceInBurstMs } from '../../src/http/entrance.ts'
-import { openServer } from '../../src/http/server.ts'
+import { openBareServer } from '../support/bare-server.ts'
 import { send } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { endGateway, eventually, makeFolder, startGateway } from '../support/process.ts'
@@ -18,14 +17,8 @@ let app: FastifyInstance
 let url: string
 
 before(async () => {
-  app = await openServer({
-    limits: readConfig({ PATH: process.env.PATH }).limits,
-    trustProxy: [],
-    tls: undefined,
+  app = await openBareServer({
     log: pino({}, { write: (line: string) => lines.push(line) }),
-    printErrorPage: () => '',
-    checkReady: async () => {},
-    requiresHttps: () => false,
     turnedAway: (requests) => {
       turnedAway += requests
     },

@@ -188,7 +188,6 @@ for (const [action, open] of Object.entries(forms)) {
 test('what is sent as anything but a form is refused, though its token is right', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()
   const before = await readTables(house.gateway.context.db)
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const bodies = {
     'application/json': JSON.stringify({ ...fields, name: { first: 'mine' } }),
     'application/json; charset=utf-8': JSON.stringify(fields),
@@ -196,7 +195,7 @@ test('what is sent as anything but a form is refused, though its token is right'
     'multipart/form-data; boundary=x': formOf(fields),
   }
   for (const [type, body] of Object.entries(bodies)) {
-    const headers = { cookie, accept: 'text/html', 'content-type': type }
+    const headers = { cookie: browser.cookieHeader, accept: 'text/html', 'content-type': type }
     const answer = await send(`${house.baseUrl}/account/api/tokens`, { method: 'POST', headers, body })
     assert.ok(answer.status >= 400 && answer.status < 500, `${type}: ${answer.status}`)
   }

@@ -4,22 +4,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
-import { openServer } from '../../src/http/server.ts'
+import { openBareServer } from '../support/bare-server.ts'
 import { eventually } from '../support/process.ts'
 
 let app: FastifyInstance
 before(async () => {
-  app = await openServer({
-    limits: { ...readConfig({ PATH: process.env.PATH }).limits, requestTimeoutMs: 300 },
-    trustProxy: [],
-    tls: undefined,
-    log: pino({ level: 'silent' }),
-    printErrorPage: () => '',
-    checkReady: async () => {},
-    requiresHttps: () => false,
-  })
+  app = await openBareServer({}, { requestTimeoutMs: 300 })
   app.post('/read', () => 'read')
   await app.listen({ host: '127.0.0.1', port: 0 })
 })

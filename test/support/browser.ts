@@ -64,8 +64,13 @@ export class Browser {
     return path.startsWith('/') ? this.origin + path : path
   }
 
+  /** As it sends them itself. */
+  get cookieHeader(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
   #sent(): Record<string, string> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const cookie = this.cookieHeader
     return cookie === '' ? {} : { cookie }
   }
 

@@ -25,27 +25,3 @@ export async function turnPages(browser: Browser, address: string): Promise<Answ
   const next = /<a href="([^"]*)" rel="next"/.exec(page.text)
   return next ? [page, ...(await turnPages(browser, next[1]!.replaceAll('&amp;', '&')))] : [page]
 }
-
-/** Reads a live page until it has sent something that matches. */
-export async function watch(house: TestGateway, browser: Browser, path: string) {
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const stop = new AbortController()
-  const headers = { cookie, accept: 'text/event-stream' }
-  const response = await fetch(house.baseUrl + path, { headers, signal: stop.signal, redirect: 'manual' })
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
-  return {
-    status: response.status,
-    stop: () => stop.abort(),
-    /** Resolves when the connection is gone. */
-    closed: () => reader.closed.catch(() => {}),
-    async until(pattern: RegExp): Promise<string> {
-      while (!pattern.test(heard)) {
-        const { value, done } = await reader.read()
-        if (done) throw new Error(`The stream ended before ${pattern}`)
-        heard += value
-      }
-      return heard
-    },
-  }
-}

@@ -1,7 +1,33 @@
 /** A page on a screen: whether it fits, can be pressed with a thumb, and keeps nobody out, light and dark. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { User } from '../../src/users/user.ts'
+import { password } from './gateway.ts'
+
+/** A page in a context of its own, what its console complains of, and somebody who signs in on it. */
+export async function openScreen(chromium: Browser, options: BrowserContextOptions = {}) {
+  const context = await chromium.newContext({ viewport: desk, ...options })
+  context.setDefaultTimeout(20_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  return {
+    page,
+    complaints,
+    /** Asks for a page, and signs in on the way to it. */
+    async enter(url: string, { username }: User) {
+      await page.goto(url)
+      await page.getByLabel('Username').fill(username)
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    },
+    close: () => context.close(),
+  }
+}
 
 export const phone = { width: 390, height: 844 }
 export const desk = { width: 1280, height: 800 }

@@ -52,11 +52,14 @@ test('of a form that is sent twice, as by a double click, the one that somebody 
     ...{ current: password, next, again: next },
   }).toString()
   const { hostname, port } = new URL(house.baseUrl)
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const first = connect(Number(port), hostname)
   const head = [
     'POST /account/password HTTP/1.1',
-    ...[`host: ${hostname}:${port}`, `cookie: ${cookie}`, 'content-type: application/x-www-form-urlencoded'],
+    ...[
+      `host: ${hostname}:${port}`,
+      `cookie: ${browser.cookieHeader}`,
+      'content-type: application/x-www-form-urlencoded',
+    ],
     `content-length: ${body.length}`,
   ]
   first.write(`${head.join('\r\n')}\r\n\r\n${body}`)

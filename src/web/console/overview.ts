@@ -2,7 +2,7 @@
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls } from '../../partners/refused-calls.sql.ts'
 import { type AllWaiting, findWaiting, type Waiting } from '../../partners/waiting.ts'
-import type { Period } from '../../webhooks/attempt-statistics.ts'
+import type { Period } from '../../webhooks/columns.ts'
 import { readThroughput } from '../../webhooks/delivery-statistics.ts'
 import { type Depths, readDepths } from '../../webhooks/depths.ts'
 import {

@@ -1,6 +1,6 @@
 /** Two charts of all webhooks together: how many deliveries there were, and how soon they were delivered. */
 import { second } from '../../clock.ts'
-import { type Period, periods } from '../../webhooks/attempt-statistics.ts'
+import { type Period, periods } from '../../webhooks/columns.ts'
 import { lookedAtAColumn, lookedAtInAll, type Throughput } from '../../webhooks/delivery-statistics.ts'
 import { printBars, printLatency, printLegend, printPeriods, printTable, tallest } from '../charts.ts'
 import { type Html, html } from '../html.ts'

@@ -10,10 +10,10 @@ import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import type { User } from '../../../src/users/user.ts'
 import { launchChromium } from '../../support/chromium.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
-import { desk, fine, lookAt, phone } from '../../support/screen.ts'
+import { desk, fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 
 let house: TestGateway
 let chromium: Browser
@@ -33,20 +33,10 @@ after(async () => {
 
 /** Signs in at a page of the console and is led back to it. */
 async function openVisit(path: string, options: BrowserContextOptions = {}) {
-  const context = await chromium.newContext({ viewport: desk, acceptDownloads: true, ...options })
-  context.setDefaultTimeout(20_000)
-  const page = await context.newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  await page.goto(house.baseUrl + path)
-  await page.getByLabel('Username').fill(olga.username)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.waitForURL(house.baseUrl + path)
-  return { page, complaints, close: () => context.close() }
+  const screen = await openScreen(chromium, { acceptDownloads: true, ...options })
+  await screen.enter(house.baseUrl + path, olga)
+  await screen.page.waitForURL(house.baseUrl + path)
+  return screen
 }
 
 /** A webhook of a new partner whose receiver refuses. */

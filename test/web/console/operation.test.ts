@@ -8,8 +8,9 @@ import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
 import type { Browser } from '../../support/browser.ts'
-import { type Desk, openDesk, watch } from '../../support/console.ts'
+import { type Desk, openDesk } from '../../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { watch } from '../../support/live-page.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 
@@ -89,7 +90,7 @@ test('the overview counts deliveries and how soon they were, and says what it co
 })
 
 test('the overview tells by itself of a new application and of a webhook that fails', async () => {
-  const stream = await watch(house, olga.browser, '/console')
+  const stream = await watch(olga.browser, '/console')
   assert.equal(stream.status, 200)
   await stream.until(/data: /)
   await applyAsPartner(db, 'Late Comer', operator, house.clock.now())
@@ -100,11 +101,11 @@ test('the overview tells by itself of a new application and of a webhook that fa
 })
 
 test('the live overview is not for others, and ends when the operator signs out', async () => {
-  const refused = await watch(house, holder, '/console')
+  const refused = await watch(holder, '/console')
   assert.equal(refused.status, 404)
   refused.stop()
   const second = await openDesk(house, 'Otto Operator')
-  const stream = await watch(house, second.browser, '/console')
+  const stream = await watch(second.browser, '/console')
   await stream.until(/data: /)
   await second.browser.submit(await second.browser.get('/account'), '/logout', {})
   await stream.until(/event: over/)
@@ -334,7 +335,7 @@ test('an export that nobody reads on gives its place back', async () => {
     INSERT INTO audit_entries (at, actor, action, subject, details)
     SELECT '2026-03-02T10:00:00Z', 'gateway', 'client.updated', 'client:long', json_build_object('long', repeat('x', 3000)) FROM generate_series(1, 4000)`)
   for (let n = 0; n < 25; n++) {
-    const stream = await watch(house, olga.browser, '/console/audit/export?format=json&subject=client%3Along')
+    const stream = await watch(olga.browser, '/console/audit/export?format=json&subject=client%3Along')
     assert.equal(stream.status, 200, `export ${n}`)
     stream.stop()
     await stream.closed()
@@ -343,7 +344,7 @@ test('an export that nobody reads on gives its place back', async () => {
 
 test('a verification tells how far it is and what it found, and its head is an anchor for the next', async () => {
   const home = '/console/audit/chain'
-  const stream = await watch(house, olga.browser, home)
+  const stream = await watch(olga.browser, home)
   await stream.until(/None has run here/)
   const began = await act(home, `${home}/verify`)
   assert.equal(began.status, 303)
@@ -400,7 +401,7 @@ test('a broken chain is shown as broken', async () => {
   const home = '/console/audit/chain'
   await recordAct(db, operator, 'client.updated', 'client:to-be-forged', house.clock.now())
   await act(home, `${home}/verify`)
-  const stream = await watch(house, olga.browser, home)
+  const stream = await watch(olga.browser, home)
   await stream.until(/The chain is intact\./)
   await db.transaction(async (sql) => {
     await sql.script('SET LOCAL session_replication_role = replica')

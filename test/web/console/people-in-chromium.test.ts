@@ -10,9 +10,9 @@ import { type Application, applyWithDetails, getPartner } from '../../../src/par
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
 import { launchChromium } from '../../support/chromium.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../../support/gateway.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
-import { desk, fine, lookAt, phone } from '../../support/screen.ts'
+import { desk, fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
@@ -29,21 +29,10 @@ after(async () => {
 
 /** Signs in on the way to the page, and is led back to it. */
 async function openVisit(path: string, options: BrowserContextOptions = {}) {
-  const user = await house.makeOperator()
-  const context = await chromium.newContext({ viewport: desk, ...options })
-  context.setDefaultTimeout(15_000)
-  const page = await context.newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  await page.goto(house.baseUrl + path)
-  await page.getByLabel('Username').fill(user.username)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.waitForURL(house.baseUrl + path)
-  return { page, complaints, close: () => context.close() }
+  const screen = await openScreen(chromium, options)
+  await screen.enter(house.baseUrl + path, await house.makeOperator())
+  await screen.page.waitForURL(house.baseUrl + path)
+  return screen
 }
 
 const application: Application = {

@@ -7,10 +7,10 @@ import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { callJson } from '../../support/branch.ts'
 import { launchChromium } from '../../support/chromium.ts'
-import { basic, openTestGateway, password, type TestGateway } from '../../support/gateway.ts'
+import { basic, openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
-import { desk, fine, lookAt, phone } from '../../support/screen.ts'
+import { desk, fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 
 let house: TestGateway
 let chromium: Browser
@@ -26,21 +26,11 @@ after(async () => {
   await receiver?.close()
 })
 
-async function openVisit(partner: PartnerHouse, options: BrowserContextOptions = {}) {
-  const context = await chromium.newContext({ viewport: desk, ...options })
-  context.setDefaultTimeout(15_000)
-  const page = await context.newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  await page.goto(`${house.baseUrl}/partner`)
-  await page.getByLabel('Username').fill(partner.user.username)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: partner.partner.name }).waitFor()
-  return { page, complaints, close: () => context.close() }
+async function openVisit({ user, partner }: PartnerHouse, options: BrowserContextOptions = {}) {
+  const screen = await openScreen(chromium, options)
+  await screen.enter(`${house.baseUrl}/partner`, user)
+  await screen.page.getByRole('heading', { name: partner.name }).waitFor()
+  return screen
 }
 
 for (const [name, options] of Object.entries({
@@ -187,13 +177,8 @@ for (const viewport of [phone, desk]) {
 }
 
 test('a visitor without a partner finds the application form, and its faults are read out', async () => {
-  const { page, close } = await openVisit(await openPartner(house), { bypassCSP: true })
-  const user = await house.makeUser()
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.goto(`${house.baseUrl}/partner`)
-  await page.getByLabel('Username').fill(user.username)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  const { page, enter, close } = await openScreen(chromium, { bypassCSP: true })
+  await enter(`${house.baseUrl}/partner`, await house.makeUser())
   await page.getByLabel('Name').fill('12')
   await page.getByLabel('Website').fill('https://x.example')
   await page.getByLabel('E-mail').fill('a@b.example')

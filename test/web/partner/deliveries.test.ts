@@ -7,6 +7,7 @@ import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
 import { transaction } from '../../support/branch.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { watch } from '../../support/live-page.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 
@@ -142,30 +143,8 @@ test('a delivery is sent again from its page, and what came back is text', async
   assert.match(text, /&lt;script src=\/\/evil/)
 })
 
-/** Reads a live page until it sends something that matches. */
-async function listen(browser: PartnerHouse['browser'], path: string) {
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const stop = new AbortController()
-  const headers = { cookie, accept: 'text/event-stream' }
-  const response = await fetch(house.baseUrl + path, { headers, signal: stop.signal, redirect: 'manual' })
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
-  return {
-    status: response.status,
-    stop: () => stop.abort(),
-    async until(pattern: RegExp): Promise<string> {
-      while (!pattern.test(heard)) {
-        const { value, done } = await reader.read()
-        if (done) throw new Error(`The stream ended before ${pattern}`)
-        heard += value
-      }
-      return heard
-    },
-  }
-}
-
 test('the list tells by itself of what is new', async () => {
-  const stream = await listen(own.browser, `${own.home}/deliveries?webhook=${delivered.webhookId}`)
+  const stream = await watch(own.browser, `${own.home}/deliveries?webhook=${delivered.webhookId}`)
   assert.equal(stream.status, 200)
   await stream.until(/data: /)
   const fired = await own.program.fire(transaction())
@@ -177,13 +156,13 @@ test('the list tells by itself of what is new', async () => {
 test('a live page ends for whoever is a member no more, and does not keep a session alive', async () => {
   const { db } = house.gateway.context
   const leaver = await openPartner(house)
-  const stream = await listen(leaver.browser, `${leaver.home}/deliveries`)
+  const stream = await watch(leaver.browser, `${leaver.home}/deliveries`)
   await stream.until(/data: /)
   await removeMember(db, leaver.partner, leaver.user, operator, house.clock.now())
   await stream.until(/event: over/)
 
   const idler = await openPartner(house)
-  const open = await listen(idler.browser, `${idler.home}/deliveries`)
+  const open = await watch(idler.browser, `${idler.home}/deliveries`)
   await open.until(/data: /)
   house.clock.advance(31 * minute)
   await open.until(/event: over/)
@@ -191,7 +170,7 @@ test('a live page ends for whoever is a member no more, and does not keep a sess
 
 test('a partner has twenty live pages open at most', async () => {
   const partner = await openPartner(house)
-  const open = () => listen(partner.browser, `${partner.home}/deliveries`)
+  const open = () => watch(partner.browser, `${partner.home}/deliveries`)
   const streams = await Promise.all(Array.from({ length: 20 }, open))
   assert.ok(streams.every(({ status }) => status === 200))
   const beyond = await open()
@@ -201,7 +180,7 @@ test('a partner has twenty live pages open at most', async () => {
 
 test('a live page of what is not there, or is somebody else’s, is refused', async () => {
   const [partner, stranger] = [await openPartner(house), await openPartner(house)]
-  assert.equal((await listen(partner.browser, `${partner.home}/deliveries/999999`)).status, 404)
-  assert.equal((await listen(partner.browser, `${partner.home}/deliveries/${delivered.deliveryId}`)).status, 404)
-  assert.equal((await listen(stranger.browser, `${partner.home}/deliveries`)).status, 404)
+  assert.equal((await watch(partner.browser, `${partner.home}/deliveries/999999`)).status, 404)
+  assert.equal((await watch(partner.browser, `${partner.home}/deliveries/${delivered.deliveryId}`)).status, 404)
+  assert.equal((await watch(stranger.browser, `${partner.home}/deliveries`)).status, 404)
 })
