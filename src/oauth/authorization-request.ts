@@ -147,8 +147,12 @@ export function printCallback(
 ): string {
   const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   if (state !== undefined) pairs.splice(1, 0, `state=${encodeFormBytes(state)}`)
-  const joint = !callbackUrl.includes('?') ? '?' : /[?&]$/.test(callbackUrl) ? '' : '&'
-  return callbackUrl + joint + pairs.join('&')
+  return openQuery(callbackUrl) + pairs.join('&')
+}
+
+/** The callback, as far as the first of our parameters. */
+export function openQuery(callbackUrl: string): string {
+  return callbackUrl + (!callbackUrl.includes('?') ? '?' : /[?&]$/.test(callbackUrl) ? '' : '&')
 }
 
 export function printErrorCallback(
