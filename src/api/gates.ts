@@ -22,6 +22,7 @@ import type { Scope } from '../scope.ts'
 import type { Service } from '../services/service.ts'
 import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
+import { type Protection, protect } from './protection.ts'
 import type { Gate } from './route.ts'
 
 export const anyone: Gate<undefined> = () => undefined
@@ -81,7 +82,7 @@ function noteClient(request: FastifyRequest, { id, branch_id }: Registration): v
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
 export function bearer(scope: Scope): Gate<Bearer> {
-  return (context, request, reply) => {
+  return protect({ scope, tokens: 'issued' }, (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
     const admit = (bearer: Bearer | 'paused' | undefined) => {
       if (!bearer) throw invalidToken()
@@ -96,7 +97,7 @@ export function bearer(scope: Scope): Gate<Bearer> {
     const known = context.bearers.recall(text)
     if (known?.environment === context.environment) return admit(known)
     return context.bearers.judge(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
-  }
+  })
 }
 
 export interface BranchCaller extends Branch {
@@ -105,11 +106,14 @@ export interface BranchCaller extends Branch {
   readonly by: Actor
 }
 
+/** A personal token has every scope; whoever follows the challenge to ask for one asks for the least. */
+const ofMembers: Protection = { scope: 'read', tokens: 'personal' }
+
 /**
  * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its members (as Bearer, or as
  * the Basic user name with an empty password).
  */
-export const branch: Gate<BranchCaller> = async (context, request, reply) => {
+export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, request, reply) => {
   const { authorization } = request.headers
   if (authorization === undefined) throw branchRefusal()
   const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
@@ -126,7 +130,7 @@ export const branch: Gate<BranchCaller> = async (context, request, reply) => {
   const branchId = await getBranchOfMember(context.db, known.userId)
   request.who = { userId: known.userId, branchId }
   return { branchId, environment, clientId: undefined, by }
-}
+})
 
 function parseBranchBasic(authorization: string): Credentials[] {
   try {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTP
 import type { Context } from '../context.ts'
 import type { ErrorShape } from '../http/errors.ts'
 import { Problem } from '../problem.ts'
+import type { Protection } from './protection.ts'
 
 export interface Endpoint<Caller> {
   readonly schema: FastifySchema & { summary: string }
@@ -14,12 +15,17 @@ export interface Endpoint<Caller> {
 }
 
 /** Finds out who calls, or throws the refusal. */
-export type Gate<Caller> = (context: Context, request: FastifyRequest, reply: FastifyReply) => Caller | Promise<Caller>
+export interface Gate<Caller> {
+  (context: Context, request: FastifyRequest, reply: FastifyReply): Caller | Promise<Caller>
+  /** Where a bearer token is taken: what is asked of it. */
+  readonly protection?: Protection
+}
 
 export interface Route {
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: ErrorShape | undefined
+  readonly protection?: Protection | undefined
   register(app: FastifyInstance, context: Context): void
 }
 
@@ -33,6 +39,7 @@ export function route<Caller>(
     method,
     path,
     errors: endpoint.errors,
+    protection: gate.protection,
     register(app, context) {
       const callers = new WeakMap<FastifyRequest, Caller>()
       // Where the head alone tells who calls, not a byte of a stranger's body is read, let alone judged.

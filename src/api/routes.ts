@@ -6,6 +6,7 @@ import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
 import { refreshToken } from './v1/refresh-token.ts'
+import { describeResources, siteMetadata } from './v1/resource-metadata.ts'
 import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
 import { fetchDelivery, listDeliveries, redeliver } from './v2/deliveries.ts'
@@ -23,8 +24,10 @@ import {
   updateWebhook,
 } from './v2/webhooks.ts'
 
-export const apiRoutes: readonly Route[] = [
+const table: readonly Route[] = [
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
+  route('GET', '/.well-known/openid-configuration', anyone, metadata),
+  route('GET', '/.well-known/oauth-protected-resource', anyone, siteMetadata),
   route('POST', '/v1/oauth/accesstoken', client, accessToken),
   route('POST', '/v1/oauth/refreshtoken', client, refreshToken),
   route('POST', '/v1/oauth/revoke', client, revoke),
@@ -53,3 +56,6 @@ export const apiRoutes: readonly Route[] = [
 
   route('POST', '/internal/v1/events', service, publishEvents),
 ]
+
+/** And beside each address that takes a bearer token, the document that says what is asked of it. */
+export const apiRoutes: readonly Route[] = [...table, ...describeResources(table)]

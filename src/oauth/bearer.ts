@@ -179,6 +179,6 @@ export function pausedToken(): BearerError {
 
 export function requireScope(bearer: Bearer, scope: Scope): void {
   if (!bearer.scopes.includes(scope)) {
-    throw new BearerError(403, 'insufficient_scope', `This token lacks the scope ${scope}.`, scope)
+    throw new BearerError(403, 'insufficient_scope', `This token lacks the scope ${scope}.`)
   }
 }

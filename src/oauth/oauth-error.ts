@@ -1,4 +1,5 @@
 import { Problem } from '../problem.ts'
+import type { Scope } from '../scope.ts'
 
 /** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009 and RFC 6750. */
 export type OAuthErrorCode =
@@ -28,18 +29,32 @@ export class OAuthError extends Problem {
 /** What a partner hears of an application that its holder has paused: nothing is lost, and trying again is no use. */
 export const pausedText = 'The user has paused this application. It works again when the user resumes it.'
 
-/** RFC 6750, 3: what a resource answers about the bearer token it was shown, or was not. */
-export class BearerError extends Problem {
-  constructor(
-    status: 401 | 403,
-    code: 'unauthorized' | 'invalid_token' | 'insufficient_scope',
-    description: string,
-    scope?: string,
-  ) {
+/** What an address asks of a bearer token, and where that is written (RFC 9728, 5.1). */
+export interface Demand {
+  readonly scope: Scope
+  readonly metadataUrl: string
+}
+
+/**
+ * RFC 6750, 3: what is wrong with the bearer token that was shown, or was not. It becomes an answer where the address is known, so
+ * that no challenge leaves without its demand.
+ */
+export class BearerError extends Error {
+  readonly status: 401 | 403
+  readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope'
+
+  constructor(status: BearerError['status'], code: BearerError['code'], description: string) {
+    super(description)
+    this.status = status
+    this.code = code
+  }
+
+  challenge({ scope, metadataUrl }: Demand): Problem {
     const parameters = ['realm="countersign"']
-    if (code !== 'unauthorized')
-      parameters.push(`error="${code}"`, `error_description="${description.replace(/["\\]/g, "'")}"`)
-    if (scope !== undefined) parameters.push(`scope="${scope}"`)
-    super(status, code, description, { headers: { 'www-authenticate': `Bearer ${parameters.join(', ')}` } })
+    if (this.code !== 'unauthorized')
+      parameters.push(`error="${this.code}"`, `error_description="${this.message.replace(/["\\]/g, "'")}"`)
+    parameters.push(`scope="${scope}"`, `resource_metadata="${metadataUrl}"`)
+    const headers = { 'www-authenticate': `Bearer ${parameters.join(', ')}` }
+    return new Problem(this.status, this.code, this.message, { headers })
   }
 }

@@ -45,7 +45,8 @@ test('a call without credentials is a 401 whose challenge holds no error code', 
   for (const headers of [{}, basic(client), { authorization: 'Digest x' }, { authorization: '' }]) {
     const answer = await call(headers)
     assert.equal(answer.status, 401)
-    assert.match(String(answer.headers['www-authenticate']), /^Bearer realm="[^"]+"$/)
+    assert.match(String(answer.headers['www-authenticate']), /^Bearer realm="[^"]+", scope="read", /)
+    assert.doesNotMatch(String(answer.headers['www-authenticate']), /error/)
   }
 })
 

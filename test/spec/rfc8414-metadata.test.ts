@@ -40,6 +40,18 @@ test('the metadata document names the exact endpoints and abilities of the site 
   }
 })
 
+test('libraries that ask for an OpenID configuration get the same document, which claims no OpenID', async () => {
+  for (const site of [house.baseUrl, house.sandboxUrl]) {
+    const answer = await send(`${site}/.well-known/openid-configuration`)
+    assert.equal(answer.status, 200)
+    assert.deepEqual(answer.json(), (await send(site + path)).json())
+    assert.equal(answer.headers['cache-control'], 'public, max-age=3600')
+    const openid = /openid|id_token|userinfo|jwks|subject_types|claims|acr_values|end_session/
+    for (const name of Object.keys(answer.json())) assert.doesNotMatch(name, openid)
+    assert.doesNotMatch(answer.text, /"(openid|id_token|profile|email)"/)
+  }
+})
+
 // M1
 test('every endpoint that the document names is there', async () => {
   const client = await house.makeClient()

@@ -1,4 +1,7 @@
-/** RFC 8414: GET /.well-known/oauth-authorization-server. */
+/**
+ * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration, where several libraries
+ * look for it. Nothing in it claims OpenID: there are no ID tokens.
+ */
 import Type from 'typebox'
 import { scopes } from '../../scope.ts'
 import type { Endpoint } from '../route.ts'

@@ -1,0 +1,64 @@
+/** RFC 9728: GET /.well-known/oauth-protected-resource, for the site and for each address that takes a bearer token. */
+import type { FastifyReply } from 'fastify'
+import Type from 'typebox'
+import { scopes } from '../../scope.ts'
+import { anyone } from '../gates.ts'
+import { type Protection, pathOf, resourceMetadataPath } from '../protection.ts'
+import { type Endpoint, type Route, route } from '../route.ts'
+
+const ResourceMetadata = Type.Object({
+  resource: Type.String(),
+  resource_name: Type.String(),
+  authorization_servers: Type.Optional(Type.Array(Type.String())),
+  scopes_supported: Type.Array(Type.String()),
+  bearer_methods_supported: Type.Array(Type.String()),
+  resource_documentation: Type.String(),
+})
+type ResourceMetadata = Type.Static<typeof ResourceMetadata>
+
+type Particular = Pick<ResourceMetadata, 'resource' | 'authorization_servers' | 'scopes_supported'>
+
+const schema = {
+  summary: 'Which authorization server and which scopes the interface takes tokens of',
+  tags: ['OAuth'],
+  response: { 200: ResourceMetadata },
+}
+
+export const siteMetadata: Endpoint<undefined> = {
+  schema,
+  handle: ({ baseUrl }, _caller, _request, reply) =>
+    sendMetadata(reply, baseUrl, {
+      resource: baseUrl,
+      authorization_servers: [baseUrl],
+      scopes_supported: [...scopes],
+    }),
+}
+
+/** RFC 9728, 3.3: clients believe a challenge's document only if it is about the address they called. */
+export function describeResources(routes: readonly Route[]): Route[] {
+  const demands = new Map(routes.flatMap(({ path, protection }) => (protection ? [[path, protection]] : [])))
+  return [...demands].map(([path, protection]) =>
+    route('GET', resourceMetadataPath + path, anyone, addressMetadata(protection)),
+  )
+}
+
+function addressMetadata({ scope, tokens }: Protection): Endpoint<undefined> {
+  return {
+    schema: { ...schema, hide: true } as typeof schema,
+    handle({ baseUrl }, _caller, request, reply) {
+      const resource = baseUrl + pathOf(request).slice(resourceMetadataPath.length)
+      const servers = tokens === 'issued' ? { authorization_servers: [baseUrl] } : {}
+      return sendMetadata(reply, baseUrl, { resource, ...servers, scopes_supported: [scope] })
+    },
+  }
+}
+
+function sendMetadata(reply: FastifyReply, baseUrl: string, particular: Particular): FastifyReply {
+  const document: ResourceMetadata = {
+    ...particular,
+    resource_name: 'Brokerage Partner Interface',
+    bearer_methods_supported: ['header'],
+    resource_documentation: `${baseUrl}/openapi.json`,
+  }
+  return reply.header('cache-control', 'public, max-age=3600').send(document)
+}

@@ -1,0 +1,140 @@
+/** RFC 9728 and RFC 6750, 3: what an address wants of a Bearer token is said in a document and in every challenge. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import * as oauth from 'oauth4webapi'
+import { apiRoutes } from '../../src/api/routes.ts'
+import { issueToken } from '../../src/crypto/token.ts'
+import { type Answer, type SentRequest, send } from '../support/browser.ts'
+import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { type Holder, openHolder } from '../support/oauth.ts'
+
+let house: TestGateway
+let client: TestClient
+let holder: Holder
+before(async () => {
+  house = await openTestGateway()
+  client = await house.makeClient()
+  holder = await openHolder(house)
+})
+after(() => house.close())
+
+const wellKnown = '/.well-known/oauth-protected-resource'
+const insecure = { [oauth.allowInsecureRequests]: true }
+const bearing = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** The parameters of the one challenge in an answer, read as strictly as RFC 9110, 11.6.1 allows. */
+function readChallenge(answer: Answer): Record<string, string> {
+  const text = String(answer.headers['www-authenticate'])
+  assert.match(text, /^Bearer [a-z_]+="[^"\\]*"(, [a-z_]+="[^"\\]*")*$/, text)
+  const pairs = [...text.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, name, value]) => [name!, value!] as const)
+  assert.equal(new Set(pairs.map(([name]) => name)).size, pairs.length, text)
+  return Object.fromEntries(pairs)
+}
+
+test('each site describes itself as a resource: its own authorization server, scopes and the header alone', async () => {
+  for (const resource of [house.baseUrl, house.sandboxUrl]) {
+    const answer = await send(resource + wellKnown)
+    assert.equal(answer.status, 200)
+    assert.match(String(answer.headers['content-type']), /^application\/json/)
+    const { resource_documentation, ...document } = answer.json()
+    assert.deepEqual(document, {
+      resource,
+      resource_name: 'Brokerage Partner Interface',
+      authorization_servers: [resource],
+      scopes_supported: ['read', 'write', 'market', 'trade', 'stream'],
+      bearer_methods_supported: ['header'],
+    })
+    assert.equal((await send(String(resource_documentation))).status, 200)
+  }
+})
+
+/** What a request there must look like to be judged by its token. */
+function requestTo(method: string, token: string): SentRequest {
+  if (method === 'GET' || method === 'DELETE') return { method, headers: bearing(token) }
+  return { method: method as 'POST', headers: { ...bearing(token), 'content-type': 'application/json' }, body: '{}' }
+}
+
+/** Everything but documents, forms of clients, and what is for systems of the brokerage. */
+const operations = apiRoutes
+  .filter(({ path }) => !/^\/(\.well-known|v1\/oauth|internal)\//.test(path))
+  .map(({ method, path }) => ({ method: String(method), path: path.replaceAll(/:\w+/g, '7') }))
+
+test('every Bearer challenge of every address names a scope and a document that is about that very address', async () => {
+  assert.ok(operations.length >= 20, `${operations.length} operations`)
+  for (const origin of [house.baseUrl, house.sandboxUrl]) {
+    const environment = origin === house.baseUrl ? 'live' : 'sandbox'
+    const tokens = ['x', '', issueToken('access', environment).text, issueToken('personal', environment).text]
+    for (const { method, path } of operations) {
+      for (const token of [...tokens, issueToken('personal', environment === 'live' ? 'sandbox' : 'live').text]) {
+        const answer = await send(`${origin}${path}?limit=1`, requestTo(method, token))
+        assert.equal(answer.status, 401, `${method} ${path}`)
+        const challenge = readChallenge(answer)
+        assert.equal(challenge.error, 'invalid_token')
+        assert.equal(challenge.scope, 'read')
+        assert.equal(challenge.resource_metadata, `${origin}${wellKnown}${path}`)
+      }
+      const document = (await send(`${origin}${wellKnown}${path}`)).json()
+      assert.equal(document.resource, origin + path)
+      assert.deepEqual(document.scopes_supported, ['read'])
+    }
+  }
+})
+
+test('without a token the challenge has scope and document, and no error', async () => {
+  for (const headers of [{}, { authorization: 'Digest x' }, { authorization: '' }]) {
+    const { realm, ...rest } = readChallenge(await send(`${house.baseUrl}/v1/user/profile`, { headers }))
+    assert.equal(realm, 'countersign')
+    assert.deepEqual(rest, { scope: 'read', resource_metadata: `${house.baseUrl}${wellKnown}/v1/user/profile` })
+  }
+})
+
+test('with a token that lacks the scope the 403 names the scope and the document', async () => {
+  const { access_token } = await holder.tokens(client, { scope: 'market' })
+  const answer = await house.profile(access_token)
+  assert.equal(answer.status, 403)
+  const { error, scope, resource_metadata } = readChallenge(answer)
+  assert.deepEqual({ error, scope }, { error: 'insufficient_scope', scope: 'read' })
+  assert.equal(resource_metadata, `${house.baseUrl}${wellKnown}/v1/user/profile`)
+})
+
+test('an authorization server is named where its tokens are taken, and only there', async () => {
+  const documents = apiRoutes.filter(({ path }) => path.startsWith(`${wellKnown}/`)).map(({ path }) => path)
+  assert.ok(documents.length >= 12, documents.join(' '))
+  for (const path of documents) {
+    const { authorization_servers } = (await send(house.baseUrl + path.replaceAll(/:\w+/g, '7'))).json()
+    const expected = path.startsWith(`${wellKnown}/v2/`) ? undefined : [house.baseUrl]
+    assert.deepEqual(authorization_servers, expected, path)
+  }
+})
+
+test('whatever host or address is asked for, a challenge and a document stay what they are', async () => {
+  const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
+  const answer = await send(`${house.baseUrl}/v1/user/profile?x="`, { headers: forged })
+  assert.equal(readChallenge(answer).resource_metadata, `${house.baseUrl}${wellKnown}/v1/user/profile`)
+  const document = await send(`${house.baseUrl}${wellKnown}/v1/user/profile?resource=x`, { headers: forged })
+  assert.equal(document.json().resource, `${house.baseUrl}/v1/user/profile`)
+  for (const id of ['%22,%20x=%22', "'", '%0d%0a', '7;x', '%5c', 'é']) {
+    const odd = await send(encodeURI(`${house.baseUrl}/v2/webhooks/`) + id, { headers: bearing('x') })
+    const { resource_metadata } = readChallenge(odd)
+    assert.equal((await send(resource_metadata!)).json().resource, resource_metadata?.replace(wellKnown, ''))
+  }
+  for (const path of ['/v1/nowhere', '/v1/oauth/accesstoken', '/internal/v1/events', '/']) {
+    assert.equal((await send(house.baseUrl + wellKnown + path)).status, 404, path)
+  }
+})
+
+test('oauth4webapi finds the resource, its server and the scope from one refused call', async () => {
+  const profile = new URL(`${house.baseUrl}/v1/user/profile`)
+  const refused = await oauth
+    .protectedResourceRequest('x', 'GET', profile, undefined, undefined, insecure)
+    .catch((error: unknown) => error as oauth.WWWAuthenticateChallengeError)
+  assert.ok(refused instanceof oauth.WWWAuthenticateChallengeError)
+  const [challenge] = refused.cause
+  assert.equal(challenge?.parameters.scope, 'read')
+  assert.equal(challenge?.parameters.resource_metadata, `${house.baseUrl}${wellKnown}/v1/user/profile`)
+  for (const resource of [profile, new URL(house.baseUrl)]) {
+    const response = await oauth.resourceDiscoveryRequest(resource, insecure)
+    const found = await oauth.processResourceDiscoveryResponse(resource, response)
+    assert.deepEqual(found.authorization_servers, [house.baseUrl])
+  }
+})
