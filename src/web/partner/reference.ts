@@ -3,6 +3,7 @@ import { listClients } from '../../partners/client.ts'
 import { type Html, html } from '../html.ts'
 import { badge, table } from '../parts.ts'
 import type { Visit } from '../visit.ts'
+import { printLibrarySettings } from './library-settings.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
 import { type Quick, type QuickStart, quickStarts } from './quick-starts.ts'
@@ -48,6 +49,7 @@ export async function showReference(visit: Visit, member: Member) {
 <p>For <code>${baseUrl}</code> and ${client ? html`your client <strong>${client.name}</strong>` : 'a client that you have yet to register'}. Programs read the same from <a href="/openapi.json">/openapi.json</a>.</p>
 <h2>Quick start</h2>
 ${quickStarts.map((each, place) => printQuickStart(each, quick, place === 0))}
+${printLibrarySettings(baseUrl, client)}
 <h2>Endpoints</h2>
 ${printEndpoints(document, quick)}`,
   })

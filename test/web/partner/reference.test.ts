@@ -52,6 +52,19 @@ test('the page names every endpoint of the interface but those of the brokerage,
   for (const { path } of partnerRoutes) assert.equal(path in document.paths, false, 'the portal is no interface')
 })
 
+test('the settings for OAuth libraries are those of the site and of the own client', async () => {
+  const { text } = await own.browser.get(`${own.home}/reference`)
+  const [, section] = /<h2>Settings for OAuth libraries<\/h2>(.*?)<h2>/s.exec(text)!
+  const shown = [...section!.matchAll(/<dd><code>([^<]*)<\/code>/g)].map((match) => decodeEntities(match[1]!))
+  const discovery = '/.well-known/oauth-authorization-server'
+  const document = (await own.program.call('GET', discovery)).json<Record<string, string>>()
+  const { authorization_endpoint, token_endpoint, issuer } = document
+  assert.deepEqual(shown, [
+    ...[authorization_endpoint, token_endpoint, `${issuer}/v1/user/profile`, issuer, issuer + discovery],
+    ...[own.client.id, own.client.callback_url],
+  ])
+})
+
 test('the quick start in curl runs as it stands', async () => {
   await run('sh', ['-ec', await programOf('language', 'curl')], { env: settings('/curl') })
   assert.equal(JSON.parse(receiver.at('/curl')[0]!.body).amount, 500.1)
