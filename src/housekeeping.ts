@@ -14,6 +14,7 @@ import { repeat } from './repeat.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
+import { removeOldSubmissions } from './web/submission.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 
@@ -27,6 +28,7 @@ export interface Removed {
   readonly loginBuckets: number
   readonly activity: number
   readonly challenges: number
+  readonly submissions: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -39,6 +41,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     loginBuckets: await removeOldBuckets(db, now),
     activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
     challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
+    submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
   }
 }
 

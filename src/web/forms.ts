@@ -31,7 +31,7 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
     expected === undefined ||
     !equalBytes(Buffer.from(presented), Buffer.from(expected))
   ) {
-    throw new Forbidden('This form is out of date. Go back, load the page again and repeat what you did.')
+    throw outOfDate()
   }
   return {
     find(name) {
@@ -45,6 +45,10 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
       return value === undefined ? [] : Array.isArray(value) ? value : [value]
     },
   }
+}
+
+export function outOfDate(): Forbidden {
+  return new Forbidden('This form is out of date. Go back, load the page again and repeat what you did.')
 }
 
 /** Our pages withhold the referrer, so browsers send `Origin: null` for our own forms; a foreign origin is spelled out. */
