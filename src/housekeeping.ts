@@ -11,6 +11,7 @@ import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { repeat } from './repeat.ts'
+import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
@@ -29,6 +30,7 @@ export interface Removed {
   readonly activity: number
   readonly challenges: number
   readonly submissions: number
+  readonly formerEmails: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -42,6 +44,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
     challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
     submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
+    formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
   }
 }
 
