@@ -5,7 +5,8 @@ ALTER TABLE submissions ADD COLUMN leads_to text CHECK (leads_to LIKE '/%' AND l
 ALTER TABLE notices DROP CONSTRAINT notices_kind_check;
 ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (kind IN (
   'sign-in', 'application', 'address', 'password', 'second-factor', 'recovery-codes', 'api-token',
-  'webhook-failing', 'webhook-disabled', 'secret-expiring'));
+  'webhook-failing', 'webhook-disabled', 'secret-expiring')) NOT VALID;
+ALTER TABLE notices VALIDATE CONSTRAINT notices_kind_check;
 
 -- Addresses that were replaced or removed: for a while they are told too, because whoever takes an account over changes its address first.
 CREATE TABLE former_emails (

@@ -14,6 +14,8 @@ export function issueFormToken(secret: string): string {
 const formType = 'application/x-www-form-urlencoded'
 
 export interface SubmittedForm {
+  /** All of it, in the order it came: the same form sent again is the same text. */
+  readonly text: string
   find(name: string): string | undefined
   all(name: string): string[]
 }
@@ -34,6 +36,7 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
     throw outOfDate()
   }
   return {
+    text: JSON.stringify(form),
     find(name) {
       const value = form[name]
       if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])

@@ -59,11 +59,11 @@ export function makeOnce<Made>(
   })
 }
 
-/** Of this user: a mark that another used is nobody else's. */
+/** Of this user and this content: who goes back and types something else means something else. */
 function readMark({ session }: SignedIn, form: SubmittedForm): string {
   const mark = form.find('once') ?? ''
   if (mark.length !== markLetters) throw outOfDate()
-  return sha256(`${session.user.id} ${mark}`).toString('base64url')
+  return sha256(`${session.user.id} ${form.text}`).toString('base64url')
 }
 
 async function findPath(sql: Sql, id: string): Promise<string> {

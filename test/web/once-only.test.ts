@@ -338,6 +338,15 @@ test('a form whose act was refused, or failed, counts when it is sent again', as
   assert.ok(secretOf(made))
 })
 
+test('whoever goes back, and types something else into the same form, makes something else', async () => {
+  const { browser, action, fields } = await samples['/partner/:branch/webhooks/create']!()
+  const first = await browser.post(action, fields)
+  const other = await browser.post(action, { ...fields, url: url() })
+  assert.equal(other.status, 303)
+  assert.notEqual(other.location, first.location)
+  assert.equal((await browser.post(action, fields)).location, first.location)
+})
+
 test('a form without a mark makes nothing, and the mark of one user uses up nothing of another', async () => {
   const [first, other] = [await samples['/account/api/tokens']!(), await samples['/account/api/tokens']!()]
   for (const once of ['', 'short', ['a'.repeat(22), 'b'.repeat(22)]]) {
