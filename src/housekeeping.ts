@@ -11,9 +11,11 @@ import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { repeat } from './repeat.ts'
+import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
+import { removeOldSubmissions } from './web/submission.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 
@@ -27,6 +29,8 @@ export interface Removed {
   readonly loginBuckets: number
   readonly activity: number
   readonly challenges: number
+  readonly submissions: number
+  readonly formerEmails: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -39,6 +43,8 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     loginBuckets: await removeOldBuckets(db, now),
     activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
     challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
+    submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
+    formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
   }
 }
 

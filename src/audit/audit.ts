@@ -8,6 +8,8 @@ export interface Actor {
   readonly name: string
   readonly environment?: Environment | undefined
   readonly address?: string | undefined
+  /** For notices; the log does not keep it. */
+  readonly userAgent?: string | undefined
   readonly requestId?: string | undefined
 }
 
@@ -29,6 +31,13 @@ export type AuditAction =
   | `keys.${'rotated' | 'pruned'}`
   | `audit.${'verified' | 'exported'}`
 
+/** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */
+export type GuardedAction =
+  | `user.${'password_changed' | 'email_changed'}`
+  | `second_factor.${'added' | 'removed' | 'reset'}`
+  | 'recovery_codes.made'
+  | 'api_token.created'
+
 export interface AuditEntry {
   readonly id: number
   readonly at: Date
@@ -41,21 +50,33 @@ export interface AuditEntry {
   readonly details: Record<string, unknown>
 }
 
-const insertEntry = statement(
+const insertAuditEntry = statement(
   'insert_audit_entry',
   `INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 )
 
-export async function recordAct(
+export function recordAct(
+  sql: Sql,
+  by: Actor,
+  action: Exclude<AuditAction, GuardedAction>,
+  subject: string,
+  at: Date,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  return insertEntry(sql, by, action, subject, at, details)
+}
+
+/** Of an act that more has to be done for: see who calls it. */
+export async function insertEntry(
   sql: Sql,
   by: Actor,
   action: AuditAction,
   subject: string,
   at: Date,
-  details: Record<string, unknown> = {},
+  details: Record<string, unknown>,
 ): Promise<void> {
-  await sql.query(insertEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, details])
+  await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, details])
 }
 
 /** By name: a column that a later release adds must not change what a prepared statement answers. */

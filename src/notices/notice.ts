@@ -2,7 +2,7 @@
  * What people are told by e-mail. A notice is written in the transaction of what it tells of, so that none is lost and none tells of
  * what was undone. Whoever has no address is not told, and that is never an error.
  */
-import { after, day } from '../clock.ts'
+import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './notices.sql.ts'
@@ -17,11 +17,14 @@ export interface NoticeFacts {
     readonly scopes: readonly string[]
     readonly address: string | null
   }
-  readonly address: {
-    readonly changed: 'replaced' | 'removed'
-    readonly byHolder: boolean
-    readonly from: string | null
+  readonly address: GuardFacts & { readonly changed: 'set' | 'replaced' | 'removed' }
+  readonly password: GuardFacts
+  readonly 'second-factor': GuardFacts & {
+    readonly change: 'added' | 'removed' | 'reset'
+    readonly factor: string | null
   }
+  readonly 'recovery-codes': GuardFacts
+  readonly 'api-token': GuardFacts & { readonly environment: Environment; readonly name: string }
   readonly 'webhook-failing': WebhookFacts & { readonly since: string }
   readonly 'webhook-disabled': WebhookFacts & { readonly reason: string }
   readonly 'secret-expiring': {
@@ -35,6 +38,17 @@ export interface NoticeFacts {
   }
 }
 
+/** Of what would hand an account to somebody else. */
+export interface GuardFacts {
+  readonly byHolder: boolean
+  readonly from: string | null
+  readonly userAgent: string | null
+  /** The address that this goes to was replaced or removed lately. */
+  readonly former?: boolean
+  /** It stands for all of its kind within the hour. */
+  readonly more?: boolean
+}
+
 interface WebhookFacts {
   readonly environment: Environment
   readonly partner: string
@@ -45,12 +59,17 @@ interface WebhookFacts {
 
 export type NoticeKind = keyof NoticeFacts
 
+export type GuardKind = 'address' | 'password' | 'second-factor' | 'recovery-codes' | 'api-token'
+
 /** Those of partners' members. The others guard the account: whoever took it over would decline them first. */
 export const declinable = ['webhook-failing', 'webhook-disabled', 'secret-expiring'] as const
 export type DeclinableKind = (typeof declinable)[number]
 
 /** Of one kind to one person in a day: what comes beyond has been told often enough. */
 export const noticesADay = 20
+
+/** For so long an address that was replaced or removed is told of what would hand the account to somebody else. */
+export const formerMs = 30 * day
 
 /** Holds still whoever else tells the same person, so that what was told a moment ago is seen. */
 export async function lockNoticesOf(sql: Sql, userId: string): Promise<void> {
@@ -67,6 +86,22 @@ export async function tellUser<Kind extends NoticeKind>(
   const { kind, key, facts, email } = notice
   const values = [userId, kind, `${kind}:${key}`, facts, email, now, after(now, -day), noticesADay]
   return (await sql.query(table.insertNotice, values)).length > 0
+}
+
+/**
+ * What would hand the account to somebody else is told to its address and to those of before; a change of address to those of before
+ * alone. Beyond the limit of a day one notice an hour stands for all: whoever uses up the others silences nobody, and buries nobody.
+ */
+export async function tellOwner<Kind extends GuardKind>(
+  sql: Sql,
+  userId: string,
+  kind: Kind,
+  facts: object,
+  now: Date,
+): Promise<void> {
+  const keys = [crypto.randomUUID(), `more:${userId}:${Math.floor(now.getTime() / hour)}`]
+  const limits = [after(now, -day), noticesADay, after(now, -formerMs)]
+  await sql.query(table.insertGuardNotices, [userId, kind, ...keys, facts, now, ...limits, kind !== 'address'])
 }
 
 /** A notice as its recipient sees it. */

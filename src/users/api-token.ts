@@ -5,6 +5,7 @@ import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import * as table from './api-tokens.sql.ts'
+import { recordGuardedAct } from './guarded-act.ts'
 import type { User } from './user.ts'
 
 const tokensPerUser = 50
@@ -40,11 +41,8 @@ export async function createApiToken(
     }
     const values = [user.id, environment, trimmed, token.hash, tokenHint(token), now]
     const [created] = await sql.query<ApiToken>(table.insertApiToken, values)
-    await recordAct(sql, by, 'api_token.created', `user:${user.id}`, now, {
-      tokenId: created!.id,
-      environment,
-      name: trimmed,
-    })
+    const details = { tokenId: created!.id, environment, name: trimmed }
+    await recordGuardedAct(sql, by, 'api_token.created', user.id, now, details)
     return created!
   })
   return { record, token }

@@ -1,8 +1,11 @@
 /** Where a user's notices go, and which of them come. */
 import { type Actor, recordAct } from '../audit/audit.ts'
+import { after } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { type DeclinableKind, lockNoticesOf, tellUser } from '../notices/notice.ts'
+import { type DeclinableKind, formerMs, lockNoticesOf } from '../notices/notice.ts'
+import { Invalid } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
+import { recordGuardedAct } from './guarded-act.ts'
 import type { User } from './user.ts'
 import * as table from './users.sql.ts'
 
@@ -16,7 +19,10 @@ export async function findMail(sql: Sql, userId: string): Promise<Mail | undefin
   return mail
 }
 
-/** Undefined takes it back. The address before is told: whoever took the account over cannot silence its owner unnoticed. */
+/** What a holder may have had within the time that they are told: each of them is told of every act. */
+const formerAtMost = 5
+
+/** Undefined takes it back. Those of before are told: whoever took the account over cannot silence its owner. */
 export async function setEmail(
   db: Database,
   user: User,
@@ -29,14 +35,25 @@ export async function setEmail(
     await lockNoticesOf(sql, user.id)
     const [before] = await sql.query<{ email: string | null }>(table.lockMail, [user.id])
     if (!before || before.email === (email ?? null)) return
+    if (email !== undefined && by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, now)
     await sql.query(table.updateEmail, [user.id, email, now])
+    if (before.email !== null) await sql.query(table.keepFormerEmail, [user.id, before.email, now])
     const change = before.email === null ? 'set' : email === undefined ? 'removed' : 'replaced'
-    await recordAct(sql, by, 'user.email_changed', `user:${user.id}`, now, { change })
-    if (before.email === null || change === 'set') return
-    const facts = { changed: change, byHolder: by.name === `user:${user.id}`, from: by.address ?? null } as const
-    await tellUser(sql, user.id, { kind: 'address', key: crypto.randomUUID(), facts, email: before.email }, now)
+    await recordGuardedAct(sql, by, 'user.email_changed', user.id, now, { change })
   })
   return email
+}
+
+/** Taking one of them again makes them no more. */
+async function refuseTooMany(sql: Sql, userId: string, email: string, now: Date): Promise<void> {
+  const former = await sql.query<{ email: string }>(table.selectFormerEmails, [userId, after(now, -formerMs)])
+  if (former.length < formerAtMost || former.some((each) => each.email === email)) return
+  const problem = 'was changed five times in the last 30 days. Take one of those addresses again, or ask the brokerage'
+  throw new Invalid([{ field: 'email', problem }])
+}
+
+export function removeOldFormerEmails(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(table.deleteOldFormerEmails, [after(now, -formerMs), most])
 }
 
 export async function declineNotices(

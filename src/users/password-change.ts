@@ -6,6 +6,7 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { recordGuardedAct } from './guarded-act.ts'
 import type { LoginDesk } from './login.ts'
 import { countAttempt, forgive } from './login-throttle.ts'
 import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
@@ -54,7 +55,7 @@ export async function changePassword(
     if (!replaced) return { kind: 'refused' }
     await closeSessionsOf(sql, user.id)
     await forgive(sql, limits, attempt)
-    await recordAct(sql, by, 'user.password_changed', `user:${user.id}`, now)
+    await recordGuardedAct(sql, by, 'user.password_changed', user.id, now, {})
     await alongside(sql)
     const { firstSeenAt, strongAt } = session
     const times = { firstSeenAt, strongAt }

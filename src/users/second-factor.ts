@@ -2,12 +2,13 @@
  * The second factors of a user. Whoever has one is asked for it at every sign-in, on both sites. The first one comes with
  * recovery codes and ends every other session, because those were opened with the password alone.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import type { Actor } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { lockUser } from './api-tokens.sql.ts'
+import { recordGuardedAct } from './guarded-act.ts'
 import {
   type Answered,
   addPasskey,
@@ -101,11 +102,11 @@ async function finishAdding(
   sql: Sql,
   { session, environment, browser, by }: Holder,
   before: SecondFactors,
-  details: Record<string, unknown>,
+  details: { readonly factor: string },
   now: Date,
 ): Promise<FactorAdded> {
   const { user } = session
-  await recordAct(sql, by, 'second_factor.added', `user:${user.id}`, now, details)
+  await recordGuardedAct(sql, by, 'second_factor.added', user.id, now, details)
   if (isGuarded(before)) await sql.query(deleteSession, [session.token.hash])
   else await closeSessionsOf(sql, user.id)
   const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, by, now)
@@ -118,7 +119,7 @@ export function renewRecoveryCodes(db: Database, userId: string, by: Actor, now:
 }
 
 async function replaceCodes(sql: Sql, userId: string, by: Actor, now: Date): Promise<string[]> {
-  await recordAct(sql, by, 'recovery_codes.made', `user:${userId}`, now)
+  await recordGuardedAct(sql, by, 'recovery_codes.made', userId, now, {})
   return makeRecoveryCodes(sql, userId, now)
 }
 
@@ -140,11 +141,11 @@ export function removeSecondPasskey(db: Database, userId: string, id: number, by
 async function finishRemoving(
   sql: Sql,
   userId: string,
-  details: Record<string, unknown>,
+  details: { readonly factor: string },
   by: Actor,
   now: Date,
 ): Promise<void> {
-  await recordAct(sql, by, 'second_factor.removed', `user:${userId}`, now, details)
+  await recordGuardedAct(sql, by, 'second_factor.removed', userId, now, details)
   if (!(await hasSecondFactor(sql, userId))) await removeRecoveryCodes(sql, userId)
 }
 
@@ -155,6 +156,6 @@ export function resetSecondFactor(db: Database, user: User, by: Actor, now: Date
     await removePasskeysOf(sql, user.id)
     await removeRecoveryCodes(sql, user.id)
     await closeSessionsOf(sql, user.id)
-    await recordAct(sql, by, 'second_factor.reset', `user:${user.id}`, now)
+    await recordGuardedAct(sql, by, 'second_factor.reset', user.id, now, {})
   })
 }

@@ -4,6 +4,7 @@ import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
+import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { closeSessionsOf } from './session.ts'
 import * as table from './users.sql.ts'
@@ -87,7 +88,7 @@ export async function setPassword(
   await db.transaction(async (sql) => {
     await sql.query(table.updatePassword, [user.id, hash, now])
     await closeSessionsOf(sql, user.id)
-    await recordAct(sql, by, 'user.password_changed', `user:${user.id}`, now)
+    await recordGuardedAct(sql, by, 'user.password_changed', user.id, now, {})
   })
 }
 

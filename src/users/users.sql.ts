@@ -67,6 +67,23 @@ export const lockMail = statement('lock_mail', 'SELECT email FROM users WHERE id
 
 export const updateEmail = statement('update_email', 'UPDATE users SET email = $2, updated_at = $3 WHERE id = $1')
 
+export const keepFormerEmail = statement(
+  'keep_former_email',
+  `INSERT INTO former_emails (user_id, email, replaced_at) VALUES ($1, $2, $3)
+   ON CONFLICT (user_id, email) DO UPDATE SET replaced_at = excluded.replaced_at`,
+)
+
+export const selectFormerEmails = statement(
+  'select_former_emails',
+  'SELECT email FROM former_emails WHERE user_id = $1 AND replaced_at > $2',
+)
+
+export const deleteOldFormerEmails = statement(
+  'delete_old_former_emails',
+  `DELETE FROM former_emails WHERE (user_id, email) IN (
+     SELECT user_id, email FROM former_emails WHERE replaced_at <= $1 LIMIT $2) RETURNING user_id`,
+)
+
 export const updateDeclined = statement(
   'update_declined_notices',
   `UPDATE users SET declined_notices = $2, updated_at = $3 WHERE id = $1 AND declined_notices IS DISTINCT FROM $2::text[]

@@ -1,18 +1,26 @@
 /** API settings: the tokens that account holders make for their own programs (spec 5.1). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
+import type { Database } from '../database/database.ts'
 import { type Environment, isEnvironment } from '../environment.ts'
 import { Invalid, Problem } from '../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { isFresh } from '../users/session.ts'
 import { ignoreAlreadyGone, parseId, sendAccountPage } from './account-page.ts'
+import { printDone } from './done.ts'
 import { type Html, html } from './html.ts'
 import { csrfField, notice, printDate } from './page.ts'
+import { makeOnce, onceField } from './submission.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
+
+const doneWords = {
+  before:
+    'This form was sent before. The token that it made is listed below and was shown once. If you did not copy it, revoke it and make another.',
+}
 
 export async function showApiSettings(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, '/account/api')
-  return visitor ? sendApiSettings(context, reply, visitor, {}) : reply
+  return visitor ? sendApiSettings(context, reply, visitor, { done: printDone(request, doneWords) }) : reply
 }
 
 export async function createToken(context: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -25,8 +33,10 @@ export async function createToken(context: Context, request: FastifyRequest, rep
   const environment = form.find('environment') ?? ''
   if (!isEnvironment(environment)) throw new Invalid([{ field: 'environment', problem: 'must be live or sandbox' }])
   try {
-    const { token } = await createApiToken(context.db, visitor.session.user, { environment, name }, visitor.by, now)
-    return sendApiSettings(context, reply, visitor, { created: { text: token.text, environment } })
+    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.by, now)
+    const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
+    if (sent.kind === 'before') return reply.redirect(sent.path, 303)
+    return sendApiSettings(context, reply, visitor, { created: { text: sent.made.token.text, environment } })
   } catch (error) {
     if (error instanceof Problem && error.status < 500)
       return sendApiSettings(context, reply, visitor, { problem: error, name })
@@ -47,6 +57,7 @@ export async function revokeToken(context: Context, request: FastifyRequest, rep
 }
 
 interface ApiSettings {
+  readonly done?: Html | undefined
   readonly created?: { readonly text: string; readonly environment: Environment }
   readonly problem?: Problem
   readonly name?: string
@@ -58,7 +69,7 @@ async function sendApiSettings(
   context: Context,
   reply: FastifyReply,
   visitor: SignedIn,
-  { created, problem, name = '' }: ApiSettings,
+  { done, created, problem, name = '' }: ApiSettings,
 ) {
   const tokens = await listApiTokens(context.db, visitor.session.user.id)
   const { baseUrl, sisterUrl, environment } = context
@@ -69,12 +80,12 @@ async function sendApiSettings(
     status: problem?.status ?? 200,
     body: html`<h1>API settings</h1>
 <p>For your own programs. A token acts as you, with every scope, until you revoke it.</p>
-${created && printCreated(created, urls[created.environment])}
+${done}${created && printCreated(created, urls[created.environment])}
 <section class="card">
 <h2>New token</h2>
 ${problem && notice('error', problem.message)}
 <form method="post" action="/account/api/tokens" class="row">
-${csrfField(visitor.csrf)}
+${csrfField(visitor.csrf)}${onceField()}
 <label>Name<input name="name" value="${name}" required maxlength="100" placeholder="What it is for"></label>
 <label>Kind<select name="environment"><option value="live">Personal API token (live)</option><option value="sandbox"${environment === 'sandbox' && html` selected`}>Sandbox token</option></select></label>
 <button class="primary">Create</button>

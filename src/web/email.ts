@@ -54,7 +54,7 @@ function sendEmail(context: Context, reply: FastifyReply, visitor: SignedIn, { n
     status: problem === undefined ? 200 : 400,
     body: html`<section class="card narrow">
 <h1>E-mail address</h1>
-<p>Where notices about your account go.${now !== undefined && ' The address that you have now is told of the change.'}</p>
+<p>Where notices about your account go.${now !== undefined && ' The address that you have now is told of the change, and for 30 days of what concerns your password, second factors and tokens.'}</p>
 <form method="post" action="/account/security/email">
 ${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: 254, hint: 'Whoever reads this mailbox learns when you sign in and what you connect.', problem, focused: true })}
 <button class="primary">Save</button>

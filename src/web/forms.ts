@@ -14,6 +14,8 @@ export function issueFormToken(secret: string): string {
 const formType = 'application/x-www-form-urlencoded'
 
 export interface SubmittedForm {
+  /** All of it, in the order it came: the same form sent again is the same text. */
+  readonly text: string
   find(name: string): string | undefined
   all(name: string): string[]
 }
@@ -31,9 +33,10 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
     expected === undefined ||
     !equalBytes(Buffer.from(presented), Buffer.from(expected))
   ) {
-    throw new Forbidden('This form is out of date. Go back, load the page again and repeat what you did.')
+    throw outOfDate()
   }
   return {
+    text: JSON.stringify(form),
     find(name) {
       const value = form[name]
       if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])
@@ -45,6 +48,10 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
       return value === undefined ? [] : Array.isArray(value) ? value : [value]
     },
   }
+}
+
+export function outOfDate(): Forbidden {
+  return new Forbidden('This form is out of date. Go back, load the page again and repeat what you did.')
 }
 
 /** Our pages withhold the referrer, so browsers send `Origin: null` for our own forms; a foreign origin is spelled out. */

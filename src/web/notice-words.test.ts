@@ -20,10 +20,15 @@ function everyKind(text: string): NoticeToSend[] {
     webhookId: 12,
     url: `https://hooks.example.com/s3cret?x=${text}`,
   }
+  const guard = { byHolder: true, from: text, userAgent: text, former: true, more: true }
   const facts: NoticeFacts = {
     'sign-in': { environment, address: text, userAgent: text },
     application: { environment, client: text, partner: text, scopes: ['read', text], address: text },
-    address: { changed: 'replaced', byHolder: true, from: text },
+    address: { ...guard, changed: 'replaced' },
+    password: guard,
+    'second-factor': { ...guard, change: 'added', factor: text },
+    'recovery-codes': guard,
+    'api-token': { ...guard, environment, name: text },
     'webhook-failing': { ...webhook, since: at.toISOString() },
     'webhook-disabled': { ...webhook, reason: text },
     'secret-expiring': {

@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../environment.ts'
 import { oneLine, type Words } from '../notices/message.ts'
-import type { NoticeFacts, NoticeKind } from '../notices/notice.ts'
+import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from '../notices/notice.ts'
 import type { NoticeToSend } from '../notices/post.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from './device-words.ts'
@@ -18,6 +18,8 @@ interface Told {
   readonly happened: string
   readonly facts: readonly (readonly [name: string, value: string])[]
   readonly advice: string
+  /** Why it comes here, or what it stands for. */
+  readonly notes?: readonly string[]
   /** The site that it is about. */
   readonly environment: Environment
 }
@@ -49,20 +51,38 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `If you allowed this, there is nothing to do. If you did not: sign in at ${addresses[environment]} and revoke its access under “Connected applications”, then change your password under “Security”.`,
   }),
-  address: ({ changed, byHolder, from }, at, addresses) => ({
-    environment: 'live',
-    subject: changed === 'removed' ? 'Your e-mail address was removed' : 'Your e-mail address was changed',
+  address: (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    subject: facts.changed === 'removed' ? 'Your e-mail address was removed' : 'Your e-mail address was changed',
     happened:
-      changed === 'removed'
-        ? 'This address was removed from your account. Notices no longer come.'
-        : 'Notices about your account now go to another address. This is the last that comes to this one.',
-    facts: [
-      ['When', printMoment(at)],
-      ['By', byHolder ? 'somebody who was signed in to your account' : 'the brokerage'],
-      ...(from === null ? [] : [['From', oneLine(from)] as const]),
-    ],
-    advice: `If you asked for this, there is nothing to do. If you did not: sign in at ${addresses.live} and change your password, sign out every other device, and put your address back under “Security”. If you cannot sign in, call the brokerage.`,
+      facts.changed === 'removed'
+        ? 'The e-mail address of your account was removed. Notices no longer come.'
+        : 'Notices about your account now go to another address.',
   }),
+  password: (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    subject: 'Your password was changed',
+    happened: 'The password of your account was changed. Whoever was signed in elsewhere is signed out.',
+  }),
+  'second-factor': (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    ...factorWords(facts),
+  }),
+  'recovery-codes': (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    subject: 'New recovery codes were made',
+    happened: 'New recovery codes were made for your account. Older ones no longer work.',
+  }),
+  'api-token': (facts, at, addresses) => {
+    const common = guarded(facts, at, addresses)
+    const kind = facts.environment === 'sandbox' ? 'sandbox, no real money' : 'live'
+    return {
+      ...common,
+      subject: 'An API token was made for your account',
+      happened: 'An API token was made for your account. It acts as you, with every scope, until it is revoked.',
+      facts: [['Name', `“${oneLine(facts.name)}”`], ['Kind', kind], ...common.facts],
+    }
+  },
   'webhook-failing': (facts, _at, addresses) => ({
     environment: facts.environment,
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
@@ -94,7 +114,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
 
 export function noticeWords(notice: NoticeToSend, addresses: Addresses): Words {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const { subject, happened, facts, advice, environment } = tell(notice.facts, notice.created_at, addresses)
+  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.created_at, addresses)
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
   const all = [...facts, ...site]
   const width = Math.max(...all.map(([name]) => name.length)) + 3
@@ -107,12 +127,60 @@ ${happened}
 
 ${table}
 
-${advice}
+${[advice, ...notes].join('\n\n')}
 
 --
 Sent by Countersign at ${addresses[environment]} where “Security” says which notices come.
 Nobody who writes to you in its name asks for your password, a code or a secret.
 `,
+  }
+}
+
+/** What all have in common that would hand the account to somebody else. */
+function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Date, addresses: Addresses) {
+  const notes = [
+    ...(more
+      ? [
+          `There were more than ${noticesADay} of this kind in a day. One message an hour now stands for all of them; “History” lists each.`,
+        ]
+      : []),
+    ...(former
+      ? [
+          'This was the address of the account until lately. For 30 days it is still told of what concerns your password, second factors, tokens and address.',
+        ]
+      : []),
+  ]
+  return {
+    environment: 'live',
+    facts: [
+      ['When', printMoment(at)],
+      ['By', byHolder ? 'somebody who was signed in to your account' : 'the brokerage'],
+      ...(from === null ? [] : [['From', oneLine(from)] as const]),
+      ...(userAgent === null ? [] : [['Device', deviceWords(userAgent)] as const]),
+    ],
+    advice: byHolder
+      ? `If it was you, there is nothing to do. If it was not, somebody else is using your account. Sign in at ${addresses.live} and change your password, sign out every other device, and put right what is not yours under “Security” and “API settings”. If you cannot sign in, call the brokerage at once.`
+      : 'If you asked for this, there is nothing to do. If you did not ask for this, call the brokerage.',
+    notes,
+  } as const satisfies Partial<Told>
+}
+
+function factorWords({ change, factor }: NoticeFacts['second-factor']): Pick<Told, 'subject' | 'happened'> {
+  const name = oneLine(factor ?? '')
+  switch (change) {
+    case 'added':
+      return { subject: 'A second factor was added', happened: `A second factor was added to your account: ${name}.` }
+    case 'removed':
+      return {
+        subject: 'A second factor was removed',
+        happened: `A second factor was removed from your account: ${name}.`,
+      }
+    case 'reset':
+      return {
+        subject: 'Two-factor sign-in was reset',
+        happened:
+          'Every second factor and recovery code of your account was removed. Your password alone signs in now.',
+      }
   }
 }
 

@@ -9,7 +9,13 @@ export interface PageRoute {
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: 'page'
+  /** A form that makes something new: however often it is sent, there is one of it (web/submission.ts, or a constraint of what it makes). */
+  readonly makes?: true
   register(app: FastifyInstance, context: Context): void
+}
+
+export function makes(form: PageRoute): PageRoute {
+  return { ...form, makes: true }
 }
 
 export function page(

@@ -2,20 +2,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Token } from '../crypto/token.ts'
+import type { Database } from '../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../users/second-factor.ts'
 import { sendAccountPage } from './account-page.ts'
 import { issueFormToken } from './forms.ts'
 import { html } from './html.ts'
+import { makeOnce } from './submission.ts'
 import { readSignedForm, requireFreshSignIn, type SignedIn } from './visitor.ts'
 
 export async function makeCodes(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireFreshSignIn(context, request, reply, '/account/security')
   if (!visitor) return reply
-  readSignedForm(request, visitor)
+  const form = readSignedForm(request, visitor)
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
-  const codes = await renewRecoveryCodes(context.db, user.id, visitor.by, context.clock.now())
-  return sendRecoveryCodes(context, reply, visitor, token, codes)
+  const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.by, context.clock.now())
+  const sent = await makeOnce(context, visitor, form, make, () => '/account/security?done=codes-before')
+  if (sent.kind === 'before') return reply.redirect(sent.path, 303)
+  return sendRecoveryCodes(context, reply, visitor, token, sent.made)
 }
 
 /** `token` is the session as it is from now on. */

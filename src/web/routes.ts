@@ -10,7 +10,7 @@ import { removeEmail, showEmail, submitEmail } from './email.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { chooseNotices, showNotices } from './notices.ts'
-import { type PageRoute, page } from './page-route.ts'
+import { makes, type PageRoute, page } from './page-route.ts'
 import { partnerRoutes } from './partner/routes.ts'
 import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
 import { showPassword, submitPassword } from './password.ts'
@@ -27,26 +27,26 @@ export const pageRoutes: readonly PageRoute[] = [
   page('POST', '/login/cancel', cancelLogin),
   page('POST', '/logout', logout),
   page('GET', '/consent', showConsent),
-  page('POST', '/consent', submitConsent),
+  makes(page('POST', '/consent', submitConsent)),
   page('GET', '/', (_context, _request, reply) => Promise.resolve(reply.redirect('/account', 303))),
   page('GET', '/account', showApplications),
   page('POST', '/account/revoke', revokeApplication),
   page('POST', '/account/pause', pauseApplication),
   page('POST', '/account/resume', resumeApplication),
   page('GET', '/account/api', showApiSettings),
-  page('POST', '/account/api/tokens', createToken),
+  makes(page('POST', '/account/api/tokens', createToken)),
   page('POST', '/account/api/revoke', revokeToken),
   page('GET', '/account/devices', showDevices),
   page('POST', '/account/devices/close', closeDevice),
   page('POST', '/account/devices/close/others', closeOtherDevices),
   page('GET', '/account/security', showSecurity),
   page('GET', '/account/security/app', showAppSetup),
-  page('POST', '/account/security/app', submitAppSetup),
+  makes(page('POST', '/account/security/app', submitAppSetup)),
   page('POST', '/account/security/app/remove', removeApp),
   page('GET', '/account/security/passkey', showPasskeySetup),
-  page('POST', '/account/security/passkey', submitPasskeySetup),
+  makes(page('POST', '/account/security/passkey', submitPasskeySetup)),
   page('POST', '/account/security/passkey/remove', removeKey),
-  page('POST', '/account/security/recovery', makeCodes),
+  makes(page('POST', '/account/security/recovery', makeCodes)),
   page('GET', '/account/security/notices', showNotices),
   page('POST', '/account/security/notices', chooseNotices),
   page('GET', '/account/security/email', showEmail),

@@ -9,6 +9,7 @@ import { printDone } from './done.ts'
 import { type Html, html } from './html.ts'
 import { csrfField, printDate } from './page.ts'
 import { passkeySite } from './passkey-form.ts'
+import { onceField } from './submission.ts'
 import { requireSignIn, type SignedIn } from './visitor.ts'
 
 const here = '/account/security'
@@ -18,6 +19,8 @@ const doneWords = {
   passkey: 'Your passkey is added.',
   app: 'Your authenticator app is set up.',
   removed: 'It is removed.',
+  'codes-before':
+    'This form was sent before. The recovery codes that it made were shown once. If you did not keep them, make new ones.',
 }
 
 export async function showSecurity(context: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -71,5 +74,5 @@ function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
 function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: SignedIn): Html {
   const left = recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
   return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}. New ones replace all that there are.</span></div>
-<form method="post" action="/account/security/recovery">${csrfField(csrf)}<button>Make new ones<span class="unseen"> (recovery codes)</span></button></form></li>`
+<form method="post" action="/account/security/recovery">${csrfField(csrf)}${onceField()}<button>Make new ones<span class="unseen"> (recovery codes)</span></button></form></li>`
 }

@@ -26,6 +26,7 @@ export function actorOf(context: Context, request: FastifyRequest, session: Sess
     environment: context.environment,
     address: request.ip,
     requestId: request.id,
+    userAgent: browserOf(request).userAgent.slice(0, 300),
   }
 }
 

@@ -55,6 +55,8 @@ test('with nothing dead nothing is removed', async () => {
     loginBuckets: 0,
     activity: 0,
     challenges: 0,
+    submissions: 0,
+    formerEmails: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

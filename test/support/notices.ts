@@ -1,7 +1,7 @@
 /** What the tests of e-mail notices share: people with an address, what was written for them, and a post that is told when to send. */
 import pino from 'pino'
 import type { MailServer as Server } from '../../src/config.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import { type Sql, statement } from '../../src/database/database.ts'
 import type { Courier } from '../../src/notices/courier.ts'
 import { tellUser } from '../../src/notices/notice.ts'
 import type { PostDesk } from '../../src/notices/post.ts'
@@ -41,7 +41,7 @@ const selectNotices = statement(
    WHERE user_id = $1 ORDER BY id`,
 )
 
-export function noticesOf(db: Database, { id }: Pick<User, 'id'>): Promise<NoticeRow[]> {
+export function noticesOf(db: Sql, { id }: Pick<User, 'id'>): Promise<NoticeRow[]> {
   return db.query<NoticeRow>(selectNotices, [id])
 }
 

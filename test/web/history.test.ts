@@ -1,7 +1,7 @@
 /** Security history: everything that happened to an account and nothing of anybody else's, in plain words, page by page. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { gatewayActor, recordAct } from '../../src/audit/audit.ts'
+import { gatewayActor, insertEntry } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { setPassword } from '../../src/users/user.ts'
@@ -93,7 +93,7 @@ test('a long history is read page by page without a gap or a repetition', async 
   const { db } = house.gateway.context
   for (let place = 0; place < 65; place++) {
     const by = place % 2 === 0 ? { name: `user:${user.id}` } : gatewayActor
-    await recordAct(db, by, 'api_token.created', `user:${user.id}`, house.clock.now(), { name: `number ${place}` })
+    await insertEntry(db, by, 'api_token.created', `user:${user.id}`, house.clock.now(), { name: `number ${place}` })
   }
   const seen: string[] = []
   let path: string | undefined = '/account/history'

@@ -2,6 +2,7 @@
 import { day, hour } from '../../clock.ts'
 import { isDevelopment } from '../../config.ts'
 import type { Token } from '../../crypto/token.ts'
+import type { Database } from '../../database/database.ts'
 import {
   type Client,
   createClient as create,
@@ -19,6 +20,7 @@ import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../pa
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import { scopes } from '../../scope.ts'
 import { isFresh } from '../../users/session.ts'
+import { printDone } from '../done.ts'
 import {
   choiceField,
   type Draft,
@@ -33,7 +35,7 @@ import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts, table } from '../parts.ts'
-import { claimSubmission, onceField } from '../submission.ts'
+import { makeOnce, onceField, type Sent } from '../submission.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
@@ -46,28 +48,36 @@ const overlaps: Record<string, { readonly label: string; readonly ms: number }> 
   week: { label: 'lives for seven days', ms: 7 * day },
 }
 
+const doneWords = {
+  'made-before':
+    'This form was sent before, and registered this application. Its secret was shown once. If you did not copy it, make a new one below.',
+  'secret-before':
+    'This form was sent before, and made one secret, which was shown once. If you did not copy it, revoke it and make another.',
+}
+
 export function showClients(visit: Visit, member: Member) {
   return sendClients(visit, member, emptyDraft, emptyDraft)
 }
 
 export async function createClient(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, reply } = visit
-  const now = context.clock.now()
-  if (!isFresh(member.session, now)) return confirmFirst(visit, `${member.home}/clients`)
+  const { context } = visit
+  if (!isFresh(member.session, context.clock.now())) return confirmFirst(visit, `${member.home}/clients`)
   const draft = readDraft(form)
-  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(`${member.home}/clients`, 303)
-  let made: { client: Client; secret: Token } | undefined
+  const make = (db: Database) =>
+    create(db, context.vault, member.partner, context.environment, draft, acting(visit, member))
+  let sent: Sent<{ client: Client; secret: Token }> | undefined
   const problem = await findProblem(async () => {
-    made = await create(context.db, context.vault, member.partner, context.environment, draft, acting(visit, member))
+    sent = await makeOnce(context, member, form, make, ({ client }) => `${pathOf(member, client)}?done=made-before`)
   })
   if (problem) return sendClients(visit, member, { values: asValues(draft), problem }, emptyDraft)
-  return sendClient(visit, member, made!.client, { secret: made!.secret.text })
+  if (sent!.kind === 'before') return visit.reply.redirect(sent!.path, 303)
+  return sendClient(visit, member, sent!.made.client, { secret: sent!.made.secret.text })
 }
 
 export async function askRefresh(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
   const reason = form.find('reason')?.trim() ?? ''
-  const problem = await findProblem(() => askForRefresh(db, member.partner, reason, member.by, clock.now()))
+  const make = (db: Database) => askForRefresh(db, member.partner, reason, member.by, visit.context.clock.now())
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/clients`))
   if (problem instanceof Invalid) return sendClients(visit, member, emptyDraft, { values: { reason }, problem })
   return visit.reply.redirect(`${member.home}/clients`, 303)
 }
@@ -85,20 +95,21 @@ export async function updateClient(visit: Visit, member: Member, form: Submitted
 }
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const client = await findClient(visit, member)
   const now = context.clock.now()
-  const here = `${member.home}/clients/${client.id}`
+  const here = pathOf(member, client)
   if (!isFresh(member.session, now)) return confirmFirst(visit, here)
   const overlap = overlaps[form.find('overlap') ?? '']
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
-  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(here, 303)
-  let secret: string | undefined
+  const make = (db: Database) => rotate(db, context.vault, client, overlap.ms, member.by, now)
+  let sent: Sent<{ secret: Token }> | undefined
   const problem = await findProblem(async () => {
-    secret = (await rotate(context.db, context.vault, client, overlap.ms, member.by, now)).secret.text
+    sent = await makeOnce(context, member, form, make, () => `${here}?done=secret-before`)
   })
   if (problem) return sendClient(visit, member, client, { problem: new Conflict(twoLive) })
-  return sendClient(visit, member, client, { secret })
+  if (sent!.kind === 'before') return visit.reply.redirect(sent!.path, 303)
+  return sendClient(visit, member, client, { secret: sent!.made.secret.text })
 }
 
 const twoLive = 'Two secrets are alive already. Revoke one of them first, then make a new one.'
@@ -111,6 +122,10 @@ export async function revokeSecret(visit: Visit, member: Member, form: Submitted
     if (!(error instanceof NotFound)) throw error
   })
   return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
+}
+
+function pathOf({ home }: Member, { id }: Client): string {
+  return `${home}/clients/${id}`
 }
 
 /** What hands out lasting power asks for a password that was entered minutes ago. */
@@ -182,7 +197,7 @@ function printRefresh(asked: RefreshRequest | undefined, draft: Draft, { partner
   const answer =
     asked?.answered_at &&
     html`<p>Your request of ${printDate(asked.asked_at)} was ${asked.granted ? 'granted' : 'declined'} on ${printDate(asked.answered_at)}.</p>`
-  const form = html`<form method="post" action="${home}/clients/refresh">${csrfField(csrf)}
+  const form = html`<form method="post" action="${home}/clients/refresh">${csrfField(csrf)}${onceField()}
 ${longField(draft, { name: 'reason', label: 'Why your applications need it', more: html`required maxlength="2000"` })}
 <button>Ask for it</button></form>`
   return html`<section class="card"><h2>Refresh access ${partner.refresh_access ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
@@ -206,6 +221,7 @@ async function sendClient(visit: Visit, member: Member, client: Client, page: Cl
     status: (problem ?? draft.problem)?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/clients`, label: 'Clients' }])}
 <h1>${client.name} ${badge(client.status === 'active' ? 'good' : 'bad', client.status)}</h1>
+${printDone(visit.request, doneWords)}
 ${secret !== undefined && printSecret(client, secret)}
 ${problem && notice('error', problem.message)}
 <section class="card">${facts([

@@ -1,15 +1,18 @@
 /** One delivery: what was sent, what came back each time, and why the signature is what it is. */
+import type { Database } from '../../database/database.ts'
 import { type Attempt, redeliver as again, type Delivery, getDelivery, listAttempts } from '../../webhooks/delivery.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { printHead } from '../../webhooks/request-head.ts'
 import type { SigningSecrets } from '../../webhooks/signature.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
 import { findProblem } from '../form-fields.ts'
+import type { SubmittedForm } from '../forms.ts'
 import { stateBadge, stateWords } from '../health-words.ts'
 import { type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
 import { csrfField, notice } from '../page.ts'
 import { badge, crumbs, facts, printMoment, type Tone } from '../parts.ts'
+import { makeOnce, onceField } from '../submission.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
 import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
@@ -21,12 +24,13 @@ export async function showDelivery(visit: Visit, member: Member) {
   return sendDelivery(visit, member, undefined)
 }
 
-export async function redeliver(visit: Visit, member: Member) {
-  const { db, clock } = visit.context
+export async function redeliver(visit: Visit, member: Member, form: SubmittedForm) {
   const delivery = await findDelivery(visit, member)
-  const problem = await findProblem(() => again(db, delivery, clock.now()))
+  const here = `${member.home}/deliveries/${delivery.id}`
+  const make = (db: Database) => again(db, delivery, visit.context.clock.now())
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
   if (problem) return sendDelivery(visit, member, problem.message)
-  return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
+  return visit.reply.redirect(here, 303)
 }
 
 async function sendDelivery(visit: Visit, member: Member, problem: string | undefined) {
@@ -42,7 +46,7 @@ async function sendDelivery(visit: Visit, member: Member, problem: string | unde
 <h1>Delivery ${id}</h1>
 ${problem !== undefined && notice('error', problem)}
 ${problem === undefined ? livePart(visit.request, part) : part}
-<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}<button class="primary">Send it again</button></form>`,
+<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>`,
   })
 }
 

@@ -2,12 +2,14 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
+import type { Database } from '../../database/database.ts'
 import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
 import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
 import { badge, facts, type Tone } from '../parts.ts'
+import { makeOnce, onceField } from '../submission.ts'
 import { paramsOf, type Visit } from '../visit.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
 import { getMember, type Member } from './member.ts'
@@ -33,9 +35,9 @@ export async function submitApplication(context: Context, request: FastifyReques
     string,
   ]
   const { user } = visitor.session
-  const problem = await findProblem(() =>
-    applyWithDetails(context.db, user, { name, website, contact, purpose }, visitor.by, context.clock.now()),
-  )
+  const apply = (db: Database) =>
+    applyWithDetails(db, user, { name, website, contact, purpose }, visitor.by, context.clock.now())
+  const problem = await findProblem(() => makeOnce(context, visitor, form, apply, () => '/partner'))
   if (problem) return sendEntry({ context, request, reply }, visitor, { values, problem })
   return reply.redirect('/partner', 303)
 }
@@ -116,7 +118,7 @@ function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {
 <p>The brokerage reads every application. You become its first member and see the answer here.</p>
 ${formNotice(draft, ...fieldNames)}
 <form method="post" action="/partner/apply">
-${csrfField(csrf)}
+${csrfField(csrf)}${onceField()}
 ${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="200" autocomplete="organization"` })}
 ${textField(draft, { name: 'website', label: 'Website', more: html`required maxlength="300" type="url" placeholder="https://" autocomplete="url"` })}
 ${textField(draft, { name: 'contact', label: 'E-mail for questions', more: html`required maxlength="320" type="email" autocomplete="email"` })}

@@ -1,4 +1,5 @@
 /** Who acts for the partner. Members are equals; the last one stays. */
+import type { Database } from '../../database/database.ts'
 import { endInvitation, inviteMember, listInvitations } from '../../partners/invitation.ts'
 import { listMembers, removeMemberButLast } from '../../partners/partner.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
@@ -6,6 +7,7 @@ import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
 import { badge } from '../parts.ts'
+import { makeOnce, onceField } from '../submission.ts'
 import type { Visit } from '../visit.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
@@ -16,8 +18,9 @@ export function showMembers(visit: Visit, member: Member) {
 
 export async function invite(visit: Visit, member: Member, form: SubmittedForm) {
   const username = form.find('username')?.trim() ?? ''
-  const { db, clock } = visit.context
-  const problem = await findProblem(() => inviteMember(db, member.partner, username, member.by, clock.now()))
+  const now = visit.context.clock.now()
+  const make = (db: Database) => inviteMember(db, member.partner, username, member.by, now)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/members`))
   return problem ? sendMembers(visit, member, { values: { username }, problem }) : back(visit, member)
 }
 
@@ -65,7 +68,7 @@ async function sendMembers(visit: Visit, member: Member, draft: Draft) {
 ${formNotice(draft, 'username')}
 <section class="card"><ul class="tokens">${rows}</ul></section>
 <section class="card"><h2>Invite somebody</h2>
-<form method="post" action="${member.home}/members/invite">${csrfField(member.csrf)}
+<form method="post" action="${member.home}/members/invite">${csrfField(member.csrf)}${onceField()}
 ${textField(draft, { name: 'username', label: 'Username', hint: 'Of their account at the brokerage. They find the invitation under “Partner portal”.', more: html`required maxlength="100" autocapitalize="none" spellcheck="false" autocomplete="off"` })}
 <button class="primary">Invite</button></form></section>`,
   })

@@ -1,4 +1,5 @@
 /** Sending again what was sent before: choose, see how many, start, watch. */
+import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import {
@@ -18,7 +19,7 @@ import { asksForStream, livePart, streamPart } from '../live.ts'
 import { parseMoment } from '../moment.ts'
 import { csrfField } from '../page.ts'
 import { badge, crumbs, facts, printMoment, type Tone, table } from '../parts.ts'
-import { claimSubmission, onceField } from '../submission.ts'
+import { makeOnce, onceField, type Sent } from '../submission.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
 import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
@@ -36,19 +37,18 @@ export async function showReplay(visit: Visit, member: Member) {
 }
 
 export async function startReplay(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
   const webhook = await findWebhook(visit, member)
   const values = readValues((name) => form.find(name))
   const selection = parseSelection(values)
   if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
   const here = `${member.home}/webhooks/${webhook.id}`
-  if (!(await claimSubmission(db, form, clock.now()))) return visit.reply.redirect(`${here}/replay`, 303)
-  let replay: Replay | undefined
+  const make = (db: Database) => start(db, webhook, selection, member.by, visit.context.clock.now())
+  let sent: Sent<Replay> | undefined
   const problem = await findProblem(async () => {
-    replay = await start(db, webhook, selection, member.by, clock.now())
+    sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, values, true, problem)
-  return visit.reply.redirect(`${here}/replays/${replay!.id}`, 303)
+  return visit.reply.redirect(sent!.path, 303)
 }
 
 export async function cancelReplay(visit: Visit, member: Member) {

@@ -1,5 +1,5 @@
 /** The partner portal, on one screen: every page and every form, and who may use it. */
-import { type PageRoute, page } from '../page-route.ts'
+import { makes, type PageRoute, page } from '../page-route.ts'
 import type { Params } from '../visit.ts'
 import {
   askRefresh,
@@ -39,41 +39,41 @@ const replay = ({ id, replay }: Params) => `/webhooks/${id}/replays/${replay}`
 export const partnerRoutes: readonly PageRoute[] = [
   // Whoever is signed in.
   page('GET', '/partner', showEntry),
-  page('POST', '/partner/apply', submitApplication),
+  makes(page('POST', '/partner/apply', submitApplication)),
   page('POST', '/partner/accept', acceptInvited),
   page('POST', '/partner/decline', declineInvited),
   // Members, whatever the state of their partner: it is what they see.
   page('GET', '/partner/:branch', showPartner),
   // Members of an approved partner.
   memberPage('/partner/:branch/webhooks', showWebhooks),
-  memberForm('/partner/:branch/webhooks/create', webhooks, createWebhook),
+  makes(memberForm('/partner/:branch/webhooks/create', webhooks, createWebhook)),
   memberPage('/partner/:branch/webhooks/:id', showWebhook),
   memberForm('/partner/:branch/webhooks/:id/update', webhook, updateWebhook),
-  memberForm('/partner/:branch/webhooks/:id/secret', webhook, rotateWebhookSecret),
+  makes(memberForm('/partner/:branch/webhooks/:id/secret', webhook, rotateWebhookSecret)),
   memberForm('/partner/:branch/webhooks/:id/pause', webhook, pauseWebhook),
   memberForm('/partner/:branch/webhooks/:id/resume', webhook, resumeWebhook),
   memberForm('/partner/:branch/webhooks/:id/delete', webhook, deleteWebhook),
   memberPage('/partner/:branch/webhooks/:id/replay', showReplay),
-  memberForm('/partner/:branch/webhooks/:id/replay/start', ({ id }) => `/webhooks/${id}/replay`, startReplay),
+  makes(memberForm('/partner/:branch/webhooks/:id/replay/start', ({ id }) => `/webhooks/${id}/replay`, startReplay)),
   memberPage('/partner/:branch/webhooks/:id/replays/:replay', showProgress),
   memberForm('/partner/:branch/webhooks/:id/replays/:replay/cancel', replay, cancelReplay),
   memberPage('/partner/:branch/deliveries', showDeliveries),
   memberPage('/partner/:branch/deliveries/:id', showDelivery),
-  memberForm('/partner/:branch/deliveries/:id/redeliver', ({ id }) => `/deliveries/${id}`, redeliver),
+  makes(memberForm('/partner/:branch/deliveries/:id/redeliver', ({ id }) => `/deliveries/${id}`, redeliver)),
   memberPage('/partner/:branch/test', showTestHooks),
-  memberForm('/partner/:branch/test/send', () => '/test', sendTestHook),
+  makes(memberForm('/partner/:branch/test/send', () => '/test', sendTestHook)),
   memberPage('/partner/:branch/test/:event', showTestOutcome),
   memberPage('/partner/:branch/clients', showClients),
-  memberForm('/partner/:branch/clients/create', clients, createClient),
-  memberForm('/partner/:branch/clients/refresh', clients, askRefresh),
+  makes(memberForm('/partner/:branch/clients/create', clients, createClient)),
+  makes(memberForm('/partner/:branch/clients/refresh', clients, askRefresh)),
   memberPage('/partner/:branch/clients/:client', showClient),
   memberForm('/partner/:branch/clients/:client/update', client, updateClient),
-  memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret),
+  makes(memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret)),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
   memberPage('/partner/:branch/refusals', showRefusals),
   memberPage('/partner/:branch/reference', showReference),
   memberPage('/partner/:branch/members', showMembers),
-  memberForm('/partner/:branch/members/invite', () => '/members', invite),
+  makes(memberForm('/partner/:branch/members/invite', () => '/members', invite)),
   memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite),
   memberForm('/partner/:branch/members/remove', () => '/members', remove),
 ]

@@ -1,8 +1,9 @@
 /** Spec 4.6 for people: a simulated webhook of each kind to every registered URL, and what comes of it. */
 import { Value } from 'typebox/value'
+import type { Database } from '../../database/database.ts'
 import { Invalid, NotFound } from '../../problem.ts'
 import { type EventDelivery, findEvent, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
-import { printEventId } from '../../webhooks/event.ts'
+import { insertEvents, printEventId } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
 import { simulateEvent } from '../../webhooks/simulated-event.ts'
 import { type Choice, choiceField, type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
@@ -12,7 +13,7 @@ import { type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
 import { csrfField } from '../page.ts'
 import { badge, crumbs, table } from '../parts.ts'
-import { claimSubmission, onceField } from '../submission.ts'
+import { makeOnce, onceField } from '../submission.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
 import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
@@ -55,10 +56,12 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
   const problem = await findProblem(async () => checkPayload(kind, payload))
   if (problem) return sendForm(visit, member, kind, { values, problem })
   const now = context.clock.now()
-  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(`${member.home}/deliveries`, 303)
   const event = simulateEvent(member.branch, kind, payload, values.amount)
-  const [published] = await context.publisher.publish([event], now, request.span?.traceparent)
-  return reply.redirect(`${member.home}/test/${published!.id}`, 303)
+  const { traceparent } = request.span ?? {}
+  const publish = async (db: Database) =>
+    (await insertEvents(db, [event], now, traceparent === undefined ? undefined : [traceparent]))[0]!
+  const { path } = await makeOnce(context, member, form, publish, ({ id }) => `${member.home}/test/${id}`)
+  return reply.redirect(path, 303)
 }
 
 /** Text as it was typed, numbers where the schema wants them; what is no number stays text and is refused as such. */

@@ -1,5 +1,6 @@
 /** The webhooks of a partner: how they are, and every change to them. */
 import type { FastifyReply } from 'fastify'
+import type { Database } from '../../database/database.ts'
 import { Conflict, type Problem } from '../../problem.ts'
 import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
@@ -23,7 +24,7 @@ import { type Html, html } from '../html.ts'
 import { parseMoment } from '../moment.ts'
 import { csrfField, printDate } from '../page.ts'
 import { crumbs, facts, printMoment, table } from '../parts.ts'
-import { claimSubmission, onceField } from '../submission.ts'
+import { makeOnce, onceField, type Sent } from '../submission.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
@@ -36,13 +37,13 @@ export async function createWebhook(visit: Visit, member: Member, form: Submitte
   const { context, reply } = visit
   const now = context.clock.now()
   const draft = readDraft(form)
-  if (!(await claimSubmission(context.db, form, now))) return reply.redirect(`${member.home}/webhooks`, 303)
-  let made: Webhook | undefined
+  const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.by, now)
+  let sent: Sent<Webhook> | undefined
   const problem = await findProblem(async () => {
-    made = await create(deskOf(visit), member.branch, undefined, draft, member.by, now)
+    sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
   })
   if (problem) return sendWebhooks(visit, member, { values: { url: draft.url }, problem }, draft.kinds)
-  return reply.redirect(`${member.home}/webhooks/${made!.id}`, 303)
+  return reply.redirect(sent!.path, 303)
 }
 
 export async function showWebhook(visit: Visit, member: Member) {
@@ -60,13 +61,13 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
 }
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
-  const { clock } = visit.context
   const webhook = await findWebhook(visit, member)
-  const now = clock.now()
+  const now = visit.context.clock.now()
   const secret = form.find('secret') ?? ''
   const switchAt = parseMoment(form.find('switchAt'))
   const at = switchAt === 'wrong' ? new Date(0) : (switchAt ?? now)
-  const problem = await findProblem(() => rotateWebhookSecret(deskOf(visit), webhook, secret, at, member.by, now))
+  const make = (db: Database) => rotateWebhookSecret({ ...deskOf(visit), db }, webhook, secret, at, member.by, now)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member, webhook)))
   const values = { switchAt: form.find('switchAt') }
   if (problem) return sendWebhook(visit, member, webhook, emptyDraft, { values, problem })
   return backTo(visit.reply, member, webhook)
@@ -102,8 +103,12 @@ function deskOf({ context }: Visit) {
   return { db: context.db, vault: context.vault, policy: context.guard }
 }
 
-function backTo(reply: FastifyReply, { home }: Member, { id }: Webhook) {
-  return reply.redirect(`${home}/webhooks/${id}`, 303)
+function pathOf({ home }: Member, { id }: Webhook): string {
+  return `${home}/webhooks/${id}`
+}
+
+function backTo(reply: FastifyReply, member: Member, webhook: Webhook) {
+  return reply.redirect(pathOf(member, webhook), 303)
 }
 
 /** Without a kind, all that are usual: a webhook that wants nothing would be none. */
@@ -232,7 +237,7 @@ function printRotationForm(webhook: Webhook, draft: Draft, member: Member): Html
   const hint = 'Both verify in webhook-signature until a day after the new one has begun to sign.'
   return html`<section class="card"><h2>New secret</h2>
 ${formNotice(draft, 'secret', 'switchAt')}
-<form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}
+<form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}${onceField()}
 ${printSecretField(draft, hint)}
 ${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most seven days on; at once when empty.', more: html`type="datetime-local"` })}
 <button class="primary">Replace the secret</button></form></section>`

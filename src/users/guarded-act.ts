@@ -1,0 +1,51 @@
+/**
+ * What would hand an account to somebody else: its entry in the audit log and the notice to its owner are one call, and there is no other
+ * way to record it. The notice cannot be declined, and goes to the addresses of before as well (decision 0020).
+ */
+import { type Actor, type GuardedAction, insertEntry } from '../audit/audit.ts'
+import type { Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { type GuardKind, type NoticeFacts, tellOwner } from '../notices/notice.ts'
+
+interface GuardedDetails extends Record<GuardedAction, object> {
+  readonly 'user.password_changed': Record<never, never>
+  readonly 'user.email_changed': { readonly change: 'set' | 'replaced' | 'removed' }
+  readonly 'second_factor.added': { readonly factor: string }
+  readonly 'second_factor.removed': { readonly factor: string }
+  readonly 'second_factor.reset': Record<never, never>
+  readonly 'recovery_codes.made': Record<never, never>
+  readonly 'api_token.created': { readonly tokenId: number; readonly environment: Environment; readonly name: string }
+}
+
+type Told = {
+  readonly [Kind in GuardKind]: { kind: Kind; facts: Omit<NoticeFacts[Kind], 'byHolder' | 'from' | 'userAgent'> }
+}[GuardKind]
+
+const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Action]) => Told } = {
+  'user.password_changed': () => ({ kind: 'password', facts: {} }),
+  'user.email_changed': ({ change }) => ({ kind: 'address', facts: { changed: change } }),
+  'second_factor.added': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'added', factor } }),
+  'second_factor.removed': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'removed', factor } }),
+  'second_factor.reset': () => ({ kind: 'second-factor', facts: { change: 'reset', factor: null } }),
+  'recovery_codes.made': () => ({ kind: 'recovery-codes', facts: {} }),
+  'api_token.created': ({ environment, name }) => ({ kind: 'api-token', facts: { environment, name } }),
+}
+
+export async function recordGuardedAct<Action extends GuardedAction>(
+  sql: Sql,
+  by: Actor,
+  action: Action,
+  userId: string,
+  now: Date,
+  details: GuardedDetails[Action],
+): Promise<void> {
+  await insertEntry(sql, by, action, `user:${userId}`, now, { ...details })
+  const { kind, facts } = notices[action](details)
+  await tellOwner(sql, userId, kind, { ...facts, ...whoOf(by, userId) }, now)
+}
+
+/** Where the brokerage's own people sit is nobody's business. */
+function whoOf(by: Actor, userId: string) {
+  const byHolder = by.name === `user:${userId}`
+  return { byHolder, from: (byHolder && by.address) || null, userAgent: (byHolder && by.userAgent) || null }
+}

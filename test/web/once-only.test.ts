@@ -1,0 +1,372 @@
+/** Every form that makes something, from the tables of all pages: sent again, at once or much later, on whichever node, it makes nothing more. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { day } from '../../src/clock.ts'
+import { type Database, statement } from '../../src/database/database.ts'
+import type { Gateway } from '../../src/gateway.ts'
+import { removeDead } from '../../src/housekeeping.ts'
+import { setRefreshAccess } from '../../src/partners/partner.ts'
+import { pageRoutes } from '../../src/web/routes.ts'
+import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
+import { insertEvents } from '../../src/webhooks/event.ts'
+import { createWebhook } from '../../src/webhooks/webhook.ts'
+import { Authenticator, readOptions } from '../support/authenticator.ts'
+import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
+import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openSecondNode } from '../support/oauth.ts'
+import { openPartner, type PartnerHouse } from '../support/portal.ts'
+import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
+import { approveForm, countRows, openConsent } from '../support/web.ts'
+
+let house: TestGateway
+let second: Gateway
+let db: Database
+before(async () => {
+  house = await openTestGateway({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
+  second = await openSecondNode(house)
+  db = house.gateway.context.db
+})
+after(async () => {
+  await second?.close()
+  await house?.close()
+})
+
+/** A form as it is about to be sent. */
+interface Sample {
+  readonly browser: Browser
+  readonly action: string
+  readonly fields: Fields
+  /** What happens before it is sent again: without it a second sending might be refused for another reason than the first. */
+  readonly meanwhile?: () => Promise<unknown>
+  /** Where what it makes is no row of its own. */
+  readonly made?: () => Promise<unknown>
+  /** A passkey is bound to the address of the site, and each node of a test has its own. */
+  readonly firstNodeOnly?: boolean
+}
+
+async function fill(browser: Browser, page: string, action: string, fields: Fields = {}): Promise<Sample> {
+  const opened = await browser.get(page)
+  assert.equal(opened.status, 200, `${page}: ${opened.text}`)
+  return { browser, action, fields: { ...hiddenFields(opened.text, action), ...fields } }
+}
+
+let names = 0
+const newName = () => `thing-${++names}`
+const url = () => `http://127.0.0.1:9/${newName()}`
+const run = (text: string, values: readonly unknown[] = []) => db.query(statement('', text), values)
+
+async function addWebhook({ partner }: PartnerHouse): Promise<number> {
+  const { vault, guard: policy } = house.gateway.context
+  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const draft = { url: url(), secret: 'a secret of its own', kinds: undefined }
+  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, operator, house.clock.now())).id
+}
+
+/** A delivery that was settled, of a webhook of the partner. */
+async function addDelivery(own: PartnerHouse): Promise<{ webhookId: number; id: number }> {
+  const webhookId = await addWebhook(own)
+  const common = {
+    environment: 'live',
+    branchId: own.partner.branch_id,
+    kind: 'TRANSACTION',
+    action: 'SUBMITTED',
+  } as const
+  const now = house.clock.now()
+  await insertEvents(db, [{ ...common, entity: newName(), body: '{}', simulated: false }], now)
+  while ((await dispatchOnce(db, now, 100)) > 0);
+  const [delivery] = await db.query<{ id: number }>(statement('', 'SELECT id FROM deliveries WHERE webhook_id = $1'), [
+    webhookId,
+  ])
+  await settle(delivery!.id)
+  return { webhookId, id: delivery!.id }
+}
+
+const settle = (id: number) =>
+  run(`UPDATE deliveries SET state = 'delivered', settled_at = $2 WHERE id = $1`, [id, house.clock.now()])
+
+async function inPortal(make: (own: PartnerHouse) => Promise<Sample>): Promise<Sample> {
+  return make(await openPartner(house))
+}
+
+const samples: Record<string, () => Promise<Sample>> = {
+  '/consent': async () => {
+    const browser = await house.signIn(await house.makeUser())
+    const page = await openConsent(browser, await house.makeClient())
+    return { browser, action: '/consent', fields: approveForm(page) }
+  },
+  '/account/api/tokens': async () =>
+    fill(await house.signIn(await house.makeUser()), '/account/api', '/account/api/tokens', {
+      name: 'mine',
+      environment: 'live',
+    }),
+  '/account/security/app': async () => {
+    const browser = await house.signIn(await house.makeUser())
+    const page = await browser.get('/account/security/app')
+    const action = '/account/security/app'
+    const code = makeApp(house, readSecret(page)).code()
+    return { browser, action, fields: { ...hiddenFields(page.text, action), code } }
+  },
+  '/account/security/passkey': async () => {
+    const browser = await house.signIn(await house.makeUser())
+    const action = '/account/security/passkey'
+    const page = await browser.get(action)
+    const credential = new Authenticator(house.baseUrl).create(readOptions(page))
+    const fields = { ...hiddenFields(page.text, action), name: 'My key', credential }
+    return { browser, action, fields, firstNodeOnly: true }
+  },
+  '/account/security/recovery': async () =>
+    fill((await makeGuardedUser(house)).browser, '/account/security', '/account/security/recovery'),
+  '/partner/apply': async () => {
+    const user = await house.makeUser()
+    const details = { website: 'https://app.example.com', contact: 'ada@example.com', purpose: 'To try it.' }
+    const sample = await fill(await house.signIn(user), '/partner', '/partner/apply', { name: newName(), ...details })
+    // Answered, and renamed: nothing but the mark is left to refuse the second.
+    const meanwhile = () =>
+      run(
+        `UPDATE partners p SET status = 'approved', name = name || ' renamed' FROM partner_applications a
+         WHERE a.branch_id = p.branch_id AND a.applicant_id = $1`,
+        [user.id],
+      )
+    return { ...sample, meanwhile }
+  },
+  '/partner/:branch/webhooks/create': () =>
+    inPortal(({ browser, home }) => fill(browser, `${home}/webhooks`, `${home}/webhooks/create`, { url: url() })),
+  '/partner/:branch/webhooks/:id/secret': () =>
+    inPortal(async (own) => {
+      const page = `${own.home}/webhooks/${await addWebhook(own)}`
+      return fill(own.browser, page, `${page}/secret`, { secret: 'another secret of its own' })
+    }),
+  '/partner/:branch/webhooks/:id/replay/start': () =>
+    inPortal(async (own) => {
+      const page = `${own.home}/webhooks/${(await addDelivery(own)).webhookId}/replay`
+      return fill(own.browser, `${page}?from=2020-01-01T00:00`, `${page}/start`)
+    }),
+  '/partner/:branch/deliveries/:id/redeliver': () =>
+    inPortal(async (own) => {
+      const { id } = await addDelivery(own)
+      const sample = await fill(own.browser, `${own.home}/deliveries/${id}`, `${own.home}/deliveries/${id}/redeliver`)
+      const made = () => run('SELECT state FROM deliveries WHERE id = $1', [id])
+      return { ...sample, meanwhile: () => settle(id), made }
+    }),
+  '/partner/:branch/test/send': () =>
+    inPortal(({ browser, home }) => fill(browser, `${home}/test`, `${home}/test/send`, testHook)),
+  '/partner/:branch/clients/create': () =>
+    inPortal(({ browser, home }) => {
+      const fields = { name: newName(), callback: 'https://app.example.com/callback', scope: 'read' }
+      return fill(browser, `${home}/clients`, `${home}/clients/create`, fields)
+    }),
+  '/partner/:branch/clients/refresh': () =>
+    inPortal(async ({ browser, home, partner }) => {
+      await setRefreshAccess(db, partner, false, operator, house.clock.now())
+      const sample = await fill(browser, `${home}/clients`, `${home}/clients/refresh`, { reason: 'It is needed.' })
+      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, operator, house.clock.now()) }
+    }),
+  '/partner/:branch/clients/:client/rotate': () =>
+    inPortal(async ({ browser, home, client }) => {
+      const page = `${home}/clients/${client.id}`
+      const sample = await fill(browser, page, `${page}/rotate`, { overlap: 'none' })
+      return { ...sample, meanwhile: async () => house.clock.advance(1_000) }
+    }),
+  '/partner/:branch/members/invite': () =>
+    inPortal(async ({ browser, home, partner }) => {
+      const { username } = await house.makeUser()
+      const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { username })
+      return {
+        ...sample,
+        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branch_id]),
+      }
+    }),
+}
+
+const testHook = {
+  ...{ transactionId: '42', clearingAccount: '1234', action: 'SUBMITTED', branchId: '7' },
+  ...{ email: 'test@example.com', amount: '500.10', direction: 'DEPOSIT' },
+}
+
+/** Those that change what is there, or end it: sent again they find it so. A sign-in is one whenever it is made, and listed under devices. */
+const makeNothing = [
+  '/login',
+  '/login/second',
+  '/login/cancel',
+  '/logout',
+  '/account/revoke',
+  '/account/pause',
+  '/account/resume',
+  '/account/api/revoke',
+  '/account/devices/close',
+  '/account/devices/close/others',
+  '/account/security/app/remove',
+  '/account/security/passkey/remove',
+  '/account/security/notices',
+  '/account/security/email',
+  '/account/security/email/remove',
+  '/account/password',
+  '/partner/accept',
+  '/partner/decline',
+  '/partner/:branch/webhooks/:id/update',
+  '/partner/:branch/webhooks/:id/pause',
+  '/partner/:branch/webhooks/:id/resume',
+  '/partner/:branch/webhooks/:id/delete',
+  '/partner/:branch/webhooks/:id/replays/:replay/cancel',
+  '/partner/:branch/clients/:client/update',
+  '/partner/:branch/clients/:client/revoke',
+  '/partner/:branch/members/uninvite',
+  '/partner/:branch/members/remove',
+  '/console/webhooks/:id/pause',
+  '/console/webhooks/:id/resume',
+  '/console/audit/chain/verify',
+  '/console/partners/:branch/approve',
+  '/console/partners/:branch/suspend',
+  '/console/partners/:branch/refresh/grant',
+  '/console/partners/:branch/refresh/withdraw',
+  '/console/partners/:branch/clients/:client/suspend',
+  '/console/partners/:branch/clients/:client/activate',
+  '/console/users/:id/lock',
+  '/console/users/:id/unlock',
+  '/console/users/:id/sessions/close',
+  '/console/users/:id/sessions/close/all',
+  '/console/users/:id/tokens/revoke',
+  '/console/users/:id/applications/revoke',
+  '/console/users/:id/factors/reset',
+  '/console/users/:id/throttle/lift',
+]
+
+const forms = pageRoutes.filter(({ method }) => method === 'POST')
+const making = forms.filter(({ makes }) => makes).map(({ path }) => path)
+
+test('of every form of the site it is said whether it makes something', () => {
+  const others = forms.filter(({ makes }) => !makes).map(({ path }) => path)
+  assert.deepEqual(others.sort(), makeNothing.toSorted())
+  assert.deepEqual(making.toSorted(), Object.keys(samples).sort())
+})
+
+const growsByItself = ['audit_blocks', 'audit_unsealed', 'event_inbox', 'branch_log']
+
+/** How many rows there are of everything. */
+async function countAll(): Promise<Map<string, number>> {
+  const tables = await db.query<{ name: string }>(
+    statement('', `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`),
+  )
+  const counted = tables
+    .filter(({ name }) => !growsByItself.includes(name))
+    .map(async ({ name }) => [name, await countRows(db, name)] as const)
+  return new Map(await Promise.all(counted))
+}
+
+/** What there is more, or less, of everything afterwards. */
+async function changesBy(act: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await countAll()
+  await act()
+  const changes = [...(await countAll())].map(([name, rows]) => [name, rows - before.get(name)!] as const)
+  return Object.fromEntries(changes.filter(([, more]) => more !== 0))
+}
+
+const isWell = ({ status }: Answer) => status === 200 || status === 303
+
+for (const path of making) {
+  test(`${path} is sent again, as by a reload or the back button: nothing more is made, and what was made is shown`, async () => {
+    const { browser, action, fields, meanwhile, made } = await samples[path]!()
+    let first: Answer | undefined
+    const changes = await changesBy(async () => {
+      first = await browser.post(action, fields)
+    })
+    assert.ok(isWell(first!), first!.text)
+    assert.ok(Object.keys(changes).length > 0, 'it makes something')
+    await meanwhile?.()
+    const before = await made?.()
+    let again: Answer | undefined
+    assert.deepEqual(
+      await changesBy(async () => {
+        again = await browser.post(action, fields)
+      }),
+      {},
+    )
+    assert.deepEqual(await made?.(), before)
+    assert.ok(again!.status < 500, again!.text)
+    if (again!.location?.startsWith('/')) assert.ok(isWell(await browser.get(again!.location)), again!.location)
+  })
+
+  test(`${path} is sent four times at once on two nodes: what one sending makes is made`, async () => {
+    const one = await samples[path]!()
+    const changes = await changesBy(() => one.browser.post(one.action, one.fields))
+    const { browser, action, fields, firstNodeOnly } = await samples[path]!()
+    const headers = { accept: 'text/html', origin: 'null', cookie: browser.cookieHeader }
+    const nodes = [house.baseUrl, firstNodeOnly ? house.baseUrl : second.baseUrl]
+    let answers: Answer[] = []
+    const together = await changesBy(async () => {
+      answers = await Promise.all([...nodes, ...nodes].map((node) => postForm(node + action, fields, headers)))
+    })
+    assert.deepEqual(together, changes)
+    assert.ok(answers.some(isWell))
+    assert.ok(
+      answers.every(({ status }) => status < 500),
+      answers.map(({ status }) => status).join(' '),
+    )
+  })
+}
+
+const secretOf = ({ text }: Answer) => /<code class="secret">([A-Za-z0-9]+)<\/code>/.exec(text)?.[1]
+
+test('whoever sends it again is told what was made, where it is, and how to get another secret, which is not shown again', async () => {
+  const words: Record<string, RegExp> = {
+    '/account/api/tokens': /The token that it made is listed below and was shown once\.[\s\S]*<strong>mine<\/strong>/,
+    '/account/security/recovery': /The recovery codes that it made were shown once\./,
+    '/partner/:branch/clients/create': /registered this application\. Its secret was shown once\./,
+    '/partner/:branch/clients/:client/rotate': /made one secret, which was shown once\./,
+  }
+  for (const [path, told] of Object.entries(words)) {
+    const { browser, action, fields } = await samples[path]!()
+    const first = await browser.post(action, fields)
+    const again = await browser.post(action, fields)
+    assert.equal(again.status, 303, path)
+    const shown = await browser.get(again.location!)
+    assert.match(shown.text, told, path)
+    const secret = secretOf(first)
+    assert.ok(secret === undefined || !shown.text.includes(secret), path)
+  }
+})
+
+test('a form whose act was refused, or failed, counts when it is sent again', async () => {
+  const { browser, action, fields } = await samples['/account/api/tokens']!()
+  assert.equal((await browser.post(action, { ...fields, name: '' })).status, 400)
+  await run(`ALTER TABLE api_tokens ADD CONSTRAINT no_more CHECK (name <> 'mine') NOT VALID`)
+  const failed = await browser.post(action, fields)
+  await run('ALTER TABLE api_tokens DROP CONSTRAINT no_more')
+  assert.equal(failed.status, 500)
+  const made = await browser.post(action, fields)
+  assert.equal(made.status, 200)
+  assert.ok(secretOf(made))
+})
+
+test('whoever goes back, and types something else into the same form, makes something else', async () => {
+  const { browser, action, fields } = await samples['/partner/:branch/webhooks/create']!()
+  const first = await browser.post(action, fields)
+  const other = await browser.post(action, { ...fields, url: url() })
+  assert.equal(other.status, 303)
+  assert.notEqual(other.location, first.location)
+  assert.equal((await browser.post(action, fields)).location, first.location)
+})
+
+test('a form without a mark makes nothing, and the mark of one user uses up nothing of another', async () => {
+  const [first, other] = [await samples['/account/api/tokens']!(), await samples['/account/api/tokens']!()]
+  for (const once of ['', 'short', ['a'.repeat(22), 'b'.repeat(22)]]) {
+    const changes = await changesBy(async () => {
+      const { status } = await first.browser.post(first.action, { ...first.fields, once })
+      assert.equal(status, once.length === 2 ? 400 : 403)
+    })
+    assert.deepEqual(changes, {})
+  }
+  const mark = { once: first.fields.once! }
+  assert.equal((await first.browser.post(first.action, first.fields)).status, 200)
+  assert.equal((await other.browser.post(other.action, { ...other.fields, ...mark })).status, 200)
+})
+
+test('a mark is forgotten a day later, when no form that carries it can be sent any more', async () => {
+  const { browser, action, fields } = await samples['/account/api/tokens']!()
+  await removeDead(house.gateway.context)
+  await browser.post(action, fields)
+  assert.equal((await removeDead(house.gateway.context)).submissions, 0)
+  house.clock.advance(day + 1)
+  assert.ok((await removeDead(house.gateway.context)).submissions > 0)
+  assert.equal(await countRows(db, 'submissions'), 0)
+})
