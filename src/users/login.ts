@@ -80,10 +80,11 @@ export async function signIn(
     })
     if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now
+    const proofs = { passwordAt: now, factorAt: undefined }
     return {
       kind: 'signed-in',
       user,
-      session: await openSession(sql, user, environment, browser, now, { firstSeenAt }),
+      session: await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt }),
     }
   })
 }

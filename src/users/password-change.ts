@@ -1,6 +1,6 @@
 /**
  * A user's own change of password. The old one is guessed no faster here than at sign-in: attempts go into the same
- * buckets. Afterwards every other session is over and this one has a new id.
+ * buckets. Afterwards every other session is over and this one has a new id, with the proofs that it had before.
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
@@ -56,8 +56,6 @@ export async function changePassword(
     await forgive(sql, limits, attempt)
     await recordAct(sql, by, 'user.password_changed', `user:${user.id}`, now)
     await alongside(sql)
-    const { firstSeenAt, strongAt } = session
-    const times = { firstSeenAt, strongAt }
-    return { kind: 'changed', session: await openSession(sql, user, environment, browser, now, times) }
+    return { kind: 'changed', session: await openSession(sql, user, environment, browser, now, session) }
   })
 }

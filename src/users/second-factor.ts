@@ -19,7 +19,7 @@ import {
   removePasskeysOf,
 } from './passkey.ts'
 import { countRecoveryCodes, makeRecoveryCodes, removeRecoveryCodes } from './recovery-code.ts'
-import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
+import { type Browser, closeSessionsOf, isStrong, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import { addTotp, findTotp, removeTotp, type TotpFactor } from './totp.ts'
 import type { User } from './user.ts'
@@ -47,6 +47,11 @@ export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean
   return isGuarded(await findSecondFactors(sql, userId))
 }
 
+/** Whether whoever has a second factor gave it minutes ago; true for those who have none. */
+export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Promise<boolean> {
+  return isStrong(session, now) || !(await hasSecondFactor(sql, session.user.id))
+}
+
 /** Who adds or removes a factor, from where. */
 export interface Holder {
   readonly session: Session
@@ -58,7 +63,7 @@ export interface Holder {
 export interface FactorAdded {
   /** Shown once; none when there were some already. */
   readonly recoveryCodes: readonly string[]
-  /** The same session under a new id, with the proof that was just given. */
+  /** The same session under a new id. Whoever sets a factor up shows nothing of who they were before: its proofs stay. */
   readonly session: Token
 }
 
@@ -109,8 +114,7 @@ async function finishAdding(
   if (isGuarded(before)) await sql.query(deleteSession, [session.token.hash])
   else await closeSessionsOf(sql, user.id)
   const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, by, now)
-  const times = { firstSeenAt: session.firstSeenAt, strongAt: now }
-  return { recoveryCodes, session: await openSession(sql, user, environment, browser, now, times) }
+  return { recoveryCodes, session: await openSession(sql, user, environment, browser, now, session) }
 }
 
 export function renewRecoveryCodes(db: Database, userId: string, by: Actor, now: Date): Promise<readonly string[]> {

@@ -51,12 +51,17 @@ export function openFirstStep(
   return step && now.getTime() - step.at < lifetimeMs ? step : undefined
 }
 
-/** The user whose password was right, while it still is. */
-export async function findStepUser(sql: Sql, step: FirstStep): Promise<User | undefined> {
+/** Somebody whose password was right, while it still is. */
+export interface HalfWay {
+  readonly user: User
+  readonly step: FirstStep
+}
+
+export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
   const [found] = await sql.query<User & { password_hash: string }>(selectUserWithPassword, [step.userId])
   if (found?.status !== 'active' || markPassword(found.password_hash) !== step.passwordMark) return undefined
   const { password_hash: _, ...user } = found
-  return user
+  return { user, step }
 }
 
 export type Proof =
@@ -71,7 +76,7 @@ export type SecondStep =
 
 export async function takeSecondStep(
   { db, limits, vault }: Pick<LoginDesk, 'db' | 'limits' | 'vault'>,
-  user: User,
+  { user, step }: HalfWay,
   proof: Proof,
   from: {
     environment: Environment
@@ -103,10 +108,9 @@ export async function takeSecondStep(
     await recordAct(sql, by, confirms ? 'session.confirmed' : 'session.opened', subject, now, details)
     if (!confirms && from.knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = confirms ? previous.firstSeenAt : now
-    return {
-      kind: 'signed-in',
-      session: await openSession(sql, user, environment, browser, now, { firstSeenAt, strongAt: now }),
-    }
+    const proofs = { passwordAt: new Date(step.at), factorAt: now }
+    const session = await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt })
+    return { kind: 'signed-in', session }
   })
 }
 

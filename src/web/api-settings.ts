@@ -4,10 +4,11 @@ import type { Context } from '../context.ts'
 import { type Environment, isEnvironment } from '../environment.ts'
 import { Invalid, Problem } from '../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
-import { isFresh } from '../users/session.ts'
 import { ignoreAlreadyGone, parseId, sendAccountPage } from './account-page.ts'
+import type { SubmittedForm } from './forms.ts'
 import { type Html, html } from './html.ts'
 import { csrfField, notice, printDate } from './page.ts'
+import type { Visit } from './visit.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
 
 export async function showApiSettings(context: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -15,12 +16,8 @@ export async function showApiSettings(context: Context, request: FastifyRequest,
   return visitor ? sendApiSettings(context, reply, visitor, {}) : reply
 }
 
-export async function createToken(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account/api')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function createToken({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const now = context.clock.now()
-  if (!isFresh(visitor.session, now)) return reply.redirect('/login?return=/account/api&confirm=1', 303)
   const name = form.find('name') ?? ''
   const environment = form.find('environment') ?? ''
   if (!isEnvironment(environment)) throw new Invalid([{ field: 'environment', problem: 'must be live or sandbox' }])

@@ -1,6 +1,7 @@
 /** A row of the pages' table: method, path and what happens. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
+import type { Gate } from './gates.ts'
 import { pageHeaders } from './page.ts'
 
 export type PageHandler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -9,6 +10,8 @@ export interface PageRoute {
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: 'page'
+  /** What it asks of whoever is signed in; undefined where the handler knows. */
+  readonly gate?: Gate
   register(app: FastifyInstance, context: Context): void
 }
 

@@ -1,5 +1,5 @@
 /** The password page: the old one, the new one twice, and whether applications should be paused along with it. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../context.ts'
 import { pauseAuthorizationsOf } from '../oauth/authorization.ts'
 import { Conflict } from '../problem.ts'
@@ -13,21 +13,16 @@ import type { SubmittedForm } from './forms.ts'
 import { html } from './html.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { csrfField } from './page.ts'
-import { browserOf, readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
-
-const here = '/account/password'
+import type { Visit } from './visit.ts'
+import { browserOf, type SignedIn } from './visitor.ts'
 
 type Problems = Partial<Record<'current' | 'next' | 'again', string>>
 
-export async function showPassword(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  return visitor ? sendPassword(context, reply, visitor, {}) : reply
+export async function showPassword({ context, reply }: Visit, visitor: SignedIn) {
+  return sendPassword(context, reply, visitor, {})
 }
 
-export async function submitPassword(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function submitPassword({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const typed = readTyped(form)
   const problems = findProblems(typed)
   if (Object.keys(problems).length > 0) return sendPassword(context, reply, visitor, problems)

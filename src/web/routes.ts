@@ -7,6 +7,7 @@ import { showConsent, submitConsent } from './consent.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
 import { removeEmail, showEmail, submitEmail } from './email.ts'
+import { gatedForm, gatedPage, strongly, withFactor } from './gates.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { chooseNotices, showNotices } from './notices.ts'
@@ -34,26 +35,26 @@ export const pageRoutes: readonly PageRoute[] = [
   page('POST', '/account/pause', pauseApplication),
   page('POST', '/account/resume', resumeApplication),
   page('GET', '/account/api', showApiSettings),
-  page('POST', '/account/api/tokens', createToken),
+  gatedForm('/account/api/tokens', strongly, '/account/api', createToken),
   page('POST', '/account/api/revoke', revokeToken),
   page('GET', '/account/devices', showDevices),
   page('POST', '/account/devices/close', closeDevice),
   page('POST', '/account/devices/close/others', closeOtherDevices),
   page('GET', '/account/security', showSecurity),
-  page('GET', '/account/security/app', showAppSetup),
-  page('POST', '/account/security/app', submitAppSetup),
-  page('POST', '/account/security/app/remove', removeApp),
-  page('GET', '/account/security/passkey', showPasskeySetup),
-  page('POST', '/account/security/passkey', submitPasskeySetup),
-  page('POST', '/account/security/passkey/remove', removeKey),
-  page('POST', '/account/security/recovery', makeCodes),
+  gatedPage('/account/security/app', strongly, showAppSetup),
+  gatedForm('/account/security/app', strongly, '/account/security/app', submitAppSetup),
+  gatedForm('/account/security/app/remove', strongly, '/account/security', removeApp),
+  gatedPage('/account/security/passkey', strongly, showPasskeySetup),
+  gatedForm('/account/security/passkey', strongly, '/account/security/passkey', submitPasskeySetup),
+  gatedForm('/account/security/passkey/remove', strongly, '/account/security', removeKey),
+  gatedForm('/account/security/recovery', strongly, '/account/security', makeCodes),
   page('GET', '/account/security/notices', showNotices),
   page('POST', '/account/security/notices', chooseNotices),
-  page('GET', '/account/security/email', showEmail),
-  page('POST', '/account/security/email', submitEmail),
-  page('POST', '/account/security/email/remove', removeEmail),
-  page('GET', '/account/password', showPassword),
-  page('POST', '/account/password', submitPassword),
+  gatedPage('/account/security/email', strongly, showEmail),
+  gatedForm('/account/security/email', strongly, '/account/security/email', submitEmail),
+  gatedForm('/account/security/email/remove', strongly, '/account/security/email', removeEmail),
+  gatedPage('/account/password', withFactor, showPassword),
+  gatedForm('/account/password', withFactor, '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),
   ...partnerRoutes,
   ...consoleRoutes,

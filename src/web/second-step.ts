@@ -6,7 +6,8 @@ import { askForKnown } from '../users/passkey.ts'
 import { findSecondFactors, type SecondFactors } from '../users/second-factor.ts'
 import {
   type FirstStep,
-  findStepUser,
+  findHalfWay,
+  type HalfWay,
   openFirstStep,
   type Proof,
   sealFirstStep,
@@ -41,16 +42,17 @@ export function goOnToSecondStep(
 
 export async function showSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const destination = await parseDestination(context, request.query as Form)
-  const user = await findHalfWay(context, request)
-  if (!user) return backToLogin(reply, destination)
-  return sendSecondStep(context, request, reply, { destination, user })
+  const halfWay = await currentHalfWay(context, request)
+  if (!halfWay) return backToLogin(reply, destination)
+  return sendSecondStep(context, request, reply, { destination, user: halfWay.user })
 }
 
 export async function submitSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const destination = await findDestination(context, form.find('request'), form.find('return'))
-  const user = await findHalfWay(context, request)
-  if (!user) return backToLogin(reply, destination)
+  const halfWay = await currentHalfWay(context, request)
+  if (!halfWay) return backToLogin(reply, destination)
+  const { user } = halfWay
   const device = knownDevice(context, request, user.username)
   const from = {
     environment: context.environment,
@@ -60,7 +62,7 @@ export async function submitSecondStep(context: Context, request: FastifyRequest
     knownDevice: device,
   }
   const proof = readProof(context, form)
-  const outcome = await takeSecondStep(loginDesk(context), user, proof, from, context.clock.now())
+  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, context.clock.now())
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
@@ -78,10 +80,10 @@ export async function submitSecondStep(context: Context, request: FastifyRequest
 }
 
 /** Undefined when the password has to be asked for first, or again. */
-async function findHalfWay(context: Context, request: FastifyRequest): Promise<User | undefined> {
+async function currentHalfWay(context: Context, request: FastifyRequest): Promise<HalfWay | undefined> {
   const sealed = readCookie(context, request, 'step')
   const step = openFirstStep(context.vault, context.environment, sealed, context.clock.now())
-  return step && findStepUser(context.db, step)
+  return step && findHalfWay(context.db, step)
 }
 
 function backToLogin(reply: FastifyReply, { field, pending }: Destination): FastifyReply {

@@ -1,6 +1,7 @@
 /** Who may enter: a signed-in operator. For everybody else there is no console. */
 import { NotFound } from '../../problem.ts'
 import type { SubmittedForm } from '../forms.ts'
+import { type Gate, strongly } from '../gates.ts'
 import type { Watcher } from '../live.ts'
 import { type PageRoute, page } from '../page-route.ts'
 import { type Params, paramsOf, type Visit } from '../visit.ts'
@@ -20,14 +21,23 @@ export function operatorPage(path: string, show: Show): PageRoute {
   })
 }
 
-/** Whoever has to sign in first returns to the page that holds the form. */
-export function operatorForm(path: string, heldBy: (params: Params) => string, act: Act): PageRoute {
-  return page('POST', path, async (context, request, reply) => {
-    const operator = await requireSignIn(context, request, reply, heldBy(paramsOf(request)))
-    if (!operator) return reply
-    const form = readSignedForm(request, operator)
-    return act({ context, request, reply }, requireOperator(operator), form)
+/** What changes something takes every proof that the operator has, given minutes ago. Whoever has to sign in first returns to the page that holds the form. */
+export function operatorForm(
+  path: string,
+  heldBy: (params: Params) => string,
+  act: Act,
+  ask: Gate = strongly,
+): PageRoute {
+  const route = page('POST', path, async (context, request, reply) => {
+    const visit = { context, request, reply }
+    const here = heldBy(paramsOf(request))
+    const visitor = await requireSignIn(context, request, reply, here)
+    if (!visitor) return reply
+    const form = readSignedForm(request, visitor)
+    const operator = requireOperator(visitor)
+    return (await ask(visit, operator, here)) ? act(visit, operator, form) : reply
   })
+  return { ...route, gate: ask }
 }
 
 function requireOperator(visitor: SignedIn): Operator {
