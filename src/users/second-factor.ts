@@ -43,6 +43,11 @@ export function isGuarded({ totp, passkeys }: SecondFactors): boolean {
   return totp !== undefined || passkeys.length > 0
 }
 
+/** Whether the app takes no code until its owner comes back with a recovery code. */
+export function isLocked({ totp }: SecondFactors): boolean {
+  return totp !== undefined && totp.locked_at !== null
+}
+
 export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {
   return isGuarded(await findSecondFactors(sql, userId))
 }

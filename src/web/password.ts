@@ -7,7 +7,7 @@ import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '..
 import { changePassword } from '../users/password-change.ts'
 import { sendAccountPage } from './account-page.ts'
 import { setCookie } from './cookies.ts'
-import { knownDevice } from './device-cookie.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
 import { printField } from './field.ts'
 import type { SubmittedForm } from './forms.ts'
 import { html } from './html.ts'
@@ -30,7 +30,7 @@ export async function submitPassword({ context, request, reply }: Visit, visitor
   const { environment } = context
   const now = context.clock.now()
   const paused: number[] = []
-  const change = { ...typed, knownDevice: knownDevice(context, request, session.user.username) }
+  const change = { ...typed, device: readDevice(context, request) }
   const from = { session, environment, browser: browserOf(request), by }
   const outcome = await changePassword(loginDesk(context), change, from, now, async (sql) => {
     // A second click sends the form again and leaves the first answer unread, and with it the new session: only the second counts.
@@ -49,6 +49,7 @@ export async function submitPassword({ context, request, reply }: Visit, visitor
     case 'changed':
       for (const id of paused) context.changes.announce(`authorization:${id}`)
       setCookie(context, reply, 'session', outcome.session.text)
+      rememberDevice(context, reply, outcome.device)
       return reply.redirect('/account/security?done=password', 303)
   }
 }
