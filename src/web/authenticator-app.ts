@@ -85,7 +85,6 @@ ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time
   })
 }
 
-function issuerOf({ environment, baseUrl }: Context): string {
-  const { hostname } = new URL(baseUrl)
-  return environment === 'live' ? `Countersign ${hostname}` : `Countersign sandbox ${hostname}`
+function issuerOf({ baseUrl }: Context): string {
+  return `Countersign ${new URL(baseUrl).hostname}`
 }

@@ -12,6 +12,7 @@ import { type Account, listAccounts } from '../users/user.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import { issueFormToken, readForm } from './forms.ts'
 import { type Html, html } from './html.ts'
+import { onLiveSite } from './other-site.ts'
 import { csrfField, notice, sendPage } from './page.ts'
 import { scopeWords } from './scope-words.ts'
 import { actorOf, currentSession } from './visitor.ts'
@@ -159,7 +160,7 @@ function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed 
     body: html`<section class="card narrow">
 <h1>Set up two-factor sign-in first</h1>
 <p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only when you have shown, with a second factor, that it is you.</p>
-<p><a class="button primary" href="/account/security">Set it up now</a></p>
+<p><a class="button primary" href="${onLiveSite(context, '/account/security')}">Set it up now</a></p>
 <p>Then <a href="/consent?request=${sealed}">come back to this request</a>. It stays open for half an hour.</p>
 </section>`,
   })

@@ -1,6 +1,7 @@
 /** A row of the pages' table: method, path and what happens. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
+import { type Environment, environments } from '../environment.ts'
 import type { Gate } from './gates.ts'
 import { pageHeaders } from './page.ts'
 
@@ -10,6 +11,8 @@ export interface PageRoute {
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: 'page'
+  /** Where it exists. A row is of the live site alone unless it says otherwise. */
+  readonly sites: readonly Environment[]
   /** What it asks of whoever is signed in; undefined where the handler knows. */
   readonly gate?: Gate
   register(app: FastifyInstance, context: Context): void
@@ -25,6 +28,7 @@ export function page(
     method,
     path,
     errors: 'page',
+    sites: ['live'],
     register(app, context) {
       app.route({
         method,
@@ -37,4 +41,9 @@ export function page(
       })
     },
   }
+}
+
+/** What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at `context.environment`. */
+export function onBothSites(routes: readonly PageRoute[]): readonly PageRoute[] {
+  return routes.map((route) => ({ ...route, sites: environments }))
 }

@@ -11,7 +11,7 @@ import { gatedForm, gatedPage, strongly, withFactor } from './gates.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { chooseNotices, showNotices } from './notices.ts'
-import { type PageRoute, page } from './page-route.ts'
+import { onBothSites, type PageRoute, page } from './page-route.ts'
 import { partnerRoutes } from './partner/routes.ts'
 import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
 import { showPassword, submitPassword } from './password.ts'
@@ -19,7 +19,8 @@ import { makeCodes } from './recovery-codes.ts'
 import { showSecondStep, submitSecondStep } from './second-step.ts'
 import { showSecurity } from './security.ts'
 
-export const pageRoutes: readonly PageRoute[] = [
+/** Each site has its own: the way in, what was approved there, the tokens for it. */
+const ofEachSite: readonly PageRoute[] = [
   page('GET', '/v1/oauth/authorize', authorize, authorizeSchema),
   page('GET', '/login', showLogin),
   page('POST', '/login', submitLogin),
@@ -37,6 +38,10 @@ export const pageRoutes: readonly PageRoute[] = [
   page('GET', '/account/api', showApiSettings),
   gatedForm('/account/api/tokens', strongly, '/account/api', createToken),
   page('POST', '/account/api/revoke', revokeToken),
+]
+
+/** A person has one password, one set of factors, one address: they are guarded where the money is. */
+const ofThePerson: readonly PageRoute[] = [
   page('GET', '/account/devices', showDevices),
   page('POST', '/account/devices/close', closeDevice),
   page('POST', '/account/devices/close/others', closeOtherDevices),
@@ -56,6 +61,11 @@ export const pageRoutes: readonly PageRoute[] = [
   gatedPage('/account/password', withFactor, showPassword),
   gatedForm('/account/password', withFactor, '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),
+]
+
+export const pageRoutes: readonly PageRoute[] = [
+  ...onBothSites(ofEachSite),
+  ...ofThePerson,
   ...partnerRoutes,
   ...consoleRoutes,
 ]

@@ -31,6 +31,7 @@ import {
 } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
+import { onLiveSite } from '../other-site.ts'
 import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts, table } from '../parts.ts'
 import { claimSubmission, onceField } from '../submission.ts'
@@ -156,7 +157,7 @@ ${formNotice(draft, 'name', 'callback', 'scope')}
 <form method="post" action="${member.home}/clients/create">${csrfField(member.csrf)}${onceField()}
 ${printDraftFields(draft)}
 <button class="primary">Register</button></form></section>
-${printRefresh(await findRefreshRequest(db, member.partner), asking, member)}`,
+${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), asking, member) : printRefreshElsewhere(visit, member)}`,
   })
 }
 
@@ -189,6 +190,12 @@ ${longField(draft, { name: 'reason', label: 'Why your applications need it', mor
 <p>With it, applications renew their access without asking the account holder every 24 hours.</p>
 ${answer ?? undefined}${isOpen && html`<p>You asked on ${printDate(asked.asked_at)}: “${asked.reason}”. The brokerage has not answered yet.</p>`}
 ${!partner.refresh_access && !isOpen && form}</section>`
+}
+
+/** It is asked for, and granted, for both sites at once. */
+function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): Html {
+  return html`<section class="card"><h2>Refresh access ${partner.refresh_access ? badge('good', 'granted') : badge('off', 'none')}</h2>
+<p>It is the same on both sites. ${!partner.refresh_access && html`Ask for it on the live one: <a href="${onLiveSite(context, `${home}/clients`)}">Clients</a>.`}</p></section>`
 }
 
 interface ClientPage {

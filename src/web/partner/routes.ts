@@ -1,5 +1,5 @@
 /** The partner portal, on one screen: every page and every form, and who may use it. */
-import { type PageRoute, page } from '../page-route.ts'
+import { onBothSites, type PageRoute, page } from '../page-route.ts'
 import type { Params } from '../visit.ts'
 import {
   askRefresh,
@@ -36,12 +36,10 @@ const clients = () => '/clients'
 const client = ({ client }: Params) => `/clients/${client}`
 const replay = ({ id, replay }: Params) => `/webhooks/${id}/replays/${replay}`
 
-export const partnerRoutes: readonly PageRoute[] = [
+/** What a partner has on each site: clients, webhooks, deliveries, refusals. */
+const ofEachSite: readonly PageRoute[] = [
   // Whoever is signed in.
   page('GET', '/partner', showEntry),
-  page('POST', '/partner/apply', submitApplication),
-  page('POST', '/partner/accept', acceptInvited),
-  page('POST', '/partner/decline', declineInvited),
   // Members, whatever the state of their partner: it is what they see.
   page('GET', '/partner/:branch', showPartner),
   // Members of an approved partner.
@@ -65,15 +63,24 @@ export const partnerRoutes: readonly PageRoute[] = [
   memberPage('/partner/:branch/test/:event', showTestOutcome),
   memberPage('/partner/:branch/clients', showClients),
   memberForm('/partner/:branch/clients/create', clients, createClient),
-  memberForm('/partner/:branch/clients/refresh', clients, askRefresh),
   memberPage('/partner/:branch/clients/:client', showClient),
   memberForm('/partner/:branch/clients/:client/update', client, updateClient),
   memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
   memberPage('/partner/:branch/refusals', showRefusals),
   memberPage('/partner/:branch/reference', showReference),
+]
+
+/** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. On the live site alone. */
+const ofThePartner: readonly PageRoute[] = [
+  page('POST', '/partner/apply', submitApplication),
+  page('POST', '/partner/accept', acceptInvited),
+  page('POST', '/partner/decline', declineInvited),
+  memberForm('/partner/:branch/clients/refresh', clients, askRefresh),
   memberPage('/partner/:branch/members', showMembers),
   memberForm('/partner/:branch/members/invite', () => '/members', invite),
   memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite),
   memberForm('/partner/:branch/members/remove', () => '/members', remove),
 ]
+
+export const partnerRoutes: readonly PageRoute[] = [...onBothSites(ofEachSite), ...ofThePartner]
