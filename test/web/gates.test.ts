@@ -40,14 +40,8 @@ const anySession: Record<string, string> = {
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/test/send': 'simulated events move nothing',
-  '/partner/:branch/clients/create': 'its handler asks',
   '/partner/:branch/clients/refresh': 'an operator decides',
-  '/partner/:branch/clients/:client/update': 'its handler asks',
-  '/partner/:branch/clients/:client/rotate': 'its handler asks',
   '/partner/:branch/clients/:client/revoke': 'it takes power away',
-  '/partner/:branch/members/invite': 'its handler asks',
-  '/partner/:branch/members/uninvite': 'it takes power away',
-  '/partner/:branch/members/remove': 'it takes power away',
   '/console/audit/chain/verify': 'it only looks',
 }
 

@@ -18,7 +18,6 @@ import {
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import { scopes } from '../../scope.ts'
-import { isFresh } from '../../users/session.ts'
 import {
   choiceField,
   type Draft,
@@ -54,7 +53,6 @@ export function showClients(visit: Visit, member: Member) {
 export async function createClient(visit: Visit, member: Member, form: SubmittedForm) {
   const { context, reply } = visit
   const now = context.clock.now()
-  if (!isFresh(member.session, now)) return confirmFirst(visit, `${member.home}/clients`)
   const draft = readDraft(form)
   if (!(await claimSubmission(context.db, form, now))) return reply.redirect(`${member.home}/clients`, 303)
   let made: { client: Client; secret: Token } | undefined
@@ -90,7 +88,6 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const client = await findClient(visit, member)
   const now = context.clock.now()
   const here = `${member.home}/clients/${client.id}`
-  if (!isFresh(member.session, now)) return confirmFirst(visit, here)
   const overlap = overlaps[form.find('overlap') ?? '']
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
   if (!(await claimSubmission(context.db, form, now))) return reply.redirect(here, 303)
@@ -112,11 +109,6 @@ export async function revokeSecret(visit: Visit, member: Member, form: Submitted
     if (!(error instanceof NotFound)) throw error
   })
   return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
-}
-
-/** What hands out lasting power asks for a password that was entered minutes ago. */
-function confirmFirst({ reply }: Visit, path: string) {
-  return reply.redirect(`/login?return=${encodeURIComponent(path)}&confirm=1`, 303)
 }
 
 async function findClient({ context, request }: Visit, { branch }: Member): Promise<Client> {

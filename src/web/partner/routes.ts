@@ -1,4 +1,5 @@
 /** The partner portal, on one screen: every page and every form, and who may use it. */
+import { freshlySignedIn } from '../gates.ts'
 import { onBothSites, type PageRoute, page } from '../page-route.ts'
 import type { Params } from '../visit.ts'
 import {
@@ -62,10 +63,10 @@ const ofEachSite: readonly PageRoute[] = [
   memberForm('/partner/:branch/test/send', () => '/test', sendTestHook),
   memberPage('/partner/:branch/test/:event', showTestOutcome),
   memberPage('/partner/:branch/clients', showClients),
-  memberForm('/partner/:branch/clients/create', clients, createClient),
+  memberForm('/partner/:branch/clients/create', clients, createClient, freshlySignedIn),
   memberPage('/partner/:branch/clients/:client', showClient),
-  memberForm('/partner/:branch/clients/:client/update', client, updateClient),
-  memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret),
+  memberForm('/partner/:branch/clients/:client/update', client, updateClient, freshlySignedIn),
+  memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret, freshlySignedIn),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
   memberPage('/partner/:branch/refusals', showRefusals),
   memberPage('/partner/:branch/reference', showReference),
@@ -78,9 +79,9 @@ const ofThePartner: readonly PageRoute[] = [
   page('POST', '/partner/decline', declineInvited),
   memberForm('/partner/:branch/clients/refresh', clients, askRefresh),
   memberPage('/partner/:branch/members', showMembers),
-  memberForm('/partner/:branch/members/invite', () => '/members', invite),
-  memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite),
-  memberForm('/partner/:branch/members/remove', () => '/members', remove),
+  memberForm('/partner/:branch/members/invite', () => '/members', invite, freshlySignedIn),
+  memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite, freshlySignedIn),
+  memberForm('/partner/:branch/members/remove', () => '/members', remove, freshlySignedIn),
 ]
 
 export const partnerRoutes: readonly PageRoute[] = [...onBothSites(ofEachSite), ...ofThePartner]
