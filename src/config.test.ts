@@ -370,3 +370,15 @@ test('mistakes about mail are told without the password', () => {
   ])
     assert.match(problemsOf({ MAIL_FROM: wrong })[0] ?? '', /^MAIL_FROM must be Name <address>/, wrong)
 })
+
+test('operators need a second factor unless only this machine can reach the gateway', () => {
+  const away = { BASE_URL: 'https://api.example.com', TRUST_PROXY: '10.0.0.1' }
+  const needs = (settings: NodeJS.ProcessEnv) => readConfig(settings).secondFactorForOperators
+  assert.equal(needs({}), false)
+  assert.equal(needs(away), true)
+  assert.equal(needs({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' }), true)
+  assert.equal(needs({ ...away, REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'false' }), false)
+  const [setting] = readConfig(away).settings.filter(({ name }) => name === 'REQUIRE_SECOND_FACTOR_FOR_OPERATORS')
+  assert.deepEqual([setting!.value, setting!.source], ['true', 'default'])
+  assert.throws(() => needs({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'yes' }), /must be one of true, false, not "yes"/)
+})

@@ -37,6 +37,8 @@ export interface Config {
   readonly searchPath: string
   /** Whether a client may get the scope `trade` only from somebody who has just proven a second factor. */
   readonly secondFactorForTrade: boolean
+  /** Whether the console is for operators alone who have a second factor, and gave it in this session. */
+  readonly secondFactorForOperators: boolean
   readonly limits: Limits
   readonly webhooks: WebhookConfig
   readonly mail: MailConfig
@@ -178,6 +180,11 @@ export const settings: readonly Setting[] = [
     meaning: 'true asks for a second factor, given minutes ago, before the scope trade can be approved',
   },
   {
+    name: 'REQUIRE_SECOND_FACTOR_FOR_OPERATORS',
+    fallback: 'true',
+    meaning: 'false lets operators into the console with a password alone (false on loopback addresses)',
+  },
+  {
     name: 'CLIENT_FAILURES_PER_MINUTE',
     fallback: '30',
     meaning: 'failed client authentications from one address in a minute',
@@ -264,6 +271,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     tracing: reader.tracing(),
     searchPath: environment.PATH ?? '',
     secondFactorForTrade: reader.oneOf('REQUIRE_SECOND_FACTOR_FOR_TRADE', ['true', 'false']) === 'true',
+    secondFactorForOperators: reader.has('REQUIRE_SECOND_FACTOR_FOR_OPERATORS')
+      ? reader.oneOf('REQUIRE_SECOND_FACTOR_FOR_OPERATORS', ['true', 'false']) === 'true'
+      : ![baseUrl, sandboxUrl].every(isLoopbackUrl),
     limits: {
       bodyBytes: reader.integer('BODY_LIMIT_BYTES', 1024),
       headerBytes: reader.integer('HEADER_LIMIT_BYTES', 4096),
@@ -345,11 +355,12 @@ class SettingsReader {
   }
 
   /** What is in force where nothing was set and the default follows from something else is named here. */
-  describe({ host, sites, keySource, webhooks }: Omit<Config, 'settings'>): SettingInForce[] {
+  describe({ host, sites, keySource, secondFactorForOperators, webhooks }: Omit<Config, 'settings'>): SettingInForce[] {
     const derived: Record<string, string> = {
       SANDBOX_PORT: String(sites[1]!.port),
       HOST: host,
       SECRET_KEY_FILE: keySource.kind === 'file' ? keySource.path : '',
+      REQUIRE_SECOND_FACTOR_FOR_OPERATORS: String(secondFactorForOperators),
       WEBHOOK_ALLOW_LOOPBACK: String(webhooks.allowLoopback),
     }
     return settings.map((setting) => {

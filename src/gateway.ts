@@ -41,6 +41,7 @@ import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/assets.ts'
 import { printErrorPage } from './web/error-page.ts'
 import { type Addresses, noticeWords } from './web/notice-words.ts'
+import { isHere, leadToLiveSite } from './web/other-site.ts'
 import { pageRoutes } from './web/routes.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
@@ -224,14 +225,20 @@ async function openApp(context: Context): Promise<FastifyInstance> {
   // A worker alone has nothing to say but how it is.
   if (!config.roles.includes('api')) return app
   await collectOpenApi(app)
-  const routes = [...apiRoutes, ...pageRoutes]
+  const here = pageRoutes.filter((route) => isHere(context, route))
+  const routes = [...apiRoutes, ...here]
   for (const route of apiRoutes) route.register(app, context)
   // Only pages have cookies.
   await app.register(async (pages) => {
     await pages.register(cookie)
-    for (const route of pageRoutes) route.register(pages, context)
+    for (const route of here) route.register(pages, context)
   })
   refuseOtherMethods(app, routes)
+  leadToLiveSite(
+    app,
+    context,
+    pageRoutes.filter((route) => !isHere(context, route)),
+  )
   serveOpenApi(app, () => context.baseUrl)
   serveAssets(app)
   return app

@@ -45,6 +45,15 @@ export class NotFound extends Problem {
   }
 }
 
+/** Not at this address, but at another. */
+export class Elsewhere extends NotFound {
+  readonly address: string
+  constructor(description: string, address: string) {
+    super(`${description}: ${address}`)
+    this.address = address
+  }
+}
+
 export class Conflict extends Problem {
   constructor(description: string) {
     super(409, 'conflict', description)

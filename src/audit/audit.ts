@@ -18,7 +18,7 @@ export const gatewayActor: Actor = { name: 'gateway' }
 export type AuditAction =
   | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
-  | `second_factor.${'added' | 'removed' | 'reset'}`
+  | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
   | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'member_added' | 'member_removed'}`

@@ -7,10 +7,11 @@ import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import { type Attempt, countAttempt, forgive, type LoginLimits } from './login-throttle.ts'
 import { isOutdated, type Passwords, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
-import { type FirstStep, markPassword } from './second-step.ts'
+import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import { tellOfSignIn } from './sign-in-notice.ts'
@@ -20,12 +21,12 @@ import { selectUserByUsername, updatePassword } from './users.sql.ts'
 export interface Credentials {
   readonly username: string
   readonly password: string
-  /** Proof, checked by the caller, that this user has signed in from this device before. */
-  readonly knownDevice: string | undefined
+  /** As the browser presents it. */
+  readonly device: KnownDevice | undefined
 }
 
 export type SignIn =
-  | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token }
+  | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
   /** The password was right, and is not enough for this user. */
   | { readonly kind: 'half-way'; readonly step: FirstStep }
   | { readonly kind: 'refused' }
@@ -44,18 +45,19 @@ export async function signIn(
   from: { environment: Environment; browser: Browser; requestId: string; previous: Session | undefined },
   now: Date,
 ): Promise<SignIn> {
-  const { password, knownDevice } = credentials
+  const { password, device } = credentials
   const username = credentials.username.toLowerCase().slice(0, 100)
   const { environment, browser, requestId } = from
   const by: Actor = { name: 'anonymous', environment, address: browser.address, requestId }
 
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
+  const [found] = await db.query<User & { password_hash: string }>(selectUserByUsername, [username])
+  const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.password_hash) }, now)
   const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
-  const [found] = await db.query<User & { password_hash: string }>(selectUserByUsername, [username])
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
   const matches = await passwords.verify(found?.password_hash, tooLong ? '' : password)
   if (!found || !matches || !attempt.userAllowed || found.status !== 'active') {
@@ -69,7 +71,8 @@ export async function signIn(
     if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
     if (await hasSecondFactor(sql, user.id)) {
       await forgive(sql, limits, attempt)
-      return { kind: 'half-way', step: { userId: user.id, passwordMark: mark, at: now.getTime() } }
+      const failuresBefore = await countSecondStepFailures(sql, user.id)
+      return { kind: 'half-way', step: { userId: user.id, passwordMark: mark, at: now.getTime(), failuresBefore } }
     }
     if (from.previous) await sql.query(deleteSession, [from.previous.token.hash])
     await forgive(sql, limits, attempt)
@@ -80,11 +83,9 @@ export async function signIn(
     })
     if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now
-    return {
-      kind: 'signed-in',
-      user,
-      session: await openSession(sql, user, environment, browser, now, { firstSeenAt }),
-    }
+    const proofs = { passwordAt: now, factorAt: undefined }
+    const session = await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt })
+    return { kind: 'signed-in', user, session, device: makeKnown(knownDevice, user.id, mark, now) }
   })
 }
 

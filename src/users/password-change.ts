@@ -1,12 +1,14 @@
 /**
  * A user's own change of password. The old one is guessed no faster here than at sign-in: attempts go into the same
- * buckets. Afterwards every other session is over and this one has a new id.
+ * buckets. Afterwards every other session is over and this one has a new id, with the proofs that it had before;
+ * no device is known any more but this one.
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { recordGuardedAct } from './guarded-act.ts'
+import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login.ts'
 import { countAttempt, forgive } from './login-throttle.ts'
 import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
@@ -17,19 +19,19 @@ export interface PasswordChange {
   readonly current: string
   /** Judged by `findPasswordProblem` before. */
   readonly next: string
-  /** Proof, checked by the caller, that this user has signed in from this device before. */
-  readonly knownDevice: string | undefined
+  /** As the browser presents it. */
+  readonly device: KnownDevice | undefined
 }
 
 export type PasswordChanged =
-  | { readonly kind: 'changed'; readonly session: Token }
+  | { readonly kind: 'changed'; readonly session: Token; readonly device: KnownDevice }
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 /** `alongside` happens in the same transaction, or not at all. */
 export async function changePassword(
   { db, passwords, limits, vault }: LoginDesk,
-  { current, next, knownDevice }: PasswordChange,
+  { current, next, device }: PasswordChange,
   from: { session: Session; environment: Environment; browser: Browser; by: Actor },
   now: Date,
   alongside: (sql: Sql) => Promise<void>,
@@ -38,10 +40,15 @@ export async function changePassword(
   const { user } = session
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
+  const [stored] = await db.query<{ password_hash: string }>(selectPasswordHash, [user.id])
+  const knownDevice = recognise(
+    device,
+    stored && { id: user.id, passwordMark: markPassword(stored.password_hash) },
+    now,
+  )
   const who = { username: user.username, address: browser.address, knownDevice }
   const attempt = await countAttempt(db, limits, who, key, now)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
-  const [stored] = await db.query<{ password_hash: string }>(selectPasswordHash, [user.id])
   const tooLong = Buffer.byteLength(current) > passwordMaxBytes
   const matches = await passwords.verify(stored?.password_hash, tooLong ? '' : current)
   if (!matches || !attempt.userAllowed) {
@@ -57,8 +64,7 @@ export async function changePassword(
     await forgive(sql, limits, attempt)
     await recordGuardedAct(sql, by, 'user.password_changed', user.id, now, {})
     await alongside(sql)
-    const { firstSeenAt, strongAt } = session
-    const times = { firstSeenAt, strongAt }
-    return { kind: 'changed', session: await openSession(sql, user, environment, browser, now, times) }
+    const opened = await openSession(sql, user, environment, browser, now, session)
+    return { kind: 'changed', session: opened, device: makeKnown(undefined, user.id, markPassword(hash), now) }
   })
 }

@@ -20,7 +20,7 @@ import {
   removePasskeysOf,
 } from './passkey.ts'
 import { countRecoveryCodes, makeRecoveryCodes, removeRecoveryCodes } from './recovery-code.ts'
-import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
+import { type Browser, closeSessionsOf, isStrong, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import { addTotp, findTotp, removeTotp, type TotpFactor } from './totp.ts'
 import type { User } from './user.ts'
@@ -44,8 +44,18 @@ export function isGuarded({ totp, passkeys }: SecondFactors): boolean {
   return totp !== undefined || passkeys.length > 0
 }
 
+/** Whether the app takes no code until its owner comes back with a recovery code. */
+export function isLocked({ totp }: SecondFactors): boolean {
+  return totp !== undefined && totp.locked_at !== null
+}
+
 export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {
   return isGuarded(await findSecondFactors(sql, userId))
+}
+
+/** Whether whoever has a second factor gave it minutes ago; true for those who have none. */
+export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Promise<boolean> {
+  return isStrong(session, now) || !(await hasSecondFactor(sql, session.user.id))
 }
 
 /** Who adds or removes a factor, from where. */
@@ -59,7 +69,7 @@ export interface Holder {
 export interface FactorAdded {
   /** Shown once; none when there were some already. */
   readonly recoveryCodes: readonly string[]
-  /** The same session under a new id, with the proof that was just given. */
+  /** The same session under a new id. Whoever sets a factor up shows nothing of who they were before: its proofs stay. */
   readonly session: Token
 }
 
@@ -110,8 +120,7 @@ async function finishAdding(
   if (isGuarded(before)) await sql.query(deleteSession, [session.token.hash])
   else await closeSessionsOf(sql, user.id)
   const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, by, now)
-  const times = { firstSeenAt: session.firstSeenAt, strongAt: now }
-  return { recoveryCodes, session: await openSession(sql, user, environment, browser, now, times) }
+  return { recoveryCodes, session: await openSession(sql, user, environment, browser, now, session) }
 }
 
 export function renewRecoveryCodes(db: Database, userId: string, by: Actor, now: Date): Promise<readonly string[]> {

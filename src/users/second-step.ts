@@ -1,37 +1,36 @@
 /**
  * The second step of a sign-in. Between the steps the browser holds a sealed note that the password was right; it opens
- * nothing by itself, ends after five minutes, and is worth nothing once the password has changed. Guesses are counted in
- * buckets of their own, which a right password does not clear.
+ * nothing by itself, ends after five minutes or ten wrong codes, and is worth nothing once the password has changed. Guesses
+ * are counted in buckets of their own, which a right password does not clear; a hundred wrong codes in a row lock the app.
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { minute } from '../clock.ts'
-import { fingerprint } from '../crypto/hash.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login.ts'
-import { countAttempt, forgive, secondStepName } from './login-throttle.ts'
+import { type Attempt, countAttempt, forgive, secondStepName } from './login-throttle.ts'
 import { type Answered, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
+import * as table from './second-step-failures.sql.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import { tellOfSignIn } from './sign-in-notice.ts'
-import { useTotpCode } from './totp.ts'
+import { countWrongCode, forgiveWrongCodes, useTotpCode } from './totp.ts'
 import type { User } from './user.ts'
 import { selectUserWithPassword } from './users.sql.ts'
 
 const lifetimeMs = 5 * minute
+const failuresThatEnd = 10
 
 export interface FirstStep {
   readonly userId: string
   readonly passwordMark: string
   readonly at: number
-}
-
-/** What tells one stored password from the next without telling anything of it. */
-export function markPassword(passwordHash: string): string {
-  return Buffer.from(fingerprint(passwordHash), 'latin1').toString('base64url')
+  /** How often the user had failed at the second step when this one began. */
+  readonly failuresBefore: number
 }
 
 const purposeOf = (environment: Environment) => `first-step:${environment}`
@@ -51,12 +50,28 @@ export function openFirstStep(
   return step && now.getTime() - step.at < lifetimeMs ? step : undefined
 }
 
-/** The user whose password was right, while it still is. */
-export async function findStepUser(sql: Sql, step: FirstStep): Promise<User | undefined> {
+export async function countSecondStepFailures(sql: Sql, userId: string): Promise<number> {
+  const [counted] = await sql.query<{ failures: number }>(table.selectFailures, [userId])
+  return counted?.failures ?? 0
+}
+
+/** Written so that a note without a number is over. */
+function isOver({ failuresBefore }: FirstStep, failures: number): boolean {
+  return !(failures - failuresBefore < failuresThatEnd)
+}
+
+/** Somebody whose password was right, while it still is. */
+export interface HalfWay {
+  readonly user: User
+  readonly step: FirstStep
+}
+
+export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
   const [found] = await sql.query<User & { password_hash: string }>(selectUserWithPassword, [step.userId])
   if (found?.status !== 'active' || markPassword(found.password_hash) !== step.passwordMark) return undefined
+  if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
   const { password_hash: _, ...user } = found
-  return user
+  return { user, step }
 }
 
 export type Proof =
@@ -65,49 +80,69 @@ export type Proof =
   | ({ readonly kind: 'passkey'; readonly site: PasskeySite } & Answered)
 
 export type SecondStep =
-  | { readonly kind: 'signed-in'; readonly session: Token }
+  | { readonly kind: 'signed-in'; readonly session: Token; readonly device: KnownDevice }
   | { readonly kind: 'refused' }
+  /** So many codes were wrong that it begins again with the password. */
+  | { readonly kind: 'over' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 export async function takeSecondStep(
   { db, limits, vault }: Pick<LoginDesk, 'db' | 'limits' | 'vault'>,
-  user: User,
+  { user, step }: HalfWay,
   proof: Proof,
   from: {
     environment: Environment
     browser: Browser
     requestId: string
     previous: Session | undefined
-    knownDevice: string | undefined
+    /** As the browser presents it. */
+    device: KnownDevice | undefined
   },
   now: Date,
 ): Promise<SecondStep> {
   const { environment, browser, requestId, previous } = from
   const by: Actor = { name: `user:${user.id}`, environment, address: browser.address, requestId }
-  const device = from.knownDevice === undefined ? undefined : `second:${from.knownDevice}`
+  // The note names the password that was right, and whoever holds it is judged by that one.
+  const known = recognise(from.device, { id: user.id, passwordMark: step.passwordMark }, now)
+  const device = known === undefined ? undefined : `second:${known}`
   const who = { username: secondStepName(user), address: browser.address, knownDevice: device }
   const attempt = await countAttempt(db, limits, who, vault.derive('login-throttle')[0]!, now)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
-  const subject = `user:${user.id}`
+  if (!attempt.userAllowed) return { kind: 'refused' }
   return db.transaction<SecondStep>(async (sql) => {
-    if (!attempt.userAllowed) return { kind: 'refused' }
-    if (!(await acceptProof(sql, vault, user.id, proof, now))) {
-      const act = attempt.startsWait ? 'session.throttled' : 'session.refused'
-      await recordAct(sql, { ...by, name: 'anonymous' }, act, subject, now, { at: 'second step' })
-      return { kind: 'refused' }
-    }
+    const [held] = await sql.query<{ failures: number }>(table.lockFailures, [user.id])
+    if (isOver(step, held!.failures)) return { kind: 'over' }
+    if (!(await acceptProof(sql, vault, user.id, proof, now)))
+      return recordFailure(sql, { user, step }, proof, attempt, { ...by, name: 'anonymous' }, now)
+    await forgiveWrongCodes(sql, user.id, proof.kind === 'recovery code')
     if (previous) await sql.query(deleteSession, [previous.token.hash])
     await forgive(sql, limits, attempt)
     const confirms = previous?.user.id === user.id
     const details = { userAgent: browser.userAgent.slice(0, 300), secondFactor: proof.kind }
-    await recordAct(sql, by, confirms ? 'session.confirmed' : 'session.opened', subject, now, details)
-    if (!confirms && from.knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
+    await recordAct(sql, by, confirms ? 'session.confirmed' : 'session.opened', `user:${user.id}`, now, details)
+    if (!confirms && known === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = confirms ? previous.firstSeenAt : now
-    return {
-      kind: 'signed-in',
-      session: await openSession(sql, user, environment, browser, now, { firstSeenAt, strongAt: now }),
-    }
+    const proofs = { passwordAt: new Date(step.at), factorAt: now }
+    const session = await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt })
+    return { kind: 'signed-in', session, device: makeKnown(known, user.id, step.passwordMark, now) }
   })
+}
+
+async function recordFailure(
+  sql: Sql,
+  { user, step }: HalfWay,
+  proof: Proof,
+  attempt: Attempt,
+  by: Actor,
+  now: Date,
+): Promise<SecondStep> {
+  const subject = `user:${user.id}`
+  const act = attempt.startsWait ? 'session.throttled' : 'session.refused'
+  await recordAct(sql, by, act, subject, now, { at: 'second step' })
+  if (proof.kind === 'authenticator app' && (await countWrongCode(sql, user.id, now)))
+    await recordAct(sql, by, 'second_factor.locked', subject, now, { factor: 'authenticator app' })
+  const [counted] = await sql.query<{ failures: number }>(table.countFailure, [user.id])
+  return { kind: isOver(step, counted!.failures) ? 'over' : 'refused' }
 }
 
 function acceptProof(sql: Sql, vault: Vault, userId: string, proof: Proof, now: Date): Promise<boolean> {

@@ -16,10 +16,15 @@ export interface Session {
   readonly id: number
   readonly token: Token
   readonly user: User
-  readonly authenticatedAt: Date
   readonly firstSeenAt: Date
-  /** When a second factor was proven; undefined when the password was all. */
-  readonly strongAt: Date | undefined
+  readonly proofs: Proofs
+}
+
+/** When its owner proved what. Only a proof sets its own time: a session that replaces another takes over what that one had. */
+export interface Proofs {
+  readonly passwordAt: Date
+  /** Undefined when the password was all. */
+  readonly factorAt: Date | undefined
 }
 
 export interface Browser {
@@ -43,11 +48,12 @@ export async function openSession(
   environment: Environment,
   browser: Browser,
   now: Date,
-  { firstSeenAt = now, strongAt }: { firstSeenAt?: Date; strongAt?: Date | undefined } = {},
+  { proofs, firstSeenAt = now }: { proofs: Proofs; firstSeenAt?: Date },
 ): Promise<Token> {
   const token = issueToken('session', environment)
   const userAgent = browser.userAgent.slice(0, 300)
-  const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, strongAt]
+  const { passwordAt, factorAt } = proofs
+  const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, passwordAt, factorAt]
   await sql.query(table.insertSession, values)
   return token
 }
@@ -71,20 +77,20 @@ export async function findSession(
   return {
     id,
     token,
-    authenticatedAt: authenticated_at,
     firstSeenAt: row.first_seen_at,
-    strongAt: row.strong_at ?? undefined,
+    proofs: { passwordAt: authenticated_at, factorAt: row.strong_at ?? undefined },
     user: { id: user_id, username, name, role, status, created_at },
   }
 }
 
-export function isFresh(session: Session, now: Date): boolean {
-  return now.getTime() - session.authenticatedAt.getTime() <= freshMs
+/** Whether the password was given minutes ago. */
+export function isFresh({ proofs }: Session, now: Date): boolean {
+  return now.getTime() - proofs.passwordAt.getTime() <= freshMs
 }
 
-/** The same with a second factor. */
-export function isStrong({ strongAt }: Session, now: Date): boolean {
-  return strongAt !== undefined && now.getTime() - strongAt.getTime() <= freshMs
+/** The same of a second factor. */
+export function isStrong({ proofs: { factorAt } }: Session, now: Date): boolean {
+  return factorAt !== undefined && now.getTime() - factorAt.getTime() <= freshMs
 }
 
 export async function closeSession(sql: Sql, session: Session, by: Actor, now: Date): Promise<void> {

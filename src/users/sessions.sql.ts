@@ -2,8 +2,8 @@ import { statement } from '../database/database.ts'
 
 export const insertSession = statement(
   'insert_session',
-  `INSERT INTO sessions (hash, user_id, environment, created_at, authenticated_at, last_seen_at, address, user_agent, first_seen_at, strong_at)
-   VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8)`,
+  `INSERT INTO sessions (hash, user_id, environment, created_at, last_seen_at, address, user_agent, first_seen_at, authenticated_at, strong_at)
+   VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9)`,
 )
 
 /** Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in. */

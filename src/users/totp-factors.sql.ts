@@ -8,13 +8,27 @@ export const insertTotp = statement(
 
 export const selectTotp = statement(
   'select_totp',
-  'SELECT id, user_id, sealed, last_step, created_at, last_used_at FROM totp_factors WHERE user_id = $1',
+  'SELECT id, user_id, sealed, last_step, created_at, last_used_at, locked_at FROM totp_factors WHERE user_id = $1',
 )
 
 /** One code, one use: of two that come at once, the second finds the step taken. */
 export const useStep = statement(
   'use_totp_step',
-  'UPDATE totp_factors SET last_step = $2, last_used_at = $3 WHERE id = $1 AND last_step < $2 RETURNING id',
+  'UPDATE totp_factors SET last_step = $2, last_used_at = $3 WHERE id = $1 AND last_step < $2 AND locked_at IS NULL RETURNING id',
+)
+
+/** $2: how many of them lock it. Answers when it is locked by this one. */
+export const countWrongCode = statement(
+  'count_wrong_totp_code',
+  `UPDATE totp_factors SET wrong_in_a_row = wrong_in_a_row + 1, locked_at = CASE WHEN wrong_in_a_row + 1 >= $2 THEN $3::timestamptz END
+   WHERE user_id = $1 AND locked_at IS NULL RETURNING locked_at`,
+)
+
+/** $2: whether it is unlocked too. */
+export const forgiveWrongCodes = statement(
+  'forgive_wrong_totp_codes',
+  `UPDATE totp_factors SET wrong_in_a_row = 0, locked_at = CASE WHEN $2 THEN NULL ELSE locked_at END
+   WHERE user_id = $1 AND (wrong_in_a_row > 0 OR locked_at IS NOT NULL)`,
 )
 
 export const deleteTotp = statement('delete_totp', 'DELETE FROM totp_factors WHERE user_id = $1 RETURNING id')

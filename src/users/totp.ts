@@ -11,6 +11,8 @@ import type { User } from './user.ts'
 
 const stepSeconds = 30
 const secretBytes = 20
+/** In a row. Of a million codes three count at a time: so many guesses find one of them with a chance of 1 in 3,000. */
+const wrongCodesThatLock = 100
 
 interface TotpRow {
   readonly id: number
@@ -23,6 +25,8 @@ export interface TotpFactor {
   readonly id: number
   readonly created_at: Date
   readonly last_used_at: Date | null
+  /** After so many wrong codes in a row that somebody must have been guessing. */
+  readonly locked_at: Date | null
 }
 
 /** Binds a sealed secret to its user: moved to another row, it does not open. */
@@ -69,6 +73,17 @@ export async function useTotpCode(sql: Sql, vault: Vault, userId: string, code: 
   const step = secret === undefined ? undefined : findStep(secret, code, now)
   if (!row || step === undefined) return false
   return (await sql.query(table.useStep, [row.id, step, now])).length > 0
+}
+
+/** True when this wrong code locks the app. */
+export async function countWrongCode(sql: Sql, userId: string, now: Date): Promise<boolean> {
+  const [counted] = await sql.query<{ locked_at: Date | null }>(table.countWrongCode, [userId, wrongCodesThatLock, now])
+  return counted !== undefined && counted.locked_at !== null
+}
+
+/** After a proof that was right; a recovery code unlocks. */
+export async function forgiveWrongCodes(sql: Sql, userId: string, unlocks: boolean): Promise<void> {
+  await sql.query(table.forgiveWrongCodes, [userId, unlocks])
 }
 
 export async function removeTotp(sql: Sql, userId: string): Promise<boolean> {

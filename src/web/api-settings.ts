@@ -2,15 +2,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { type Environment, isEnvironment } from '../environment.ts'
+import { type Environment, environments } from '../environment.ts'
 import { Invalid, Problem } from '../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
-import { isFresh } from '../users/session.ts'
 import { ignoreAlreadyGone, parseId, sendAccountPage } from './account-page.ts'
 import { printDone } from './done.ts'
+import type { SubmittedForm } from './forms.ts'
 import { type Html, html } from './html.ts'
+import { onLiveSite } from './other-site.ts'
 import { csrfField, notice, printDate } from './page.ts'
 import { makeOnce, onceField } from './submission.ts'
+import type { Visit } from './visit.ts'
 import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
 
 const doneWords = {
@@ -23,15 +25,11 @@ export async function showApiSettings(context: Context, request: FastifyRequest,
   return visitor ? sendApiSettings(context, reply, visitor, { done: printDone(request, doneWords) }) : reply
 }
 
-export async function createToken(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account/api')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function createToken({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const now = context.clock.now()
-  if (!isFresh(visitor.session, now)) return reply.redirect('/login?return=/account/api&confirm=1', 303)
   const name = form.find('name') ?? ''
-  const environment = form.find('environment') ?? ''
-  if (!isEnvironment(environment)) throw new Invalid([{ field: 'environment', problem: 'must be live or sandbox' }])
+  const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
+  if (!environment) throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
   try {
     const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.by, now)
     const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
@@ -49,10 +47,13 @@ export async function revokeToken(context: Context, request: FastifyRequest, rep
   if (!visitor) return reply
   const form = readSignedForm(request, visitor)
   const id = parseId(form.find('token'), 'token')
-  await revokeApiToken(context.db, id, visitor.session.user.id, visitor.by, context.clock.now()).catch(
-    ignoreAlreadyGone,
-  )
-  context.changes.announce(`api_token:${id}`)
+  const own = await listTokens(context, visitor)
+  if (own.some((token) => token.id === id)) {
+    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.by, context.clock.now()).catch(
+      ignoreAlreadyGone,
+    )
+    context.changes.announce(`api_token:${id}`)
+  }
   return reply.redirect('/account/api', 303)
 }
 
@@ -63,6 +64,16 @@ interface ApiSettings {
   readonly name?: string
 }
 
+/** The live site has the tokens of both; the sandbox has no live ones to make, to show or to revoke. */
+function kindsOf({ environment }: Context): readonly Environment[] {
+  return environment === 'live' ? environments : [environment]
+}
+
+async function listTokens(context: Context, { session }: SignedIn): Promise<ApiToken[]> {
+  const all = await listApiTokens(context.db, session.user.id)
+  return all.filter(({ environment }) => kindsOf(context).includes(environment))
+}
+
 const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as const
 
 async function sendApiSettings(
@@ -71,7 +82,7 @@ async function sendApiSettings(
   visitor: SignedIn,
   { done, created, problem, name = '' }: ApiSettings,
 ) {
-  const tokens = await listApiTokens(context.db, visitor.session.user.id)
+  const tokens = await listTokens(context, visitor)
   const { baseUrl, sisterUrl, environment } = context
   const urls = environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
   return sendAccountPage(context, reply, visitor, {
@@ -87,15 +98,21 @@ ${problem && notice('error', problem.message)}
 <form method="post" action="/account/api/tokens" class="row">
 ${csrfField(visitor.csrf)}${onceField()}
 <label>Name<input name="name" value="${name}" required maxlength="100" placeholder="What it is for"></label>
-<label>Kind<select name="environment"><option value="live">Personal API token (live)</option><option value="sandbox"${environment === 'sandbox' && html` selected`}>Sandbox token</option></select></label>
+${printKinds(context)}
 <button class="primary">Create</button>
 </form>
+${environment === 'sandbox' && html`<p class="small">A token made here works in the sandbox. Personal API tokens for the live site are made there: <a href="${onLiveSite(context, '/account/api')}">API settings</a>.</p>`}
 </section>
 <section class="card">
 <h2>Your tokens</h2>
 ${tokens.length === 0 ? html`<p class="empty">You have no tokens.</p>` : html`<ul class="tokens">${tokens.map((token) => printToken(token, visitor))}</ul>`}
 </section>`,
   })
+}
+
+function printKinds({ environment }: Context): Html {
+  if (environment === 'sandbox') return html`<input type="hidden" name="environment" value="sandbox">`
+  return html`<label>Kind<select name="environment"><option value="live">Personal API token (live)</option><option value="sandbox">Sandbox token</option></select></label>`
 }
 
 function printCreated({ text, environment }: NonNullable<ApiSettings['created']>, url: string): Html {

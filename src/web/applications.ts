@@ -18,8 +18,7 @@ import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
 export async function showApplications(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, '/account')
   if (!visitor) return reply
-  const all = await listAuthorizations(context.db, { userId: visitor.session.user.id })
-  const applications = all.filter((each) => each.environment === context.environment)
+  const applications = await listApplications(context, visitor)
   const ids = applications.map(({ id }) => id)
   const activity = await listActivity(context.db, ids, context.clock.now())
   const activityOf = (id: number) => activity.filter(({ authorization_id }) => authorization_id === id)
@@ -33,11 +32,22 @@ ${applications.map((each) => printApplication(each, activityOf(each.id), visitor
   })
 }
 
+async function listApplications({ db, environment }: Context, { session }: SignedIn): Promise<Authorization[]> {
+  const all = await listAuthorizations(db, { userId: session.user.id })
+  return all.filter((each) => each.environment === environment)
+}
+
+/** What was approved on the other site is not this one's to change. */
+async function isOfThisSite(context: Context, visitor: SignedIn, id: number): Promise<boolean> {
+  return (await listApplications(context, visitor)).some((each) => each.id === id)
+}
+
 export async function revokeApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const visitor = await requireSignIn(context, request, reply, '/account')
   if (!visitor) return reply
   const form = readSignedForm(request, visitor)
   const id = parseId(form.find('authorization'), 'authorization')
+  if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
   await revokeAuthorization(context.db, context.changes, revoked, visitor.by, context.clock.now()).catch(
     ignoreAlreadyGone,
@@ -58,6 +68,7 @@ async function setPaused(context: Context, request: FastifyRequest, reply: Fasti
   if (!visitor) return reply
   const form = readSignedForm(request, visitor)
   const id = parseId(form.find('authorization'), 'authorization')
+  if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const change = { id, ownerId: visitor.session.user.id, paused }
   await setAuthorizationPaused(context.db, context.changes, change, visitor.by, context.clock.now()).catch(
     ignoreAlreadyGone,

@@ -2,7 +2,7 @@
  * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret travels sealed in
  * the form until then, so that a page left half-way leaves nothing behind.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { minute } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../users/second-factor.ts'
@@ -10,26 +10,23 @@ import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../users/totp.
 import { sendAccountPage } from './account-page.ts'
 import { setCookie } from './cookies.ts'
 import { printField } from './field.ts'
+import type { SubmittedForm } from './forms.ts'
 import { html } from './html.ts'
 import { csrfField } from './page.ts'
 import { printQrCode } from './qr-code.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
-import { holderOf, readSignedForm, requireFreshSignIn, type SignedIn } from './visitor.ts'
+import type { Visit } from './visit.ts'
+import { holderOf, type SignedIn } from './visitor.ts'
 
 const here = '/account/security/app'
 const offerLifetimeMs = 30 * minute
 
-export async function showAppSetup(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showAppSetup({ context, reply }: Visit, visitor: SignedIn) {
   if (await findTotp(context.db, visitor.session.user.id)) return reply.redirect('/account/security', 303)
   return sendSetup(context, reply, visitor, makeTotpSecret())
 }
 
-export async function submitAppSetup(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function submitAppSetup({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const secret = openOffer(context, visitor, form.find('offer'))
   if (secret === undefined) return reply.redirect(here, 303)
   const now = context.clock.now()
@@ -46,10 +43,7 @@ export async function submitAppSetup(context: Context, request: FastifyRequest, 
   return sendRecoveryCodes(context, reply, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeApp(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, '/account/security')
-  if (!visitor) return reply
-  readSignedForm(request, visitor)
+export async function removeApp({ context, reply }: Visit, visitor: SignedIn) {
   await removeAuthenticatorApp(context.db, visitor.session.user.id, visitor.by, context.clock.now())
   return reply.redirect('/account/security?done=removed', 303)
 }
@@ -80,7 +74,7 @@ function sendSetup(context: Context, reply: FastifyReply, visitor: SignedIn, sec
 ${printQrCode(uri, 'QR code for your authenticator app')}
 <details><summary>I cannot scan it</summary><p>Enter this key in the app by hand: <code class="secret">${secret.match(/.{1,4}/g)!.join(' ')}</code></p><p><a href="${uri}">Open an app on this device</a></p></details></li>
 <li>Enter the code that the app shows now.
-<form method="post" action="/account/security/app">
+<form method="post" action="${here}">
 ${csrfField(visitor.csrf)}<input type="hidden" name="offer" value="${sealOffer(context, visitor, secret)}">
 ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: 10, problem, focused: true })}
 <button class="primary">Turn on</button>
@@ -91,7 +85,6 @@ ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time
   })
 }
 
-function issuerOf({ environment, baseUrl }: Context): string {
-  const { hostname } = new URL(baseUrl)
-  return environment === 'live' ? `Countersign ${hostname}` : `Countersign sandbox ${hostname}`
+function issuerOf({ baseUrl }: Context): string {
+  return `Countersign ${new URL(baseUrl).hostname}`
 }

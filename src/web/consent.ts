@@ -6,34 +6,36 @@ import { approve, deny, isPaused } from '../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Conflict, Invalid } from '../problem.ts'
-import { hasSecondFactor } from '../users/second-factor.ts'
+import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../users/session.ts'
 import { type Account, listAccounts } from '../users/user.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import { issueFormToken, readForm } from './forms.ts'
 import { type Html, html } from './html.ts'
+import { onLiveSite } from './other-site.ts'
 import { csrfField, notice, sendPage } from './page.ts'
 import { scopeWords } from './scope-words.ts'
 import { actorOf, currentSession } from './visitor.ts'
 
-/** Scopes that change things ask for a password entered minutes ago. */
-function needsFreshSignIn(request: AuthorizationRequest): boolean {
+/** Scopes that change things ask for every proof that there is, given minutes ago. */
+function needsProof(request: AuthorizationRequest): boolean {
   return request.scopes.includes('trade') || request.scopes.includes('write')
 }
 
 /**
- * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that the brokerage
- * demands for trading; or a second factor that has to be set up first.
+ * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that they have; or one
+ * that has to be set up first, because the brokerage demands it for trading.
  */
 export async function findObstacle(
   { config, clock, db }: Context,
   { request }: PendingRequest,
   session: Session,
 ): Promise<'sign-in' | 'second-factor' | undefined> {
+  if (!needsProof(request)) return undefined
   const now = clock.now()
-  if (needsFreshSignIn(request) && !isFresh(session, now)) return 'sign-in'
-  if (!config.secondFactorForTrade || !request.scopes.includes('trade') || isStrong(session, now)) return undefined
-  return (await hasSecondFactor(db, session.user.id)) ? 'sign-in' : 'second-factor'
+  if (!isFresh(session, now) || !(await hasProvenFactor(db, session, now))) return 'sign-in'
+  const needsFactor = config.secondFactorForTrade && request.scopes.includes('trade')
+  return needsFactor && !isStrong(session, now) ? 'second-factor' : undefined
 }
 
 export async function showConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -158,7 +160,7 @@ function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed 
     body: html`<section class="card narrow">
 <h1>Set up two-factor sign-in first</h1>
 <p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only when you have shown, with a second factor, that it is you.</p>
-<p><a class="button primary" href="/account/security">Set it up now</a></p>
+<p><a class="button primary" href="${onLiveSite(context, '/account/security')}">Set it up now</a></p>
 <p>Then <a href="/consent?request=${sealed}">come back to this request</a>. It stays open for half an hour.</p>
 </section>`,
   })

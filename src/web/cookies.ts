@@ -4,12 +4,14 @@
  * not keep the cookies of two ports apart.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { second } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { randomLetters } from '../crypto/random.ts'
+import { knownDeviceMs } from '../users/known-device.ts'
 
 type CookieKind = 'session' | 'visit' | 'step' | 'device'
 
-const deviceLifetimeSeconds = 180 * 24 * 3600
+const deviceLifetimeSeconds = knownDeviceMs / second
 
 export function readCookie(context: Context, request: FastifyRequest, kind: CookieKind): string | undefined {
   return request.cookies[nameOf(context, kind)]

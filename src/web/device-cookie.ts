@@ -1,23 +1,17 @@
-/** The device cookie: sealed proof that a user has signed in from this browser before. */
+/** The device cookie: sealed proof that a user has signed in from this browser before. What it is worth is judged with the user at hand. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
+import type { KnownDevice } from '../users/known-device.ts'
 import { readCookie, setCookie } from './cookies.ts'
 
-const purpose = 'device-cookie'
+const purpose = 'known-device'
 
-export function knownDevice(context: Context, request: FastifyRequest, username: string): string | undefined {
+export function readDevice(context: Context, request: FastifyRequest): KnownDevice | undefined {
   const sealed = readCookie(context, request, 'device')
   const text = sealed === undefined ? undefined : context.vault.open(purpose, Buffer.from(sealed, 'base64url'))
-  const [owner, device] = text?.split('\n') ?? []
-  return owner === username.toLowerCase() ? device : undefined
+  return text === undefined ? undefined : (JSON.parse(text) as KnownDevice)
 }
 
-export function rememberDevice(
-  context: Context,
-  reply: FastifyReply,
-  known: string | undefined,
-  username: string,
-): void {
-  const device = known ?? crypto.randomUUID()
-  setCookie(context, reply, 'device', context.vault.seal(purpose, `${username}\n${device}`).toString('base64url'))
+export function rememberDevice(context: Context, reply: FastifyReply, device: KnownDevice): void {
+  setCookie(context, reply, 'device', context.vault.seal(purpose, JSON.stringify(device)).toString('base64url'))
 }

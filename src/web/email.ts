@@ -1,28 +1,25 @@
 /** The address that notices go to. Changed only minutes after a sign-in; the address before is told. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../context.ts'
 import { findMail, setEmail } from '../users/email.ts'
 import { sendAccountPage } from './account-page.ts'
 import { printField } from './field.ts'
 import { findProblem } from './form-fields.ts'
+import type { SubmittedForm } from './forms.ts'
 import { html } from './html.ts'
 import { csrfField } from './page.ts'
-import { readSignedForm, requireFreshSignIn, type SignedIn } from './visitor.ts'
+import type { Visit } from './visit.ts'
+import type { SignedIn } from './visitor.ts'
 
-const here = '/account/security/email'
 const notices = '/account/security/notices'
 
-export async function showEmail(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showEmail({ context, reply }: Visit, visitor: SignedIn) {
   const mail = await findMail(context.db, visitor.session.user.id)
   return sendEmail(context, reply, visitor, { now: mail?.email ?? undefined })
 }
 
-export async function submitEmail(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const email = readSignedForm(request, visitor).find('email') ?? ''
+export async function submitEmail({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const email = form.find('email') ?? ''
   const { session, by } = visitor
   const problem = await findProblem(() => setEmail(context.db, session.user, email, by, context.clock.now()))
   if (!problem) return reply.redirect(`${notices}?done=email`, 303)
@@ -31,10 +28,7 @@ export async function submitEmail(context: Context, request: FastifyRequest, rep
   return sendEmail(context, reply, visitor, { now: mail?.email ?? undefined, typed: email, problem: wrong })
 }
 
-export async function removeEmail(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  readSignedForm(request, visitor)
+export async function removeEmail({ context, reply }: Visit, visitor: SignedIn) {
   await setEmail(context.db, visitor.session.user, undefined, visitor.by, context.clock.now())
   return reply.redirect(`${notices}?done=removed`, 303)
 }

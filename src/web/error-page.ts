@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Environment } from '../environment.ts'
-import type { Problem } from '../problem.ts'
-import { html } from './html.ts'
+import { Elsewhere, type Problem } from '../problem.ts'
+import { type Html, html } from './html.ts'
 import { pageHeaders, printPage } from './page.ts'
 
 const titles: Record<number, string> = {
@@ -29,8 +29,14 @@ export function printErrorPage(
     environment,
     body: html`<section class="card narrow">
 <h1>${title}</h1>
-<p>${problem.message}</p>
+<p>${printMessage(problem)}</p>
 <p class="small">You can close this page or go back. If you ask for help, mention request <code>${request.id}</code> (${problem.status}, <code>${problem.code}</code>).</p>
 </section>`,
   })
+}
+
+function printMessage(problem: Problem): Html {
+  if (!(problem instanceof Elsewhere)) return html`${problem.message}`
+  const [before] = problem.message.split(problem.address)
+  return html`${before}<a href="${problem.address}">${problem.address}</a>`
 }

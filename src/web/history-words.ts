@@ -50,6 +50,11 @@ const words: Partial<Record<AuditAction, Words>> = {
   'second_factor.added': ({ details }) => ({ title: `Set up two-factor sign-in: ${details.factor}` }),
   'second_factor.removed': ({ details }) => ({ title: `Removed from two-factor sign-in: ${details.factor}` }),
   'second_factor.reset': () => ({ title: 'The brokerage took back your two-factor sign-in', alarming: true }),
+  'second_factor.locked': () => ({
+    title: 'Your authenticator app was locked after a hundred wrong codes',
+    text: 'Somebody knew your password and guessed codes. A recovery code unlocks the app; then change your password.',
+    alarming: true,
+  }),
   'recovery_codes.made': () => ({ title: 'Made new recovery codes' }),
   'api_token.created': ({ details }) => ({
     title: `Made the API token “${details.name}”`,

@@ -10,7 +10,7 @@ import { closeSession, type Session } from '../users/session.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from './cookies.ts'
 import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
-import { knownDevice, rememberDevice } from './device-cookie.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
 import { issueFormToken, readForm, refuseForeignOrigin } from './forms.ts'
 import { html } from './html.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
@@ -20,6 +20,10 @@ import { actorOf, browserOf, currentSession } from './visitor.ts'
 
 const refusedText =
   'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
+
+/** Told by the page that the second step leads back to. */
+const endedText = 'Ten codes in a row were wrong. Start again with your password.'
+const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
 
 export async function showLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const query = request.query as Form
@@ -38,7 +42,7 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
   const credentials = {
     username,
     password: form.find('password') ?? '',
-    knownDevice: knownDevice(context, request, username),
+    device: readDevice(context, request),
   }
   const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
   const outcome = await signIn(loginDesk(context), credentials, from, context.clock.now()).catch(tellCrowded)
@@ -54,7 +58,7 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
       request.who = { userId: outcome.user.id }
       setCookie(context, reply, 'session', outcome.session.text)
       clearCookie(context, reply, 'visit')
-      rememberDevice(context, reply, credentials.knownDevice, outcome.user.username)
+      rememberDevice(context, reply, outcome.device)
       return reply.redirect(destination.path, 303)
   }
 }
@@ -107,6 +111,7 @@ function sendLogin(context: Context, request: FastifyRequest, reply: FastifyRepl
 ${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partner_name} asks for access to your account. Sign in to see what it asks for.</p>`}
 ${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
 ${problem !== undefined && notice('error', problem)}
+${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
 <form method="post" action="/login">
 ${csrf}${carried}
 <label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${username === '' && html` autofocus`}></label>

@@ -128,6 +128,6 @@ test('each says what happened, when, and what to do; in the sandbox it says so',
   const facts = { ...signIn!.facts, environment: 'sandbox' }
   const sandbox = noticeWords({ ...signIn!, facts } as NoticeToSend, addresses)
   assert.equal(sandbox.subject, 'New sign-in to your account (sandbox)')
-  assert.match(sandbox.text, /sign in at https:\/\/sandbox\.broker\.example and/)
+  assert.match(sandbox.text, /sign in at https:\/\/api\.broker\.example and/, 'devices are signed out on the live site')
   for (const notice of everyKind('Pal')) assert.match(noticeWords(notice, addresses).text, /UTC/)
 })

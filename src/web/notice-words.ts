@@ -36,7 +36,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
       ['From', oneLine(address)],
       ['Device', deviceWords(userAgent)],
     ],
-    advice: `If it was you, there is nothing to do. If it was not: sign in at ${addresses[environment]} and sign that device out under “Sign-ins and devices”, then change your password under “Security”.`,
+    advice: `If it was you, there is nothing to do. If it was not: sign in at ${addresses.live} and sign that device out under “Sign-ins and devices”, then change your password under “Security”.`,
   }),
   application: ({ environment, client, partner, scopes: granted, address }, at, addresses) => ({
     environment,
@@ -49,7 +49,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
       ['When', printMoment(at)],
       ...(address === null ? [] : [['From', oneLine(address)] as const]),
     ],
-    advice: `If you allowed this, there is nothing to do. If you did not: sign in at ${addresses[environment]} and revoke its access under “Connected applications”, then change your password under “Security”.`,
+    advice: `If you allowed this, there is nothing to do. If you did not: sign in at ${addresses[environment]} and revoke its access under “Connected applications”, then change your password under “Security”${environment === 'sandbox' ? ` at ${addresses.live}` : ''}.`,
   }),
   address: (facts, at, addresses) => ({
     ...guarded(facts, at, addresses),

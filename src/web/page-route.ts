@@ -1,6 +1,8 @@
 /** A row of the pages' table: method, path and what happens. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
+import { type Environment, environments } from '../environment.ts'
+import type { Gate } from './gates.ts'
 import { pageHeaders } from './page.ts'
 
 export type PageHandler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -11,6 +13,10 @@ export interface PageRoute {
   readonly errors: 'page'
   /** A form that makes something new: however often it is sent, there is one of it (web/submission.ts, or a constraint of what it makes). */
   readonly makes?: true
+  /** Where it exists. A row is of the live site alone unless it says otherwise. */
+  readonly sites: readonly Environment[]
+  /** What it asks of whoever is signed in; undefined where the handler knows. */
+  readonly gate?: Gate
   register(app: FastifyInstance, context: Context): void
 }
 
@@ -28,6 +34,7 @@ export function page(
     method,
     path,
     errors: 'page',
+    sites: ['live'],
     register(app, context) {
       app.route({
         method,
@@ -40,4 +47,9 @@ export function page(
       })
     },
   }
+}
+
+/** What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at `context.environment`. */
+export function onBothSites(routes: readonly PageRoute[]): readonly PageRoute[] {
+  return routes.map((route) => ({ ...route, sites: environments }))
 }

@@ -27,15 +27,17 @@ export interface Page {
 export interface Link {
   readonly path: string
   readonly label: string
+  /** The sandbox has no such page. */
+  readonly liveAlone?: true
 }
 
 /** The pages of the account, in the order of the bar. */
 const accountNavigation: readonly Link[] = [
   { path: '/account', label: 'Connected applications' },
   { path: '/account/api', label: 'API settings' },
-  { path: '/account/devices', label: 'Sign-ins and devices' },
-  { path: '/account/security', label: 'Security' },
-  { path: '/account/history', label: 'History' },
+  { path: '/account/devices', label: 'Sign-ins and devices', liveAlone: true },
+  { path: '/account/security', label: 'Security', liveAlone: true },
+  { path: '/account/history', label: 'History', liveAlone: true },
   { path: '/partner', label: 'Partner portal' },
 ]
 
@@ -81,20 +83,24 @@ ${[...scripts, ...(live ? ['live.js'] : [])].map(
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">
 <a class="brand" href="/account"><img src="${assetUrl('mark.svg')}" alt="" width="28" height="28">Countersign</a>
-${account && printAccountBar(account, navigation)}
+${account && printAccountBar(account, navigation, environment)}
 </header>
 <main${wide && html` class="wide"`}>${body}</main>
 </body>
 </html>`.text
 }
 
-const consoleLink: Link = { path: '/console', label: 'Console' }
+const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true }
 
-function printAccountBar({ user, csrf, here }: NonNullable<Page['account']>, navigation: readonly Link[]): Html {
+function printAccountBar(
+  { user, csrf, here }: NonNullable<Page['account']>,
+  navigation: readonly Link[],
+  environment: Environment,
+): Html {
   const isOutside = user.role === 'operator' && !navigation.some(({ path }) => path === consoleLink.path)
-  const links = [...navigation, ...(isOutside ? [consoleLink] : [])].map(
-    ({ path, label }) => html`<a href="${path}"${path === here && html` aria-current="page"`}>${label}</a>`,
-  )
+  const links = [...navigation, ...(isOutside ? [consoleLink] : [])]
+    .filter(({ liveAlone }) => environment === 'live' || !liveAlone)
+    .map(({ path, label }) => html`<a href="${path}"${path === here && html` aria-current="page"`}>${label}</a>`)
   return html`<nav aria-label="Account">${links}</nav>
 <form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button class="quiet">Sign out</button></form>`
 }

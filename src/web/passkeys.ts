@@ -1,5 +1,5 @@
 /** Adding and removing passkeys. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../context.ts'
 import { NotFound } from '../problem.ts'
 import { askForNew, listPasskeys, type PasskeySite, passkeysPerUser } from '../users/passkey.ts'
@@ -8,26 +8,23 @@ import { parseId, sendAccountPage } from './account-page.ts'
 import { setCookie } from './cookies.ts'
 import { deviceWords } from './device-words.ts'
 import { printField } from './field.ts'
+import type { SubmittedForm } from './forms.ts'
 import { html } from './html.ts'
 import { csrfField, notice } from './page.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
-import { browserOf, holderOf, readSignedForm, requireFreshSignIn, type SignedIn } from './visitor.ts'
+import type { Visit } from './visit.ts'
+import { browserOf, holderOf, type SignedIn } from './visitor.ts'
 
 const here = '/account/security/passkey'
 const nameMaxCharacters = 100
 
-export async function showPasskeySetup(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showPasskeySetup({ context, request, reply }: Visit, visitor: SignedIn) {
   const name = deviceWords(browserOf(request).userAgent)
   return sendSetup(context, reply, visitor, getSite(context), { name })
 }
 
-export async function submitPasskeySetup(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function submitPasskeySetup({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const site = getSite(context)
   const name = (form.find('name') ?? '').trim()
   if (name === '' || name.length > nameMaxCharacters) {
@@ -46,10 +43,8 @@ export async function submitPasskeySetup(context: Context, request: FastifyReque
   return sendRecoveryCodes(context, reply, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeKey(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, '/account/security')
-  if (!visitor) return reply
-  const id = parseId(readSignedForm(request, visitor).find('passkey'), 'passkey')
+export async function removeKey({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const id = parseId(form.find('passkey'), 'passkey')
   await removeSecondPasskey(context.db, visitor.session.user.id, id, visitor.by, context.clock.now())
   return reply.redirect('/account/security?done=removed', 303)
 }

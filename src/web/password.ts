@@ -1,5 +1,5 @@
 /** The password page: the old one, the new one twice, and whether applications should be paused along with it. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../context.ts'
 import { pauseAuthorizationsOf } from '../oauth/authorization.ts'
 import { Conflict } from '../problem.ts'
@@ -7,27 +7,22 @@ import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '..
 import { changePassword } from '../users/password-change.ts'
 import { sendAccountPage } from './account-page.ts'
 import { setCookie } from './cookies.ts'
-import { knownDevice } from './device-cookie.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
 import { printField } from './field.ts'
 import type { SubmittedForm } from './forms.ts'
 import { html } from './html.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { csrfField } from './page.ts'
-import { browserOf, readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
-
-const here = '/account/password'
+import type { Visit } from './visit.ts'
+import { browserOf, type SignedIn } from './visitor.ts'
 
 type Problems = Partial<Record<'current' | 'next' | 'again', string>>
 
-export async function showPassword(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  return visitor ? sendPassword(context, reply, visitor, {}) : reply
+export async function showPassword({ context, reply }: Visit, visitor: SignedIn) {
+  return sendPassword(context, reply, visitor, {})
 }
 
-export async function submitPassword(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function submitPassword({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const typed = readTyped(form)
   const problems = findProblems(typed)
   if (Object.keys(problems).length > 0) return sendPassword(context, reply, visitor, problems)
@@ -35,7 +30,7 @@ export async function submitPassword(context: Context, request: FastifyRequest, 
   const { environment } = context
   const now = context.clock.now()
   const paused: number[] = []
-  const change = { ...typed, knownDevice: knownDevice(context, request, session.user.username) }
+  const change = { ...typed, device: readDevice(context, request) }
   const from = { session, environment, browser: browserOf(request), by }
   const outcome = await changePassword(loginDesk(context), change, from, now, async (sql) => {
     // A second click sends the form again and leaves the first answer unread, and with it the new session: only the second counts.
@@ -54,6 +49,7 @@ export async function submitPassword(context: Context, request: FastifyRequest, 
     case 'changed':
       for (const id of paused) context.changes.announce(`authorization:${id}`)
       setCookie(context, reply, 'session', outcome.session.text)
+      rememberDevice(context, reply, outcome.device)
       return reply.redirect('/account/security?done=password', 303)
   }
 }

@@ -1,19 +1,18 @@
 /** Recovery codes, shown once: with the first factor, and whenever new ones are asked for. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Database } from '../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../users/second-factor.ts'
 import { sendAccountPage } from './account-page.ts'
+import type { SubmittedForm } from './forms.ts'
 import { issueFormToken } from './forms.ts'
 import { html } from './html.ts'
 import { makeOnce } from './submission.ts'
-import { readSignedForm, requireFreshSignIn, type SignedIn } from './visitor.ts'
+import type { Visit } from './visit.ts'
+import type { SignedIn } from './visitor.ts'
 
-export async function makeCodes(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireFreshSignIn(context, request, reply, '/account/security')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function makeCodes({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
   const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.by, context.clock.now())

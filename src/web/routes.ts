@@ -7,10 +7,11 @@ import { showConsent, submitConsent } from './consent.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
 import { removeEmail, showEmail, submitEmail } from './email.ts'
+import { gatedForm, gatedPage, strongly, withFactor } from './gates.ts'
 import { showHistory } from './history.ts'
 import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
 import { chooseNotices, showNotices } from './notices.ts'
-import { makes, type PageRoute, page } from './page-route.ts'
+import { makes, onBothSites, type PageRoute, page } from './page-route.ts'
 import { partnerRoutes } from './partner/routes.ts'
 import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
 import { showPassword, submitPassword } from './password.ts'
@@ -18,7 +19,8 @@ import { makeCodes } from './recovery-codes.ts'
 import { showSecondStep, submitSecondStep } from './second-step.ts'
 import { showSecurity } from './security.ts'
 
-export const pageRoutes: readonly PageRoute[] = [
+/** Each site has its own: the way in, what was approved there, the tokens for it. */
+const ofEachSite: readonly PageRoute[] = [
   page('GET', '/v1/oauth/authorize', authorize, authorizeSchema),
   page('GET', '/login', showLogin),
   page('POST', '/login', submitLogin),
@@ -34,27 +36,36 @@ export const pageRoutes: readonly PageRoute[] = [
   page('POST', '/account/pause', pauseApplication),
   page('POST', '/account/resume', resumeApplication),
   page('GET', '/account/api', showApiSettings),
-  makes(page('POST', '/account/api/tokens', createToken)),
+  makes(gatedForm('/account/api/tokens', strongly, '/account/api', createToken)),
   page('POST', '/account/api/revoke', revokeToken),
+]
+
+/** A person has one password, one set of factors, one address: they are guarded where the money is. */
+const ofThePerson: readonly PageRoute[] = [
   page('GET', '/account/devices', showDevices),
   page('POST', '/account/devices/close', closeDevice),
   page('POST', '/account/devices/close/others', closeOtherDevices),
   page('GET', '/account/security', showSecurity),
-  page('GET', '/account/security/app', showAppSetup),
-  makes(page('POST', '/account/security/app', submitAppSetup)),
-  page('POST', '/account/security/app/remove', removeApp),
-  page('GET', '/account/security/passkey', showPasskeySetup),
-  makes(page('POST', '/account/security/passkey', submitPasskeySetup)),
-  page('POST', '/account/security/passkey/remove', removeKey),
-  makes(page('POST', '/account/security/recovery', makeCodes)),
+  gatedPage('/account/security/app', strongly, showAppSetup),
+  makes(gatedForm('/account/security/app', strongly, '/account/security/app', submitAppSetup)),
+  gatedForm('/account/security/app/remove', strongly, '/account/security', removeApp),
+  gatedPage('/account/security/passkey', strongly, showPasskeySetup),
+  makes(gatedForm('/account/security/passkey', strongly, '/account/security/passkey', submitPasskeySetup)),
+  gatedForm('/account/security/passkey/remove', strongly, '/account/security', removeKey),
+  makes(gatedForm('/account/security/recovery', strongly, '/account/security', makeCodes)),
   page('GET', '/account/security/notices', showNotices),
   page('POST', '/account/security/notices', chooseNotices),
-  page('GET', '/account/security/email', showEmail),
-  page('POST', '/account/security/email', submitEmail),
-  page('POST', '/account/security/email/remove', removeEmail),
-  page('GET', '/account/password', showPassword),
-  page('POST', '/account/password', submitPassword),
+  gatedPage('/account/security/email', strongly, showEmail),
+  gatedForm('/account/security/email', strongly, '/account/security/email', submitEmail),
+  gatedForm('/account/security/email/remove', strongly, '/account/security/email', removeEmail),
+  gatedPage('/account/password', withFactor, showPassword),
+  gatedForm('/account/password', withFactor, '/account/password', submitPassword),
   page('GET', '/account/history', showHistory),
+]
+
+export const pageRoutes: readonly PageRoute[] = [
+  ...onBothSites(ofEachSite),
+  ...ofThePerson,
   ...partnerRoutes,
   ...consoleRoutes,
 ]

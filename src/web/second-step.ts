@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
 import { askForKnown } from '../users/passkey.ts'
-import { findSecondFactors, type SecondFactors } from '../users/second-factor.ts'
+import { findSecondFactors, isLocked, type SecondFactors } from '../users/second-factor.ts'
 import {
   type FirstStep,
-  findStepUser,
+  findHalfWay,
+  type HalfWay,
   openFirstStep,
   type Proof,
   sealFirstStep,
@@ -15,7 +16,7 @@ import {
 import type { User } from '../users/user.ts'
 import { clearCookie, ensureVisit, readCookie, renewVisit, setCookie } from './cookies.ts'
 import { type Destination, findDestination, parseDestination } from './destination.ts'
-import { knownDevice, rememberDevice } from './device-cookie.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
 import { printField } from './field.ts'
 import { issueFormToken, readForm, type SubmittedForm } from './forms.ts'
 import { type Html, html } from './html.ts'
@@ -41,52 +42,56 @@ export function goOnToSecondStep(
 
 export async function showSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const destination = await parseDestination(context, request.query as Form)
-  const user = await findHalfWay(context, request)
-  if (!user) return backToLogin(reply, destination)
-  return sendSecondStep(context, request, reply, { destination, user })
+  const halfWay = await currentHalfWay(context, request)
+  if (!halfWay) return backToLogin(reply, destination)
+  return sendSecondStep(context, request, reply, { destination, user: halfWay.user })
 }
 
 export async function submitSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const destination = await findDestination(context, form.find('request'), form.find('return'))
-  const user = await findHalfWay(context, request)
-  if (!user) return backToLogin(reply, destination)
-  const device = knownDevice(context, request, user.username)
+  const halfWay = await currentHalfWay(context, request)
+  if (!halfWay) return backToLogin(reply, destination)
+  const { user } = halfWay
   const from = {
     environment: context.environment,
     browser: browserOf(request),
     requestId: request.id,
     previous: await currentSession(context, request),
-    knownDevice: device,
+    device: readDevice(context, request),
   }
   const proof = readProof(context, form)
-  const outcome = await takeSecondStep(loginDesk(context), user, proof, from, context.clock.now())
+  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, context.clock.now())
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
     case 'refused':
       request.refusal = 'access_denied'
       return sendSecondStep(context, request, reply, { destination, user, refused: proof.kind })
+    case 'over':
+      request.refusal = 'access_denied'
+      clearCookie(context, reply, 'step')
+      return backToLogin(reply, destination, '&ended=codes')
     case 'signed-in':
       request.who = { userId: user.id }
       setCookie(context, reply, 'session', outcome.session.text)
       clearCookie(context, reply, 'visit')
       clearCookie(context, reply, 'step')
-      rememberDevice(context, reply, device, user.username)
+      rememberDevice(context, reply, outcome.device)
       return reply.redirect(destination.path, 303)
   }
 }
 
 /** Undefined when the password has to be asked for first, or again. */
-async function findHalfWay(context: Context, request: FastifyRequest): Promise<User | undefined> {
+async function currentHalfWay(context: Context, request: FastifyRequest): Promise<HalfWay | undefined> {
   const sealed = readCookie(context, request, 'step')
   const step = openFirstStep(context.vault, context.environment, sealed, context.clock.now())
-  return step && findStepUser(context.db, step)
+  return step && findHalfWay(context.db, step)
 }
 
-function backToLogin(reply: FastifyReply, { field, pending }: Destination): FastifyReply {
+function backToLogin(reply: FastifyReply, { field, pending }: Destination, why = ''): FastifyReply {
   const confirm = pending ? '' : '&confirm=1'
-  return reply.redirect(`/login?${new URLSearchParams([[field.name, field.value]])}${confirm}`, 303)
+  return reply.redirect(`/login?${new URLSearchParams([[field.name, field.value]])}${confirm}${why}`, 303)
 }
 
 function readProof(context: Context, form: SubmittedForm): Proof {
@@ -121,7 +126,7 @@ async function sendSecondStep(context: Context, request: FastifyRequest, reply: 
 <h1>One more step</h1>
 <p>Your password was right. Now show that it is you, <strong>${user.username}</strong>.</p>
 ${passkey}
-${factors.totp && printCodeForm(hidden, refused)}
+${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(hidden, refused))}
 ${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}
 ${pending && html`<form method="post" action="/login/cancel">${hidden}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
 <p class="small"><a href="/login?${new URLSearchParams([[field.name, field.value]]).toString()}&amp;confirm=1">Start again</a></p>
@@ -146,6 +151,13 @@ async function printPasskey(
   return html`${problem}${printPasskeyForm(form)}`
 }
 
+function printLocked(): Html {
+  return notice(
+    'error',
+    'Your authenticator app is locked, because a hundred codes in a row were wrong. A recovery code unlocks it. Without one, ask the brokerage for help.',
+  )
+}
+
 function printCodeForm(hidden: Html, refused: Proof['kind'] | undefined) {
   const problem = refused === 'authenticator app' ? refusedText : undefined
   return html`<form method="post" action="/login/second">
@@ -155,17 +167,13 @@ ${printField({ name: 'code', label: 'Code from your authenticator app', autocomp
 </form>`
 }
 
-function printRecoveryForm(
-  hidden: Html,
-  { totp, recoveryCodes }: SecondFactors,
-  hasPasskey: boolean,
-  refused?: string,
-) {
+function printRecoveryForm(hidden: Html, factors: SecondFactors, hasPasskey: boolean, refused?: string) {
+  const { totp, recoveryCodes } = factors
   const problem =
     refused === 'recovery code'
       ? 'That recovery code is not right, has been used, or there were too many attempts.'
       : undefined
-  const open = (totp === undefined && !hasPasskey) || problem !== undefined
+  const open = ((totp === undefined || isLocked(factors)) && !hasPasskey) || problem !== undefined
   return html`<details class="other"${open && html` open`}>
 <summary>Use a recovery code instead</summary>
 <form method="post" action="/login/second">

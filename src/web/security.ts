@@ -61,7 +61,7 @@ function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
     return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an authenticator app</span></a></li>`
   }
   const lastUse = totp.last_used_at ? printDate(totp.last_used_at) : 'never'
-  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.created_at)} · last used ${lastUse}</span></div>
+  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.created_at)} · last used ${lastUse}${totp.locked_at !== null && html` · locked after a hundred wrong codes ${printDate(totp.locked_at)}; a recovery code unlocks it`}</span></div>
 <form method="post" action="/account/security/app/remove">${csrfField(csrf)}<button class="danger">Remove<span class="unseen"> the authenticator app</span></button></form></li>`
 }
 

@@ -4,7 +4,7 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Holder } from '../users/second-factor.ts'
 import type { Browser, Session } from '../users/session.ts'
-import { findSession, isFresh } from '../users/session.ts'
+import { findSession } from '../users/session.ts'
 import { readCookie } from './cookies.ts'
 import { issueFormToken, readForm, type SubmittedForm } from './forms.ts'
 
@@ -49,20 +49,6 @@ export async function requireSignIn(
     return undefined
   }
   return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
-}
-
-/** The same for what needs a sign-in minutes ago, with every factor the user has. */
-export async function requireFreshSignIn(
-  context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  here: string,
-): Promise<SignedIn | undefined> {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor || isFresh(visitor.session, context.clock.now())) return visitor
-  if (request.method === 'POST') readSignedForm(request, visitor)
-  reply.redirect(`/login?return=${encodeURIComponent(here)}&confirm=1`, 303)
-  return undefined
 }
 
 export function holderOf(context: Context, request: FastifyRequest, { session, by }: SignedIn): Holder {

@@ -18,6 +18,7 @@ import { splitHosts } from '../../src/doctor/database-hosts.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import type { Result } from '../../src/doctor/finding.ts'
 import { checkMailServer } from '../../src/doctor/mail-server.ts'
+import { checkOperators } from '../../src/doctor/operators.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openDnsServer } from '../support/dns-server.ts'
@@ -27,6 +28,7 @@ import { openMailServer } from '../support/mail-server.ts'
 import { openPoolingProxy } from '../support/pooling-proxy.ts'
 import { findFreePorts } from '../support/ports.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
+import { setUpApp } from '../support/second-factor.ts'
 
 const names = await openDnsServer()
 const [livePort, sandboxPort] = await findFreePorts(2)
@@ -418,4 +420,23 @@ test('without a mail server notices are files: fine on this machine, a warning w
   assertFound({ check: '', ...(await checkMailServer(config)).finding }, 'warn', /become files/, /SMTP_URL/)
   const api = readConfig({ ...house.settings, ...open, ROLES: 'api' })
   assertFound({ check: '', ...(await checkMailServer(api)).finding }, 'ok', /sends no notices/)
+})
+
+test('operators without a second factor are counted, and what that means depends on the setting', async () => {
+  const away = {
+    BASE_URL: 'https://api.example.com',
+    SANDBOX_URL: 'https://sandbox.example.com',
+    TRUST_PROXY: '127.0.0.1',
+  }
+  const check = async (settings: NodeJS.ProcessEnv) => {
+    const { finding } = await checkOperators(db, readConfig({ ...house.settings, ...settings }))
+    return { check: 'operators', ...finding }
+  }
+  const user = await house.makeOperator()
+  assertFound((await look())('operators'), 'ok', /^1 of 1 operators have no second factor\. On this machine alone/)
+  assertFound(await check(away), 'warn', /^1 of 1 operators have no second factor\.$/, /cannot enter the console/)
+  const unguarded = { ...away, REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'false' }
+  assertFound(await check(unguarded), 'warn', /^1 of 1/, /REQUIRE_SECOND_FACTOR_FOR_OPERATORS to true/)
+  await setUpApp(house, await house.signIn(user))
+  assertFound(await check(away), 'ok', /^Each of 1 operators has a second factor\.$/)
 })

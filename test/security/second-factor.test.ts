@@ -231,7 +231,11 @@ test('where the brokerage demands it, nobody without a second factor approves tr
   const sealed = new URL(login.location!, strict.baseUrl).searchParams.get('request')!
   const mixed = await browser.submit(read, '/consent', { request: sealed, decision: 'approve' })
   assert.equal(mixed.status, 403)
-  await setUpApp(strict, browser)
+  const app = await setUpApp(strict, browser)
+  assert.equal((await browser.get(pathOf(login))).location, `/login?request=${sealed}`, 'it is asked for')
+  strict.clock.advance(30_000)
+  await startSignIn(strict, user, browser)
+  await sendSecond(browser, { code: app.code() })
   const after = await browser.get(pathOf(login))
   assert.equal(after.status, 200, 'the request waited')
   const approved = await browser.submit(after, '/consent', { decision: 'approve' })

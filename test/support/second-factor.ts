@@ -30,12 +30,12 @@ export function readRecoveryCodes(page: Answer): string[] {
   return [...page.text.matchAll(/<li><code>([a-z0-9-]+)<\/code><\/li>/g)].map((match) => match[1]!)
 }
 
-/** Sets up an app in this browser. The code that proves it is used up. */
-export async function setUpApp(house: TestGateway, browser: Browser): Promise<App> {
+/** Sets up an app in this browser. The code that proves it, of now or of so many steps from now, is used up. */
+export async function setUpApp(house: TestGateway, browser: Browser, steps = 0): Promise<App> {
   const page = await browser.get('/account/security/app')
   assert.equal(page.status, 200, page.text)
   const secret = readSecret(page)
-  const done = await browser.submit(page, '/account/security/app', { code: makeApp(house, secret).code() })
+  const done = await browser.submit(page, '/account/security/app', { code: makeApp(house, secret).code(steps) })
   assert.equal(done.status, 200, done.text)
   return makeApp(house, secret, readRecoveryCodes(done))
 }
@@ -46,11 +46,13 @@ export interface GuardedUser {
   readonly app: App
 }
 
-/** A user with an app, signed in; the clock has gone on to the next code. */
-export async function makeGuardedUser(house: TestGateway): Promise<GuardedUser> {
-  const user = await house.makeUser()
+/** A user with an app, signed in with both proofs; the clock has gone on to the next code. */
+export async function makeGuardedUser(house: TestGateway, made?: User): Promise<GuardedUser> {
+  const user = made ?? (await house.makeUser())
   const browser = await house.signIn(user)
-  const app = await setUpApp(house, browser)
+  const app = await setUpApp(house, browser, -1)
+  await startSignIn(house, user, browser)
+  assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   house.clock.advance(30_000)
   return { user, browser, app }
 }

@@ -191,7 +191,7 @@ test('making a token demands a sign-in at most five minutes old', async () => {
   house.clock.advance(second)
   const late = await createToken(browser, page, 'too late')
   assert.equal(late.status, 303)
-  assert.equal(late.location, '/login?return=/account/api&confirm=1')
+  assert.equal(late.location, '/login?return=%2Faccount%2Fapi&confirm=1')
   const confirmed = await signInWith(browser, user.username, { path: late.location! })
   assert.equal(confirmed.location, '/account/api')
   const fresh = await browser.get('/account/api')

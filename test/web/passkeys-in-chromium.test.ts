@@ -58,6 +58,14 @@ async function signIn(page: Page, username: string, path = '/account/security'):
   await page.getByRole('button', { name: /Sign in|Continue/ }).click()
 }
 
+/** What needs every proof asks once more for the password, and for the passkey. */
+async function confirm(page: Page): Promise<void> {
+  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor()
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+}
+
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const inaccessible = `axe.run().then(({ violations }) => violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -113,6 +121,7 @@ test('the same passkey is not added twice, and somebody who stops half-way is to
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
   await page.goto(`${house.baseUrl}/account/security/passkey`)
+  await confirm(page)
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByText('That did not work, or was stopped. You can try again.').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isEnabled(), true)
@@ -134,6 +143,7 @@ test('where a second factor is demanded for trade, the holder is led to set one 
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
   await page.goto(request)
+  await confirm(page)
   await page.getByRole('button', { name: 'Allow' }).click()
   await page.waitForURL('https://app.example.com/callback?*')
   assert.ok(new URL(page.url()).searchParams.has('code'))

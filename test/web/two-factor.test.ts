@@ -76,9 +76,12 @@ test('a second submission of the set-up changes nothing', async () => {
   const submit = (page: typeof first) =>
     browser.submit(page, '/account/security/app', { code: makeApp(house, readSecret(page)).code() })
   assert.equal((await submit(first)).status, 200)
-  const again = await browser.get('/account/security/app')
-  assert.equal(again.location, '/account/security')
   assert.equal((await submit(second)).status, 403, 'the form of the session before')
+})
+
+test('who has an app is not offered another', async () => {
+  const { browser } = await makeGuardedUser(house)
+  assert.equal((await browser.get('/account/security/app')).location, '/account/security')
 })
 
 test('signing in takes the password, then a code, and leads to where one was going', async () => {

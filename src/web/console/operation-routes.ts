@@ -1,4 +1,5 @@
 /** How the gateway is: health, queues, the audit log, settings. */
+import { signedIn } from '../gates.ts'
 import type { PageRoute } from '../page-route.ts'
 import { showAudit } from './audit.ts'
 import { exportAudit } from './audit-export.ts'
@@ -19,6 +20,6 @@ export const operationRoutes: readonly PageRoute[] = [
   operatorPage('/console/audit', showAudit),
   operatorPage('/console/audit/export', exportAudit),
   operatorPage('/console/audit/chain', showChain),
-  operatorForm('/console/audit/chain/verify', () => chainPage, startVerification),
+  operatorForm('/console/audit/chain/verify', () => chainPage, startVerification, signedIn),
   operatorPage('/console/settings', showSettings),
 ]

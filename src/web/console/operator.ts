@@ -1,7 +1,13 @@
-/** Who may enter: a signed-in operator. For everybody else there is no console. */
+/** Who may enter: a signed-in operator, where the brokerage demands it with a second factor. For everybody else there is no console. */
+import type { Context } from '../../context.ts'
 import { NotFound } from '../../problem.ts'
+import { hasSecondFactor } from '../../users/second-factor.ts'
+import type { Session } from '../../users/session.ts'
 import type { SubmittedForm } from '../forms.ts'
+import { type Gate, strongly } from '../gates.ts'
+import { html } from '../html.ts'
 import type { Watcher } from '../live.ts'
+import { sendPage } from '../page.ts'
 import { type PageRoute, page } from '../page-route.ts'
 import { type Params, paramsOf, type Visit } from '../visit.ts'
 import { currentSession, readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
@@ -14,31 +20,72 @@ type Act = (visit: Visit, operator: Operator, form: SubmittedForm) => Promise<un
 
 export function operatorPage(path: string, show: Show): PageRoute {
   return page('GET', path, async (context, request, reply) => {
-    const operator = await requireSignIn(context, request, reply, request.url)
-    if (!operator) return reply
-    return show({ context, request, reply }, requireOperator(operator))
+    const visit = { context, request, reply }
+    const visitor = await requireSignIn(context, request, reply, request.url)
+    return visitor && (await admit(visit, visitor, request.url)) ? show(visit, visitor) : reply
   })
 }
 
-/** Whoever has to sign in first returns to the page that holds the form. */
-export function operatorForm(path: string, heldBy: (params: Params) => string, act: Act): PageRoute {
-  return page('POST', path, async (context, request, reply) => {
-    const operator = await requireSignIn(context, request, reply, heldBy(paramsOf(request)))
-    if (!operator) return reply
-    const form = readSignedForm(request, operator)
-    return act({ context, request, reply }, requireOperator(operator), form)
+/**
+ * What changes something takes every proof that the operator has, given minutes ago. Whoever has to sign in first returns to the page
+ * that holds the form.
+ */
+export function operatorForm(
+  path: string,
+  heldBy: (params: Params) => string,
+  act: Act,
+  ask: Gate = strongly,
+): PageRoute {
+  const route = page('POST', path, async (context, request, reply) => {
+    const visit = { context, request, reply }
+    const here = heldBy(paramsOf(request))
+    const visitor = await requireSignIn(context, request, reply, here)
+    if (!visitor) return reply
+    const form = readSignedForm(request, visitor)
+    const mayAct = (await admit(visit, visitor, here)) && (await ask(visit, visitor, here))
+    return mayAct ? act(visit, visitor, form) : reply
   })
+  return { ...route, gate: ask }
 }
 
-function requireOperator(visitor: SignedIn): Operator {
+/** What an operator lacks: a second factor, or the proof of it in this session. */
+async function findLack({ config, db }: Context, { user, proofs }: Session): Promise<'factor' | 'proof' | undefined> {
+  if (!config.secondFactorForOperators) return undefined
+  if (!(await hasSecondFactor(db, user.id))) return 'factor'
+  return proofs.factorAt === undefined ? 'proof' : undefined
+}
+
+/** False after having answered. */
+async function admit(visit: Visit, visitor: SignedIn, here: string): Promise<boolean> {
   if (visitor.session.user.role !== 'operator') throw new NotFound()
-  return visitor
+  const lack = await findLack(visit.context, visitor.session)
+  if (lack === 'factor') sendSetupFirst(visit, visitor)
+  if (lack === 'proof') visit.reply.redirect(`/login?return=${encodeURIComponent(here)}&confirm=1`, 303)
+  return lack === undefined
+}
+
+function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn) {
+  return sendPage(reply, {
+    title: 'Set up two-factor sign-in first',
+    environment: context.environment,
+    status: 403,
+    account: { user: session.user, csrf, here: '/console' },
+    body: html`<section class="card narrow">
+<h1>Set up two-factor sign-in first</h1>
+<p>The console can stop partners and lock people out. It opens to operators who have shown, with a second factor, that it is them.</p>
+<p><a class="button primary" href="/account/security">Set it up now</a></p>
+<p>Then <a href="/console">come back to the console</a>.</p>
+</section>`,
+  })
 }
 
 /** Whoever signed out, or was disabled, sees no more. */
 export function watcherOf({ context, request }: Visit): Watcher {
   return {
     place: `console ${context.environment}`,
-    maySee: async () => (await currentSession(context, request))?.user.role === 'operator',
+    async maySee() {
+      const session = await currentSession(context, request)
+      return session?.user.role === 'operator' && (await findLack(context, session)) === undefined
+    },
   }
 }

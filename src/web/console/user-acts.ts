@@ -4,7 +4,7 @@ import { Conflict } from '../../problem.ts'
 import { revokeApiToken } from '../../users/api-token.ts'
 import { liftLoginWait } from '../../users/login-throttle.ts'
 import { hasSecondFactor, resetSecondFactor } from '../../users/second-factor.ts'
-import { closeEverySession, closeSessionOf, isFresh } from '../../users/session.ts'
+import { closeEverySession, closeSessionOf } from '../../users/session.ts'
 import { setStatusOfOther, type User } from '../../users/user.ts'
 import { ignoreAlreadyGone } from '../account-page.ts'
 import { findProblem } from '../form-fields.ts'
@@ -62,15 +62,13 @@ export async function revokeApplication(visit: Visit, { by }: Operator, form: Su
   return back(visit, user, 'ended')
 }
 
-/** Makes a password enough to sign in: it takes the operator's own, entered minutes ago, and never one's own factors. */
+/** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
 export async function resetFactors(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
   const { session, by } = operator
   const user = await findUser(visit)
   if (user.id === session.user.id)
     return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
-  if (!isFresh(session, clock.now()))
-    return visit.reply.redirect(`/login?return=${encodeURIComponent(`/console/users/${user.id}`)}&confirm=1`, 303)
   if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, by, clock.now())
   return back(visit, user, 'reset')
 }

@@ -75,7 +75,10 @@ export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFa
   const { totp, passkeys, recoveryCodes } = factors
   const app =
     totp &&
-    printItem(html`<strong>Authenticator app</strong>`, html`since ${printDate(totp.created_at)} · ${lastUse(totp)}`)
+    printItem(
+      html`<strong>Authenticator app</strong>`,
+      html`since ${printDate(totp.created_at)} · ${lastUse(totp)}${totp.locked_at !== null && html` · locked after a hundred wrong codes ${printDate(totp.locked_at)}; a recovery code unlocks it`}`,
+    )
   const keys = passkeys.map((each) =>
     printItem(
       html`<strong>${each.name}</strong> <span class="badge">Passkey</span> ${inSandbox(each)}`,

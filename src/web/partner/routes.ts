@@ -1,5 +1,6 @@
 /** The partner portal, on one screen: every page and every form, and who may use it. */
-import { makes, type PageRoute, page } from '../page-route.ts'
+import { freshlySignedIn } from '../gates.ts'
+import { makes, onBothSites, type PageRoute, page } from '../page-route.ts'
 import type { Params } from '../visit.ts'
 import {
   askRefresh,
@@ -36,12 +37,10 @@ const clients = () => '/clients'
 const client = ({ client }: Params) => `/clients/${client}`
 const replay = ({ id, replay }: Params) => `/webhooks/${id}/replays/${replay}`
 
-export const partnerRoutes: readonly PageRoute[] = [
+/** What a partner has on each site: clients, webhooks, deliveries, refusals. */
+const ofEachSite: readonly PageRoute[] = [
   // Whoever is signed in.
   page('GET', '/partner', showEntry),
-  makes(page('POST', '/partner/apply', submitApplication)),
-  page('POST', '/partner/accept', acceptInvited),
-  page('POST', '/partner/decline', declineInvited),
   // Members, whatever the state of their partner: it is what they see.
   page('GET', '/partner/:branch', showPartner),
   // Members of an approved partner.
@@ -64,16 +63,25 @@ export const partnerRoutes: readonly PageRoute[] = [
   makes(memberForm('/partner/:branch/test/send', () => '/test', sendTestHook)),
   memberPage('/partner/:branch/test/:event', showTestOutcome),
   memberPage('/partner/:branch/clients', showClients),
-  makes(memberForm('/partner/:branch/clients/create', clients, createClient)),
-  makes(memberForm('/partner/:branch/clients/refresh', clients, askRefresh)),
+  makes(memberForm('/partner/:branch/clients/create', clients, createClient, freshlySignedIn)),
   memberPage('/partner/:branch/clients/:client', showClient),
-  memberForm('/partner/:branch/clients/:client/update', client, updateClient),
-  makes(memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret)),
+  memberForm('/partner/:branch/clients/:client/update', client, updateClient, freshlySignedIn),
+  makes(memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret, freshlySignedIn)),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
   memberPage('/partner/:branch/refusals', showRefusals),
   memberPage('/partner/:branch/reference', showReference),
-  memberPage('/partner/:branch/members', showMembers),
-  makes(memberForm('/partner/:branch/members/invite', () => '/members', invite)),
-  memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite),
-  memberForm('/partner/:branch/members/remove', () => '/members', remove),
 ]
+
+/** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. On the live site alone. */
+const ofThePartner: readonly PageRoute[] = [
+  makes(page('POST', '/partner/apply', submitApplication)),
+  page('POST', '/partner/accept', acceptInvited),
+  page('POST', '/partner/decline', declineInvited),
+  makes(memberForm('/partner/:branch/clients/refresh', clients, askRefresh)),
+  memberPage('/partner/:branch/members', showMembers),
+  makes(memberForm('/partner/:branch/members/invite', () => '/members', invite, freshlySignedIn)),
+  memberForm('/partner/:branch/members/uninvite', () => '/members', uninvite, freshlySignedIn),
+  memberForm('/partner/:branch/members/remove', () => '/members', remove, freshlySignedIn),
+]
+
+export const partnerRoutes: readonly PageRoute[] = [...onBothSites(ofEachSite), ...ofThePartner]

@@ -226,7 +226,7 @@ test('operators do not take back their own second factors here', async () => {
 })
 
 test('a user whom somebody else’s guesses keep waiting may try again at once', async () => {
-  const user = await house.makeUser()
+  const [desk, user] = [await openDesk(house), await house.makeUser()]
   for (let time = 0; time < 5; time++) await guess(house, user.username)
   assert.equal((await guess(house, user.username, password)).status, 401)
   const page = await desk.browser.get(home(user))
@@ -239,7 +239,7 @@ test('a user whom somebody else’s guesses keep waiting may try again at once',
 })
 
 test('a username that looks like the id of somebody else leads to nobody else’s page', async () => {
-  const user = await house.makeUser()
+  const [desk, user] = [await openDesk(house), await house.makeUser()]
   const lookalike = await makeNamed('Mallory Mask', user.id)
   const page = await desk.browser.get(home(user))
   assert.equal(page.text.includes('Mallory Mask'), false)

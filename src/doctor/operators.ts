@@ -1,0 +1,28 @@
+/** Whether those who run the gateway are guarded by more than a password. */
+import { type Config, isDevelopment } from '../config.ts'
+import { type Database, statement } from '../database/database.ts'
+import { type Answer, ok, warn } from './finding.ts'
+
+const countOperators = statement(
+  '',
+  `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f WHERE f.user_id = u.id)
+       AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)) AS unguarded
+   FROM users u WHERE role = 'operator' AND status = 'active'`,
+)
+
+export async function checkOperators(db: Database, config: Config): Promise<Answer> {
+  const [counted] = await db.query<{ operators: number; unguarded: number }>(countOperators)
+  const { operators, unguarded } = counted!
+  const found = `${unguarded} of ${operators} operators have no second factor.`
+  if (unguarded === 0) return { finding: ok(`Each of ${operators} operators has a second factor.`) }
+  if (config.secondFactorForOperators)
+    return {
+      finding: warn(
+        found,
+        'They cannot enter the console until they set one up under “Security”. Lock out those who left.',
+      ),
+    }
+  if (isDevelopment(config)) return { finding: ok(`${found} On this machine alone they need none.`) }
+  const advice = 'A password alone opens the console: set REQUIRE_SECOND_FACTOR_FOR_OPERATORS to true.'
+  return { finding: warn(found, advice) }
+}

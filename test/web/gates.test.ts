@@ -1,0 +1,103 @@
+/** Every form of the site, and the proof it asks for. A form that is new stands in the table with a gate, or here with a reason. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
+import { freshlySignedIn, signedIn, strongly, withFactor } from '../../src/web/gates.ts'
+import type { PageRoute } from '../../src/web/page-route.ts'
+import { pageRoutes } from '../../src/web/routes.ts'
+import { type Browser, hiddenFields } from '../support/browser.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openPartner } from '../support/portal.ts'
+import { setUpApp } from '../support/second-factor.ts'
+
+const forms = pageRoutes.filter(({ method }) => method === 'POST')
+
+/** Why whoever is signed in may send it, however long ago that was. */
+const anySession: Record<string, string> = {
+  '/login': 'it is the proof',
+  '/login/second': 'it is the proof',
+  '/login/cancel': 'it ends what was begun',
+  '/logout': 'it ends the session',
+  '/consent': 'it depends on the scopes: findObstacle asks',
+  '/account/revoke': 'it takes power away',
+  '/account/pause': 'it takes power away',
+  '/account/resume': 'it gives back what the holder had approved, and no more',
+  '/account/api/revoke': 'it takes power away',
+  '/account/devices/close': 'it takes power away',
+  '/account/devices/close/others': 'it takes power away',
+  '/account/security/notices': 'what guards the account cannot be declined',
+  '/partner/apply': 'an operator decides',
+  '/partner/accept': 'a member invited',
+  '/partner/decline': 'it takes power away',
+  '/partner/:branch/webhooks/create': 'what is sent to it is the partner’s own',
+  '/partner/:branch/webhooks/:id/update': 'what is sent to it is the partner’s own',
+  '/partner/:branch/webhooks/:id/secret': 'the member brings it',
+  '/partner/:branch/webhooks/:id/pause': 'it can be taken back',
+  '/partner/:branch/webhooks/:id/resume': 'it can be taken back',
+  '/partner/:branch/webhooks/:id/delete': 'it takes power away',
+  '/partner/:branch/webhooks/:id/replay/start': 'it sends what was sent before',
+  '/partner/:branch/webhooks/:id/replays/:replay/cancel': 'it takes power away',
+  '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
+  '/partner/:branch/test/send': 'simulated events move nothing',
+  '/partner/:branch/clients/refresh': 'an operator decides',
+  '/partner/:branch/clients/:client/revoke': 'it takes power away',
+  '/console/audit/chain/verify': 'it only looks',
+}
+
+const asks = ({ gate }: PageRoute) => gate !== undefined && gate !== signedIn
+const asksForFactor = ({ gate }: PageRoute) => gate === strongly || gate === withFactor
+
+test('every form names the proof that it asks for, or is known to need none', () => {
+  for (const route of forms) assert.equal(asks(route), !Object.hasOwn(anySession, route.path), route.path)
+  for (const path of Object.keys(anySession))
+    assert.ok(
+      forms.some((route) => route.path === path),
+      path,
+    )
+})
+
+test('whatever hands out lasting power over an account asks for every proof that its holder has', () => {
+  const powers =
+    /^\/account\/(api\/tokens|security\/(app|passkey|recovery|email)\b.*|password)$|^\/console\/(partners|users|webhooks)\//
+  const found = forms.filter(({ path }) => powers.test(path))
+  assert.ok(found.length > 20, String(found.length))
+  for (const route of found) assert.ok(asksForFactor(route), route.path)
+})
+
+let house: TestGateway
+before(async () => {
+  house = await openTestGateway()
+})
+after(() => house.close())
+
+/** An operator who is a member of a partner too: nothing but the proof is missing. */
+async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: string) => string }> {
+  const { partner, user } = await openPartner(house)
+  const { db } = house.gateway.context
+  await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [user.id])
+  const params: Record<string, string> = { branch: String(partner.branch_id), id: '1', client: 'none', replay: '1' }
+  const addressOf = (path: string) => path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!)
+  return { browser: await house.signIn(user), addressOf }
+}
+
+async function assertAllAsk(routes: readonly PageRoute[], browser: Browser, addressOf: (path: string) => string) {
+  const { csrf } = hiddenFields((await browser.get('/account')).text, '/logout')
+  for (const { path } of routes) {
+    const answer = await browser.post(addressOf(path), { csrf: csrf! })
+    assert.match(answer.location ?? `${answer.status}`, /^\/login\?return=[^&]+&confirm=1$/, path)
+  }
+}
+
+test('a sign-in of more than five minutes ago is asked for again by every form that names a proof', async () => {
+  const { browser, addressOf } = await openEverywhere()
+  house.clock.advance(5 * minute + 1)
+  const byAge = forms.filter(({ gate }) => gate === freshlySignedIn || gate === strongly)
+  await assertAllAsk(byAge, browser, addressOf)
+})
+
+test('a password of a minute ago is not enough for whoever has a second factor', async () => {
+  const { browser, addressOf } = await openEverywhere()
+  await setUpApp(house, browser)
+  await assertAllAsk(forms.filter(asksForFactor), browser, addressOf)
+})
