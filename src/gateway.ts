@@ -116,7 +116,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       waits: openPlaces(waitsPerBranch),
       guard: config.webhooks,
       eventSignal: openSignal(),
-      recorder: openFlightRecorder(db),
+      recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
       chainCheck: openChainCheck(db, clock, log),
       closing: closing.signal,

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
 import { type Actor, recordAct } from './audit.ts'
@@ -92,6 +93,6 @@ function describe(result: Verification, anchors: readonly CheckedAnchor[]): Reco
   const missing = anchors.filter(({ contained }) => !contained).map(({ anchor }) => anchor)
   const told = { ...(anchors.length > 0 && { anchors: anchors.length, missingAnchors: missing }) }
   if (result.kind === 'broken')
-    return { intact: false, position: result.position, problem: result.problem.slice(0, 300), ...told }
+    return { intact: false, position: result.position, problem: cut(result.problem, 300), ...told }
   return { intact: true, entries: result.entries, head: printHead(result.head), ...told }
 }

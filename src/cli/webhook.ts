@@ -169,7 +169,7 @@ export const webhookCommands: readonly Command[] = [
     options: branchOptions,
     async run(desk, words) {
       const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      await redeliver(desk.db, delivery, desk.clock.now())
+      await redeliver(desk.db, delivery, desk.by, desk.clock.now())
       desk.print.record({ redelivering: delivery.id })
     },
   },

@@ -67,9 +67,18 @@ export function listInvitationsOf(sql: Sql, { username }: User): Promise<Invitat
   return sql.query<Invitation>(selectOfUser, [username])
 }
 
-/** Taken back by the partner, or declined. */
-export async function endInvitation(sql: Sql, branchId: number, username: string): Promise<void> {
-  await sql.query(deleteInvitation, [branchId, username])
+export async function endInvitation(
+  db: Database,
+  { branch_id }: Pick<Partner, 'branch_id'>,
+  username: string,
+  how: 'declined' | 'withdrawn',
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [ended] = await sql.query(deleteInvitation, [branch_id, username])
+    if (ended) await recordAct(sql, by, `partner.invitation_${how}`, `branch:${branch_id}`, now, { username })
+  })
 }
 
 export async function acceptInvitation(

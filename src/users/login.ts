@@ -5,6 +5,7 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
+import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type Attempt, countAttempt, forgive, type LoginLimits } from './login-throttle.ts'
@@ -45,7 +46,7 @@ export async function signIn(
   now: Date,
 ): Promise<SignIn> {
   const { password, knownDevice } = credentials
-  const username = credentials.username.toLowerCase().slice(0, 100)
+  const username = cut(credentials.username.toLowerCase(), 100)
   const { environment, browser, requestId } = from
   const by: Actor = { name: 'anonymous', environment, address: browser.address, requestId }
 
@@ -76,7 +77,7 @@ export async function signIn(
     const confirms = from.previous?.user.id === user.id
     const act = confirms ? 'session.confirmed' : 'session.opened'
     await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
-      userAgent: browser.userAgent.slice(0, 300),
+      userAgent: cut(browser.userAgent, 300),
     })
     if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now

@@ -2,6 +2,7 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
+import { cut } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './sessions.sql.ts'
@@ -46,7 +47,7 @@ export async function openSession(
   { firstSeenAt = now, strongAt }: { firstSeenAt?: Date; strongAt?: Date | undefined } = {},
 ): Promise<Token> {
   const token = issueToken('session', environment)
-  const userAgent = browser.userAgent.slice(0, 300)
+  const userAgent = cut(browser.userAgent, 300)
   const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, strongAt]
   await sql.query(table.insertSession, values)
   return token

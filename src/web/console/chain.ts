@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../audit/audit.ts'
 import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
 import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
+import { cut } from '../../cut.ts'
 import { printDone } from '../done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
@@ -29,7 +30,7 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
     const anchor: ChainHead | undefined = typed === '' ? undefined : parseHead(typed)
     began = visit.context.chainCheck.start(operator.by, anchor)
   })
-  if (problem) return sendChain(visit, operator, { values: { anchor: typed.slice(0, 100) }, problem })
+  if (problem) return sendChain(visit, operator, { values: { anchor: cut(typed, 100) }, problem })
   return visit.reply.redirect(`${chainPage}?done=${began ? 'began' : 'joined'}`, 303)
 }
 

@@ -24,7 +24,7 @@ export async function showDelivery(visit: Visit, member: Member) {
 export async function redeliver(visit: Visit, member: Member) {
   const { db, clock } = visit.context
   const delivery = await findDelivery(visit, member)
-  const problem = await findProblem(() => again(db, delivery, clock.now()))
+  const problem = await findProblem(() => again(db, delivery, member.by, clock.now()))
   if (problem) return sendDelivery(visit, member, problem.message)
   return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
 }
