@@ -15,12 +15,12 @@ export interface Actor {
 export const gatewayActor: Actor = { name: 'gateway' }
 
 export type AuditAction =
-  | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
-  | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed'}`
+  | `partner.${'applied' | 'renamed' | 'approved' | 'suspended' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked'}`
   | `service.${'created' | 'revoked'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`

@@ -15,8 +15,8 @@ import { type FirstStep, markPassword } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import { tellOfSignIn } from './sign-in-notice.ts'
-import type { User } from './user.ts'
-import { selectUserByUsername, updatePassword } from './users.sql.ts'
+import { findUserByUsername, type User } from './user.ts'
+import { updatePassword } from './users.sql.ts'
 
 export interface Credentials {
   readonly username: string
@@ -56,7 +56,7 @@ export async function signIn(
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
-  const [found] = await db.query<User & { password_hash: string }>(selectUserByUsername, [username])
+  const found = await findUserByUsername(db, username)
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
   const matches = await passwords.verify(found?.password_hash, tooLong ? '' : password)
   if (!found || !matches || !attempt.userAllowed || found.status !== 'active') {

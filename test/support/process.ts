@@ -1,6 +1,6 @@
 /** Gateways and commands as processes of their own, and a person and a client who talk to them over HTTP. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -50,6 +50,13 @@ export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-process-'))
   folders.push(folder)
   return folder
+}
+
+/** For commands, which take no secret as an argument. */
+export function secretFile(secret: string): string {
+  const path = join(makeFolder(), 'secret')
+  writeFileSync(path, `${secret}\n`, { mode: 0o600 })
+  return path
 }
 
 export interface Ending {
