@@ -118,7 +118,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       eventSignal: openSignal(),
       recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
-      chainCheck: openChainCheck(db, clock, log),
+      chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
       closing: closing.signal,
     }
     closers.push(shared.chainCheck.close)

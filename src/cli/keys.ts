@@ -1,3 +1,4 @@
+import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile } from '../crypto/vault.ts'
 import { type Database, statement } from '../database/database.ts'
@@ -28,8 +29,9 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
   const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
   const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
+  const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
   print.progress('')
-  return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets }
+  return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets + anchorKeys }
 }
 
 /** Comes before any configuration: it is how one begins. The key alone, so that it can be led into a file. */

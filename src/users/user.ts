@@ -169,7 +169,7 @@ export type NewAccount = Pick<
 
 export async function addAccount(db: Database, user: User, account: NewAccount, by: Actor, now: Date): Promise<void> {
   const { account_number, environment, classification, day_trader, option_level, type } = account
-  const problem = findNameProblem(classification, 50)
+  const problem = findNameProblem(classification, 200)
   if (problem) throw new Invalid([{ field: 'classification', problem }])
   const values = [account_number, user.id, environment, classification, now, day_trader, option_level, type]
   await db.transaction(async (sql) => {

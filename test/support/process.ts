@@ -85,7 +85,7 @@ process.once('exit', () => {
 export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv, program = main): Program {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: tmpdir(),
-    env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), ...settings },
+    env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), AUDIT_ANCHOR_FILE: 'off', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

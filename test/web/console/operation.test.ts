@@ -377,8 +377,8 @@ test('an anchor that cannot be read is told beside its field, and nothing is beg
 })
 
 test('whoever asks while a verification runs joins it, and both anchors are answered', async () => {
-  const { clock, log } = house.gateway.context
-  const check = openChainCheck(db, clock, log)
+  const { clock, log, vault } = house.gateway.context
+  const check = openChainCheck({ db, vault, clock, log, file: undefined })
   const anchor = (digit: string) => ({ position: 1, hash: Buffer.from(digit.repeat(64), 'hex') })
   assert.equal(check.start(operator, anchor('1')), true)
   assert.equal(check.start(operator, anchor('2')), false)

@@ -24,3 +24,9 @@ INSERT INTO audit_entries (at, actor, action, subject, details)
   FROM renamed_partners;
 ALTER TABLE partners ADD CONSTRAINT partners_name_is_no_id CHECK (name !~ '^\d+$') NOT VALID;
 ALTER TABLE partners VALIDATE CONSTRAINT partners_name_is_no_id;
+
+-- The key that signs the heads of the audit log which are written down outside; sealed.
+CREATE TABLE audit_anchor_keys (
+  id     integer PRIMARY KEY CHECK (id = 1),
+  sealed bytea NOT NULL
+);
