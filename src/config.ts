@@ -26,6 +26,8 @@ export interface Config {
   readonly databaseUrl: string | undefined
   readonly databaseConnections: number
   readonly keySource: KeySource
+  /** Where heads of the audit log are written down; undefined for nowhere but the process log. */
+  readonly auditAnchorFile: string | undefined
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly trustProxy: readonly string[]
   readonly roles: readonly Role[]
@@ -120,7 +122,7 @@ export const settings: readonly Setting[] = [
   {
     name: 'DATA_DIR',
     fallback: './data',
-    meaning: 'folder of the private PostgreSQL, the key file, demo.json and the outbox',
+    meaning: 'folder of the private PostgreSQL, the key file, demo.json, the outbox and the anchors of the audit log',
   },
   {
     name: 'DATABASE_URL',
@@ -141,6 +143,11 @@ export const settings: readonly Setting[] = [
     secret: 'all',
   },
   { name: 'SECRET_KEY_FILE', fallback: 'DATA_DIR/secret.keys', meaning: 'the same as a file, a key a line' },
+  {
+    name: 'AUDIT_ANCHOR_FILE',
+    fallback: 'DATA_DIR/audit.anchors',
+    meaning: 'file to which heads of the audit log are added, best on another disk; off for none',
+  },
   { name: 'TLS_CERT_FILE', fallback: '', meaning: 'certificate chain (PEM), with TLS_KEY_FILE' },
   { name: 'TLS_KEY_FILE', fallback: '', meaning: 'private key (PEM), with TLS_CERT_FILE' },
   {
@@ -261,6 +268,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     databaseUrl: reader.databaseUrl(),
     databaseConnections: reader.integer('DATABASE_CONNECTIONS', 1, 200),
     keySource: reader.keySource(dataDir),
+    auditAnchorFile: reader.anchorFile(dataDir),
     tls,
     trustProxy,
     roles: reader.roles(),
@@ -543,6 +551,11 @@ class SettingsReader {
     if (!/^[\w.+-]{1,64}@[A-Za-z0-9.-]{1,190}$/.test(address))
       this.#problem(name, 'must be Name <address>, or an address alone')
     return { name: words?.trim() ?? '', address }
+  }
+
+  anchorFile(dataDir: string): string | undefined {
+    const path = this.has('AUDIT_ANCHOR_FILE') ? this.text('AUDIT_ANCHOR_FILE') : join(dataDir, 'audit.anchors')
+    return path === 'off' ? undefined : path
   }
 
   keySource(dataDir: string): KeySource {

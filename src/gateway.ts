@@ -117,9 +117,9 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       waits: openPlaces(waitsPerBranch),
       guard: config.webhooks,
       eventSignal: openSignal(),
-      recorder: openFlightRecorder(db),
+      recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
-      chainCheck: openChainCheck(db, clock, log),
+      chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
       closing: closing.signal,
     }
     closers.push(shared.chainCheck.close)

@@ -3,6 +3,7 @@
  * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
  * the same task at the same time.
  */
+import { openAnchorWriter } from './audit/anchor.ts'
 import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
@@ -74,11 +75,13 @@ export interface Housekeeping {
 }
 
 export function openHousekeeping(context: SharedContext): Housekeeping {
+  const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.recorder.flush()),
     repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
+    repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'retention', minute, () => retireAll(context)),
@@ -89,6 +92,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
       await context.lastUse.flush().catch(() => {})
       await context.activity.flush().catch(() => {})
       await context.recorder.flush().catch(() => {})
+      await anchors.write().catch(() => {})
     },
   }
 }

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
+import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
 import { type Bearer, invalidToken, parseBearer, pausedToken, readBearerText, requireScope } from '../oauth/bearer.ts'
@@ -231,7 +232,7 @@ function countFailure(context: Context, request: FastifyRequest, key: string): v
 }
 
 function failureKey(request: FastifyRequest, clientId: string): string {
-  return `${subnetOf(request.ip)} ${clientId.slice(0, 64)}`
+  return `${subnetOf(request.ip)} ${cut(clientId, 64)}`
 }
 
 function admitClient(

@@ -1,8 +1,10 @@
 /** What may be written down of a refused call: who it came from, the rule that refused it, and what was sent without its secrets. */
 import type { FastifyRequest } from 'fastify'
+import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
 import type { RefusedCall } from '../partners/flight-recorder.ts'
 import type { Problem } from '../problem.ts'
+import { subnetOf } from '../subnet.ts'
 
 type Described = Omit<RefusedCall, 'environment' | 'at'>
 
@@ -25,11 +27,12 @@ export function describeRefusal(request: FastifyRequest, problem: Problem): Desc
     branchId: who?.branchId,
     clientId,
     isClaimed: who?.branchId === undefined,
+    caller: who?.branchId === undefined ? subnetOf(request.ip) : `${who.branchId} ${clientId ?? 'member'}`,
     method: request.method,
     route,
     status: problem.status,
     code: problem.code,
-    description: problem.message.slice(0, sentCharacters),
+    description: cut(problem.message, sentCharacters),
     sent: printSent(request),
     requestId: request.id,
   }
@@ -49,7 +52,7 @@ function printSent(request: FastifyRequest): string {
   const scheme = authorization?.split(' ', 1)[0]?.toLowerCase()
   const head = authorization === undefined ? 'no Authorization header' : `Authorization: ${nameScheme(scheme)} ••••`
   const fields = [request.query, request.body].flatMap((part) => Object.entries((part ?? {}) as Form).map(printField))
-  return [head, ...fields].join('\n').replaceAll('\0', '').slice(0, sentCharacters)
+  return cut([head, ...fields].join('\n'), sentCharacters)
 }
 
 /** What stands there may be a token without its scheme. */
@@ -63,5 +66,5 @@ function printField([name, value]: [string, unknown]): string {
   if (typeof value === 'object' && value !== null)
     return `${shown}=•••• (${Array.isArray(value) ? 'a list' : 'an object'})`
   const text = String(value)
-  return plain.has(name) ? `${shown}=${text.slice(0, valueCharacters)}` : `${shown}=•••• (${text.length} characters)`
+  return plain.has(name) ? `${shown}=${cut(text, valueCharacters)}` : `${shown}=•••• (${text.length} characters)`
 }

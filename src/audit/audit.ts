@@ -1,5 +1,6 @@
 /** Who did what, when, from where. Recorded in the transaction of the act itself: no act without its entry. */
 
+import { printJson } from '../cut.ts'
 import { type Sql, statement } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 
@@ -16,18 +17,18 @@ export interface Actor {
 export const gatewayActor: Actor = { name: 'gateway' }
 
 export type AuditAction =
-  | `user.${'created' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
-  | `partner.${'applied' | 'approved' | 'suspended' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'member_added' | 'member_removed'}`
+  | `partner.${'applied' | 'renamed' | 'approved' | 'suspended' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked'}`
   | `service.${'created' | 'revoked'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
-  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'secret_rotated' | 'replayed'}`
+  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled'}`
   | `keys.${'rotated' | 'pruned'}`
   | `audit.${'verified' | 'exported'}`
 
@@ -76,7 +77,8 @@ export async function insertEntry(
   at: Date,
   details: Record<string, unknown>,
 ): Promise<void> {
-  await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, details])
+  const about = printJson(details)
+  await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, about])
 }
 
 /** By name: a column that a later release adds must not change what a prepared statement answers. */

@@ -2,10 +2,10 @@
  * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile joining it. What it found is
  * an entry of the log, so that every node can show it; how far it is, only the node that runs it.
  */
-import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import { cut } from '../cut.ts'
 import { Conflict } from '../problem.ts'
+import type { AnchorDesk } from './anchor.ts'
+import { type AnchorReport, compareAnchors } from './anchor-check.ts'
 import { type Actor, recordAct } from './audit.ts'
 import { type ChainHead, containsHead, findHead, printHead, type Verification, verifyChain } from './chain.ts'
 
@@ -22,7 +22,12 @@ export type CheckState =
   | { readonly kind: 'none' }
   | { readonly kind: 'running'; readonly startedAt: Date; readonly position: number; readonly blocks: number }
   | { readonly kind: 'failed'; readonly startedAt: Date }
-  | (Verification & { readonly finishedAt: Date; readonly anchors: readonly CheckedAnchor[] })
+  | (Verification & {
+      readonly finishedAt: Date
+      readonly anchors: readonly CheckedAnchor[]
+      /** What this node wrote down earlier; undefined where it did not. */
+      readonly written: AnchorReport | undefined
+    })
 
 export interface ChainCheck {
   state(): CheckState
@@ -33,7 +38,7 @@ export interface ChainCheck {
 
 class Stopped extends Error {}
 
-export function openChainCheck(db: Database, clock: Clock, log: Logger): ChainCheck {
+export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): ChainCheck {
   let state: CheckState = { kind: 'none' }
   let running: Promise<void> | undefined
   let isClosing = false
@@ -45,6 +50,7 @@ export function openChainCheck(db: Database, clock: Clock, log: Logger): ChainCh
       if (isClosing) throw new Stopped('The gateway is closing.')
       state = { kind: 'running', startedAt, position, blocks: Math.max(blocks, position) }
     })
+    const written = file === undefined ? undefined : await compareAnchors(db, vault, file)
     const checked = new Map<string, CheckedAnchor>()
     const check = async () => {
       for (const [anchor, head] of anchors)
@@ -52,10 +58,10 @@ export function openChainCheck(db: Database, clock: Clock, log: Logger): ChainCh
       return [...checked.values()]
     }
     const finishedAt = clock.now()
-    await recordAct(db, by, 'audit.verified', logSubject, finishedAt, describe(result, await check()))
+    await recordAct(db, by, 'audit.verified', logSubject, finishedAt, describe(result, await check(), written))
     // Whoever joined while that was written is answered too, and nobody can join between this and the end.
     const answered = await check()
-    end({ ...result, finishedAt, anchors: answered })
+    end({ ...result, finishedAt, anchors: answered, written })
   }
 
   const end = (found: CheckState) => {
@@ -88,10 +94,17 @@ export function openChainCheck(db: Database, clock: Clock, log: Logger): ChainCh
   }
 }
 
-function describe(result: Verification, anchors: readonly CheckedAnchor[]): Record<string, unknown> {
+function describe(
+  result: Verification,
+  anchors: readonly CheckedAnchor[],
+  written: AnchorReport | undefined,
+): Record<string, unknown> {
   const missing = anchors.filter(({ contained }) => !contained).map(({ anchor }) => anchor)
-  const told = { ...(anchors.length > 0 && { anchors: anchors.length, missingAnchors: missing }) }
+  const told = {
+    ...(anchors.length > 0 && { anchors: anchors.length, missingAnchors: missing }),
+    ...(written && { writtenAnchors: written.anchors, problems: written.problems }),
+  }
   if (result.kind === 'broken')
-    return { intact: false, position: result.position, problem: result.problem.slice(0, 300), ...told }
+    return { intact: false, position: result.position, problem: cut(result.problem, 300), ...told }
   return { intact: true, entries: result.entries, head: printHead(result.head), ...told }
 }

@@ -1,3 +1,4 @@
+import { compareAnchors } from '../audit/anchor-check.ts'
 import { findEntries } from '../audit/audit.ts'
 import { containsHead, parseHead, printHead, verifyChain } from '../audit/chain.ts'
 import type { Database } from '../database/database.ts'
@@ -26,16 +27,22 @@ export const auditCommands: readonly Command[] = [
   {
     name: 'audit verify',
     summary:
-      'Walks the whole chain of the audit log. Keep the head it prints elsewhere: --anchor proves later that nothing before it changed.',
+      'Walks the whole chain of the audit log and compares it with the heads in AUDIT_ANCHOR_FILE, which show what was removed. --anchor compares with one that you kept elsewhere.',
     options: [{ name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' }],
-    async run({ db, clock, print }, words) {
+    async run({ db, vault, config, clock, print }, words) {
       const anchor = words.find('anchor')
       const result = await verifyChain(db, clock.now(), (position) => print.progress(`block ${position}`))
       print.progress('')
       if (result.kind === 'broken')
         throw new Error(`The audit chain is broken at block ${result.position}: ${result.problem}.`)
       if (anchor !== undefined) await checkAnchor(db, anchor)
-      print.record({ intact: true, entries: result.entries, head: printHead(result.head) })
+      const file = config.auditAnchorFile
+      const written = file === undefined ? undefined : await compareAnchors(db, vault, file)
+      if (written && written.problems.length > 0) throw new Error(`${written.problems.join('.\n')}.`)
+      const compared = { anchors: written?.anchors ?? 0, newest_anchor: written?.newest?.at ?? null }
+      print.record({ intact: true, entries: result.entries, head: printHead(result.head), ...compared })
+      if (!written)
+        print.say(`\nThere is no file of anchors to compare with${file === undefined ? '' : ` at ${file}`}.`)
     },
   },
 ]

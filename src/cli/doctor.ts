@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { examine } from '../doctor/doctor.ts'
 import type { Result } from '../doctor/finding.ts'
+import { escapeLines } from '../printable.ts'
 
 /** Answers the exit code. */
 export async function runDoctor(
@@ -14,7 +15,9 @@ export async function runDoctor(
 ): Promise<number> {
   const results = await examine(readConfig, clock)
   const failed = results.some(({ state }) => state === 'fail')
-  out.write(json ? `${JSON.stringify({ healthy: !failed, checks: results }, null, 2)}\n` : printResults(results))
+  out.write(
+    json ? `${escapeLines(JSON.stringify({ healthy: !failed, checks: results }, null, 2))}\n` : printResults(results),
+  )
   return failed ? 1 : 0
 }
 
@@ -24,8 +27,8 @@ function printResults(results: readonly Result[]): string {
   const width = Math.max(...results.map(({ check }) => check.length))
   const lines = results.map((result) => {
     const state = styleText(colours[result.state], result.state.padEnd(9), { stream: process.stdout })
-    const line = `${state}${result.check.padEnd(width + 2)}${result.found}`
-    return 'advice' in result ? `${line}\n${' '.repeat(9 + width + 2)}→ ${result.advice}` : line
+    const line = `${state}${result.check.padEnd(width + 2)}${escapeLines(result.found)}`
+    return 'advice' in result ? `${line}\n${' '.repeat(9 + width + 2)}→ ${escapeLines(result.advice)}` : line
   })
   return `${lines.join('\n')}\n`
 }

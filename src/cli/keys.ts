@@ -1,3 +1,4 @@
+import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile } from '../crypto/vault.ts'
 import { type Database, statement } from '../database/database.ts'
@@ -5,7 +6,7 @@ import { reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
-import type { Command, Desk, Printer } from './command.ts'
+import type { Command, Desk, Printer, Words } from './command.ts'
 
 const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
 
@@ -28,19 +29,22 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
   const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
   const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
+  const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
   print.progress('')
-  return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets }
+  return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets + anchorKeys }
 }
 
-/** Comes before any configuration: it is how one begins. */
-export function printNewKey(print: Printer): void {
-  print.record({ key: printKey(generateKey()) })
+/** Comes before any configuration: it is how one begins. The key alone, so that it can be led into a file. */
+export function printNewKey(print: Printer, words: Words): void {
+  const key = printKey(generateKey())
+  if (words.has('json')) print.record({ key })
+  else print.say(key)
 }
 
 export const generateCommand: Command = {
   name: 'keys generate',
-  summary: 'Prints a new key, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
-  run: async ({ print }) => printNewKey(print),
+  summary: 'Prints a new key and nothing else, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
+  run: async ({ print }, words) => printNewKey(print, words),
 }
 
 export const keyCommands: readonly Command[] = [

@@ -6,15 +6,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
+import { escapeText } from '../printable.ts'
 import { printSignatures } from '../webhooks/signature.ts'
 import { type Option, UsageError, type Words } from './command.ts'
+import { findSecret, secretOption } from './secret-file.ts'
 
 export const listenOptions: readonly Option[] = [
   { name: 'forward-to', value: 'URL', meaning: 'a local program to POST each event to' },
   { name: 'url', value: 'URL', meaning: 'the gateway; from demo.json unless given' },
   { name: 'client-id', value: 'ID', meaning: 'from demo.json unless given' },
-  { name: 'client-secret', value: 'SECRET', meaning: 'from demo.json unless given (or COUNTERSIGN_CLIENT_SECRET)' },
-  { name: 'secret', value: 'TEXT', meaning: 'signs in place of the client secret' },
+  secretOption('client-secret', 'from COUNTERSIGN_CLIENT_SECRET or demo.json unless given'),
+  secretOption('secret', 'a file with what signs in place of the client secret'),
   { name: 'after', value: 'NUMBER', meaning: 'the sequence number to begin after; only new events unless given' },
   { name: 'sandbox', meaning: 'the sandbox of demo.json' },
 ]
@@ -41,7 +43,7 @@ export async function listen(words: Words, dataDir: string, secretFromEnvironmen
   const forwardTo = words.find('forward-to')
   if (forwardTo !== undefined && !URL.canParse(forwardTo))
     throw new UsageError('--forward-to must be a URL, such as http://localhost:3000/hooks')
-  const secret = words.find('secret') ?? target.clientSecret
+  const secret = findSecret(words, 'secret') ?? target.clientSecret
   let last = words.has('after') ? Number(words.get('after')) : await findNewest(target)
   say(`Listening to ${target.url}${forwardTo ? `, forwarding to ${forwardTo}` : ''}. Control-C ends it.`)
   for (;;) {
@@ -60,7 +62,7 @@ export async function listen(words: Words, dataDir: string, secretFromEnvironmen
 }
 
 function say(text: string): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${escapeText(text)}\n`)
 }
 
 function findTarget(words: Words, dataDir: string, secretFromEnvironment: string | undefined): Target {
@@ -68,9 +70,9 @@ function findTarget(words: Words, dataDir: string, secretFromEnvironment: string
   const known = words.has('sandbox') ? { ...demo?.sandbox, url: demo?.sandboxUrl } : { ...demo, url: demo?.baseUrl }
   const url = words.find('url') ?? known.url
   const clientId = words.find('client-id') ?? known.clientId
-  const clientSecret = words.find('client-secret') ?? secretFromEnvironment ?? known.clientSecret
+  const clientSecret = findSecret(words, 'client-secret') ?? secretFromEnvironment ?? known.clientSecret
   if (!url || !clientId || !clientSecret)
-    throw new UsageError('Say which gateway and client: --url, --client-id and --client-secret.')
+    throw new UsageError('Say which gateway and client: --url, --client-id and --client-secret-file.')
   return { url: url.replace(/\/$/, ''), clientId, clientSecret }
 }
 

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { systemClock } from '../clock.ts'
 import { ConfigError, readConfig, readListenSettings } from '../config.ts'
 import { openVault } from '../crypto/vault.ts'
-import { Problem } from '../problem.ts'
+import { escapeLines } from '../printable.ts'
 import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
@@ -78,7 +78,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 async function visit(command: Command, words: ReturnType<typeof parseWords>): Promise<void> {
-  if (command === generateCommand) return printNewKey(openPrinter(words.has('json')))
+  if (command === generateCommand) return printNewKey(openPrinter(words.has('json')), words)
   if (command === settingsCommand) return printSettings(openPrinter(words.has('json')), words)
   if (command === doctorCommand) {
     const { runDoctor } = await import('./doctor.ts')
@@ -118,8 +118,18 @@ function showOverview(group: string | undefined, verb: string | undefined): void
   throw new UsageError(`There is no command "${named}".\n\n${text}`)
 }
 
+/**
+ * Whoever read what is printed has left, such as `head`. What the command does is done all the same, and its code tells how that went;
+ * only a command that does nothing but print ends with its reader.
+ */
+function leaveQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  if (process.argv[2] === 'listen') process.exit(0)
+}
+process.stdout.on('error', leaveQuietly)
+process.stderr.on('error', leaveQuietly)
+
 main(process.argv.slice(2)).catch((error: unknown) => {
-  const expected = error instanceof Problem || error instanceof UsageError || error instanceof ConfigError
-  process.stderr.write(`${expected || error instanceof Error ? (error as Error).message : String(error)}\n`)
+  process.stderr.write(`${escapeLines(error instanceof Error ? error.message : String(error))}\n`)
   process.exitCode = error instanceof UsageError || error instanceof ConfigError ? unusable : 1
 })

@@ -11,7 +11,7 @@ import {
   setRefreshAccess,
 } from '../partners/partner.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
-import { getUser } from '../users/user.ts'
+import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk, Option, Words } from './command.ts'
 
 export const partnerCommands: readonly Command[] = [
@@ -97,7 +97,7 @@ function memberCommand(verb: string, summary: string, act: typeof addMember): Co
     positionals: ['partner', 'user'],
     async run({ db, by, clock, print }, { positionals }) {
       const partner = await getPartner(db, positionals[0]!)
-      const user = await getUser(db, positionals[1]!)
+      const user = await getUserNamed(db, positionals[1]!)
       await act(db, partner, user, by, clock.now())
       print.record({
         partner: partner.name,

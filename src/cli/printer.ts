@@ -1,8 +1,9 @@
+import { escapeLines, escapeText } from '../printable.ts'
 import type { Printer } from './command.ts'
 
 /** Tables and fields for people, or one JSON value for programs. */
 export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.stdout): Printer {
-  const write = (text: string) => void out.write(`${text}\n`)
+  const write = (text: string) => void out.write(`${escapeLines(text)}\n`)
   return {
     record(fields) {
       if (json) return write(JSON.stringify(fields, null, 2))
@@ -29,9 +30,10 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
   }
 }
 
+/** On one line, whatever it holds. */
 function show(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (value instanceof Date) return value.toISOString()
-  if (Array.isArray(value)) return value.join(' ')
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (Array.isArray(value)) return escapeText(value.join(' '))
+  return escapeText(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }

@@ -1,12 +1,14 @@
 import { parseToken } from '../crypto/token.ts'
+import { findTextProblem } from '../name.ts'
 import { listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { createService, listServices, revokeService } from '../services/service.ts'
 import { createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
-import { getUser } from '../users/user.ts'
+import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
+import { findSecret, secretOption } from './secret-file.ts'
 
 /** The triggers tell every gateway; this process remembers nothing. */
 const nobodyHere = { announce: () => {} }
@@ -21,7 +23,7 @@ export const tokenCommands: readonly Command[] = [
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
     ],
     async run({ db, clock, by, print }, words) {
-      const user = await getUser(db, words.get('user'))
+      const user = await getUserNamed(db, words.get('user'))
       const draft = { environment: parseEnvironment(words.find('environment')), name: words.get('name') }
       const { record, token } = await createApiToken(db, user, draft, by, clock.now())
       print.record({ id: record.id, username: user.username, ...draft, token: token.text })
@@ -32,7 +34,7 @@ export const tokenCommands: readonly Command[] = [
     summary: 'Lists the living API tokens of a user.',
     options: [{ name: 'user', value: 'NAME|ID', required: true, meaning: 'whose tokens' }],
     async run({ db, print }, words) {
-      const user = await getUser(db, words.get('user'))
+      const user = await getUserNamed(db, words.get('user'))
       const rows = await listApiTokens(db, user.id)
       print.table(
         rows.map(({ user_id: _owner, revoked_at: _revoked, ...row }) => row),
@@ -42,12 +44,18 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'token revoke',
-    summary: 'Revokes an API token, by its id or (a leaked one) by the token itself. Takes effect at once.',
-    positionals: ['id or token'],
+    summary: 'Revokes an API token by its id. Takes effect at once.',
+    positionals: ['id'],
     async run(desk, { positionals }) {
-      const id = await findTokenId(desk, positionals[0]!)
-      await revokeApiToken(desk.db, id, undefined, desk.by, desk.clock.now())
-      desk.print.record({ revoked_token: id })
+      await revokeToken(desk, parseNumber(positionals[0]!))
+    },
+  },
+  {
+    name: 'token revoke-leaked',
+    summary: 'Revokes a leaked API token, known by itself. Takes effect at once.',
+    options: [secretOption('token', 'a file with the token', { required: true })],
+    async run(desk, words) {
+      await revokeToken(desk, await findTokenId(desk, findSecret(words, 'token')!.trim()))
     },
   },
   {
@@ -59,7 +67,7 @@ export const tokenCommands: readonly Command[] = [
     ],
     async run({ db, print }, words) {
       const key = words.find('user')
-      const userId = key === undefined ? undefined : (await getUser(db, key)).id
+      const userId = key === undefined ? undefined : (await getUserNamed(db, key)).id
       const rows = await listAuthorizations(db, { userId, clientId: words.find('client') })
       print.table(
         rows.map(({ id, user_id, client_name, environment, scopes, approved_at, last_used_at, paused_at }) => ({
@@ -82,9 +90,9 @@ export const tokenCommands: readonly Command[] = [
     positionals: ['id'],
     options: [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
     async run({ db, clock, by, print }, words) {
-      const [text] = words.positionals
-      if (!/^\d{1,15}$/.test(text!)) throw new Invalid([{ field: 'id', problem: `must be a number, not "${text}"` }])
-      const id = Number(text)
+      const id = parseNumber(words.positionals[0]!)
+      const problem = findTextProblem(words.get('reason'), 2_000)
+      if (problem) throw new Invalid([{ field: 'reason', problem }])
       await revokeAuthorization(db, nobodyHere, { id, reason: words.get('reason') }, by, clock.now())
       print.record({ revoked_authorization: id })
     },
@@ -122,11 +130,19 @@ export const tokenCommands: readonly Command[] = [
   },
 ]
 
+function parseNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new Invalid([{ field: 'id', problem: `must be a number, not "${text}"` }])
+  return Number(text)
+}
+
+async function revokeToken({ db, by, clock, print }: Desk, id: number): Promise<void> {
+  await revokeApiToken(db, id, undefined, by, clock.now())
+  print.record({ revoked_token: id })
+}
+
 async function findTokenId({ db }: Desk, text: string): Promise<number> {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
   const token = parseToken(text)
-  if (token?.kind !== 'personal')
-    throw new Invalid([{ field: 'token', problem: 'must be the id of an API token, or the token itself' }])
+  if (token?.kind !== 'personal') throw new Invalid([{ field: 'token', problem: 'must be an API token' }])
   const [found] = await db.query<{ id: number }>(selectApiTokenByHash, [token.hash])
   if (!found) throw new NotFound('There is no such token.')
   return found.id

@@ -3,15 +3,24 @@ import { Invalid } from '../problem.ts'
 import { findMail, setEmail } from '../users/email.ts'
 import { openPasswords } from '../users/password.ts'
 import { resetSecondFactor } from '../users/second-factor.ts'
-import { addAccount, createUser, getUser, listAccounts, listUsers, setPassword, setUserStatus } from '../users/user.ts'
+import {
+  addAccount,
+  createUser,
+  getUserNamed,
+  listAccounts,
+  listUsers,
+  setPassword,
+  setUserStatus,
+} from '../users/user.ts'
 import { type Command, type Desk, UsageError, type Words } from './command.ts'
 import { parseEnvironment } from './environment.ts'
+import { findSecret, secretOption } from './secret-file.ts'
 
-const passwordOption = { name: 'password', value: 'TEXT', meaning: 'instead of a generated one, which is shown once' }
+const passwordOption = secretOption('password', 'a file with the password; without one it is made up and shown once')
 
 /** Made up when none is given; shown only then. */
 function choosePassword(words: Words): { password: string; shown: Record<string, string> } {
-  const given = words.find('password')
+  const given = findSecret(words, 'password')
   const password = given ?? randomLetters(20)
   return { password, shown: given === undefined ? { password } : {} }
 }
@@ -55,7 +64,7 @@ export const userCommands: readonly Command[] = [
     summary: 'Shows one user with their accounts.',
     positionals: ['user'],
     async run({ db, print }, { positionals }) {
-      const user = await getUser(db, positionals[0]!)
+      const user = await getUserNamed(db, positionals[0]!)
       const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
       const mail = await findMail(db, user.id)
       print.record({ ...user, email: mail?.email, accounts: accounts.map((account) => account.account_number) })
@@ -67,7 +76,7 @@ export const userCommands: readonly Command[] = [
     positionals: ['user'],
     options: [passwordOption],
     async run({ db, clock, by, print }, words) {
-      const user = await getUser(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positionals[0]!)
       const { password, shown } = choosePassword(words)
       await setPassword(db, openPasswords(1), user, password, by, clock.now())
       print.record({ username: user.username, ...shown })
@@ -82,7 +91,7 @@ export const userCommands: readonly Command[] = [
       { name: 'none', meaning: 'no address: no notices' },
     ],
     async run({ db, clock, by, print }, words) {
-      const user = await getUser(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positionals[0]!)
       if (words.has('email') === words.has('none')) throw new UsageError('Say either --email ADDRESS or --none.')
       const email = await setEmail(db, user, words.find('email'), by, clock.now())
       print.record({ username: user.username, email: email ?? 'none' })
@@ -94,7 +103,7 @@ export const userCommands: readonly Command[] = [
       'Removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
     async run({ db, clock, by, print }, { positionals }) {
-      const user = await getUser(db, positionals[0]!)
+      const user = await getUserNamed(db, positionals[0]!)
       await resetSecondFactor(db, user, by, clock.now())
       print.record({ username: user.username, second_factor: 'none' })
     },
@@ -114,7 +123,7 @@ export const userCommands: readonly Command[] = [
       { name: 'day-trader', meaning: 'marks a day trader' },
     ],
     async run({ db, clock, by, print }, words) {
-      const user = await getUser(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positionals[0]!)
       const type = words.find('type') ?? 'cash'
       const level = Number(words.find('option-level') ?? 1)
       if (type !== 'cash' && type !== 'margin')
@@ -144,7 +153,7 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'disabl
     summary,
     positionals: ['user'],
     async run({ db, clock, by, print }: Desk, { positionals }) {
-      const user = await getUser(db, positionals[0]!)
+      const user = await getUserNamed(db, positionals[0]!)
       await setUserStatus(db, user, status, by, clock.now())
       print.record({ username: user.username, status })
     },

@@ -20,6 +20,7 @@ import {
 } from '../webhooks/webhook.ts'
 import type { Command, Desk, Option, Words } from './command.ts'
 import { parseEnvironment } from './environment.ts'
+import { findSecret, secretOption } from './secret-file.ts'
 
 const branchOptions: readonly Option[] = [
   { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
@@ -49,7 +50,7 @@ export const webhookCommands: readonly Command[] = [
     options: [
       ...branchOptions,
       { name: 'url', value: 'URL', required: true, meaning: 'where deliveries go' },
-      { name: 'secret', value: 'TEXT', meaning: 'signs in place of the client secret' },
+      secretOption('secret', 'a file with what signs in place of the client secret'),
       { name: 'kinds', value: 'KINDS', meaning: 'all but AUTHORIZATION unless given' },
     ],
     async run(desk, words) {
@@ -57,7 +58,11 @@ export const webhookCommands: readonly Command[] = [
       const [client] = (await listClients(desk.db, branch.branchId)).filter(
         (each) => each.environment === branch.environment,
       )
-      const draft = { url: words.get('url'), secret: words.find('secret'), kinds: parseKinds(words.find('kinds')) }
+      const draft = {
+        url: words.get('url'),
+        secret: findSecret(words, 'secret'),
+        kinds: parseKinds(words.find('kinds')),
+      }
       const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.by, desk.clock.now())
       desk.print.record({ ...webhook })
     },
@@ -93,12 +98,12 @@ export const webhookCommands: readonly Command[] = [
   onWebhook(
     'webhook rotate-secret',
     'Replaces the secret of a webhook at once.',
-    [{ name: 'secret', value: 'TEXT', required: true, meaning: 'the new secret' }],
+    [secretOption('secret', 'a file with the new secret', { required: true })],
     async (desk, webhook, words) => {
       await rotateWebhookSecret(
         registration(desk),
         webhook,
-        words.get('secret'),
+        findSecret(words, 'secret')!,
         desk.clock.now(),
         desk.by,
         desk.clock.now(),
@@ -169,7 +174,7 @@ export const webhookCommands: readonly Command[] = [
     options: branchOptions,
     async run(desk, words) {
       const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      await redeliver(desk.db, delivery, desk.clock.now())
+      await redeliver(desk.db, delivery, desk.by, desk.clock.now())
       desk.print.record({ redelivering: delivery.id })
     },
   },

@@ -48,15 +48,33 @@ function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<st
   return db.transaction(async (sql) => {
     await sql.query(lock, [advisoryLock])
     await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
-    await sql.script(`CREATE TABLE IF NOT EXISTS schema_migrations (
-      version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL)`)
+    // Asked for first: a role that may not create anything may still start where there is nothing to create.
+    const [table] = await sql.query<{ exists: boolean }>(findTable)
+    if (!table!.exists) await apply(sql, createTable)
     const missing = await findMissing(sql, migrations)
     for (const migration of missing) {
-      await sql.script(migration.text)
+      await apply(sql, migration.text)
       await sql.query(recordApplied, [migration.version, migration.name, migration.checksum])
     }
     return missing.map((migration) => migration.name)
   })
+}
+
+const createTable = `CREATE TABLE schema_migrations (
+  version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL)`
+
+const notAllowed = '42501'
+
+async function apply(sql: Sql, text: string): Promise<void> {
+  try {
+    await sql.script(text)
+  } catch (error) {
+    if ((error as { code?: string }).code !== notAllowed) throw error
+    throw new Error(
+      `The database has to be migrated, and the role of DATABASE_URL may not (${(error as Error).message}). ` +
+        'Run "countersign migrate" as the role that owns the tables.',
+    )
+  }
 }
 
 export type SchemaState =

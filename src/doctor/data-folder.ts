@@ -6,8 +6,8 @@ import { limits } from './limits.ts'
 
 export function checkDataFolder({ dataDir, databaseUrl, mail }: Config): Answer {
   if (databaseUrl !== undefined) {
-    const kept = mail.server ? 'nothing is' : 'only the outbox of notices is'
-    return { finding: ok(`With DATABASE_URL ${kept} kept in DATA_DIR.`) }
+    const kept = mail.server ? 'only' : 'only the outbox of notices and'
+    return { finding: ok(`With DATABASE_URL ${kept} the anchors of the audit log are kept in DATA_DIR.`) }
   }
   const path = nearestExisting(resolve(dataDir))
   try {

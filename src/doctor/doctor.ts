@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
+import { checkAnchors } from './audit-anchors.ts'
 import { checkCertificateFile, checkShownCertificate } from './certificate.ts'
 import { checkClock } from './clocks.ts'
 import { checkDataFolder } from './data-folder.ts'
@@ -67,6 +68,9 @@ async function examineStorage(
   await round.ask('clock', primary, (found) => checkClock(found, clock))
   const keys = await round.ask('keys', config, checkKeys)
   await round.ask('sealed secrets', both(keys, schema), ([given, db]) => checkSealed(given, db))
+  await round.ask('audit anchors', both(both(config, keys), schema), ([[given, sealing], db]) =>
+    checkAnchors(given, sealing, db),
+  )
   await round.ask('dispatch', schema, (db) => checkDispatch(db, clock))
   await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
   await round.ask('webhooks', schema, (db) => checkWebhooks(db, clock))

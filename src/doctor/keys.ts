@@ -1,5 +1,6 @@
 /** The keys that seal stored secrets: there, kept from others, and able to open everything that was sealed. */
 import { statSync } from 'node:fs'
+import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import type { Config } from '../config.ts'
 import { openVault, readKeyFile, type SecretKey, sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
@@ -59,6 +60,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
   await count(db, vault, keys[0]?.id, sealedClientSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedWebhookSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedTotpSecrets, tally)
+  await count(db, vault, keys[0]?.id, sealedAnchorKey, tally)
   const { total, older, unopened } = tally
   if (total === 0) return { finding: ok('No secret is stored yet.') }
   if (unopened.size > 0) {

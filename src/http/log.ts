@@ -1,6 +1,8 @@
 /** One wide line a request, without anything that could be a secret: routes instead of addresses, no headers, no bodies. */
+import { isatty } from 'node:tty'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { escapeLines } from '../printable.ts'
 import { hearOfLeaving } from './leaving.ts'
 
 /** Whoever a request was recognised to come from, as far as it is known. Never what a stranger merely claims. */
@@ -33,12 +35,12 @@ const maybeSecret = [
 
 const flushEveryMs = 200
 
-/** Lines are written together, a few times a second; the last ones when the process ends. */
+/** Lines are written together, a few times a second; the last ones when the process ends. A terminal is not moved by what they hold. */
 export function openOutput(): DestinationStream {
   const output = pino.destination({ fd: 1, sync: false, minLength: 4 * 1024, maxLength: 16 * 1024 * 1024 })
   setInterval(() => output.flush(), flushEveryMs).unref()
   process.once('exit', () => output.flushSync())
-  return output
+  return isatty(1) ? { write: (line) => void output.write(escapeLines(line)) } : output
 }
 
 export function openLog(level: string, destination: DestinationStream = process.stdout): Logger {

@@ -1,6 +1,7 @@
 /** A notice as a message. Plain text; whatever came from outside is one line of printable characters before it gets here. */
 import type { SendMailOptions } from 'nodemailer/lib/mailer'
 import { sha256 } from '../crypto/hash.ts'
+import { unprintable } from '../printable.ts'
 
 export interface Words {
   readonly subject: string
@@ -36,10 +37,8 @@ export function composeMessage(from: Sender, { id, key, to, at, subject, text }:
   }
 }
 
-const unprintable = /[\p{C}\p{Zl}\p{Zp}]+/gu
-
 /** Names are others' words: on one line, without what could end it, and not too many of them. */
 export function oneLine(text: string, most = 100): string {
-  const line = text.replace(unprintable, ' ').replace(/\s+/g, ' ').trim()
+  const line = text.replace(new RegExp(unprintable, 'gu'), ' ').replace(/\s+/g, ' ').trim()
   return [...line].length > most ? `${[...line].slice(0, most - 1).join('')}…` : line
 }

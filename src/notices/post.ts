@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { after, type Clock, day, hour, minute, second } from '../clock.ts'
+import { cut } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { repeat } from '../repeat.ts'
 import type { Courier, Taken } from './courier.ts'
@@ -81,7 +82,7 @@ async function settle({ db, clock, log, closing }: PostDesk, notice: NoticeToSen
     await db.query(table.settleNotice, [id, claimId, 'sent', null, null, now])
     return
   }
-  const error = taken.why.replaceAll('\0', '').slice(0, errorMaxCharacters)
+  const error = cut(taken.why, errorMaxCharacters)
   const dueAt = taken.kind === 'refused' ? undefined : closing.aborted ? now : nextAttemptAt(notice, now)
   const state = dueAt ? 'waiting' : 'given up'
   await db.query(table.settleNotice, [id, claimId, state, dueAt, error, dueAt ? null : now])

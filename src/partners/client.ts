@@ -1,10 +1,12 @@
 /** A registered OAuth application: its callback, the scopes it may ask for, and the environment it lives in. */
+
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { findNameProblem } from '../name.ts'
 import { type FieldProblem, Invalid, NotFound } from '../problem.ts'
 import { parseScopes, type Scope } from '../scope.ts'
 import { findCallbackProblem } from './callback-url.ts'
@@ -103,8 +105,8 @@ export function listClients(sql: Sql, branchId: number | undefined): Promise<Cli
 
 function checkDraft(draft: ClientDraft, environment: Environment, development: boolean): readonly Scope[] {
   const problems: FieldProblem[] = []
-  const name = draft.name.trim()
-  if (name === '' || name.length > 100) problems.push({ field: 'name', problem: 'must have 1 to 100 characters' })
+  const nameProblem = findNameProblem(draft.name, 100)
+  if (nameProblem) problems.push({ field: 'name', problem: nameProblem })
   const callbackProblem = findCallbackProblem(draft.callbackUrl, { environment, development })
   if (callbackProblem) problems.push({ field: 'callback', problem: callbackProblem })
   const parsed = parseScopes(draft.scope)

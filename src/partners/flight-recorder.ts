@@ -1,16 +1,20 @@
 /**
  * A partner's last refused calls, for whoever wonders why. Only a refusal touches it: what is answered well costs nothing. Refusals
- * are gathered in memory and written once a second, a bounded number of each client, so that a flood of them is one statement. Durable,
- * because partners ask any node, also after a restart. What cannot be written is lost: nobody's request waits for it.
+ * are gathered in memory and written once a second, a bounded number of each caller, so that a flood of them is one statement. Durable,
+ * because partners ask any node, also after a restart. What cannot be written is lost: nobody's request waits for it. Every caller has a
+ * share, here and in what is kept: the newest of each stay before the second newest of any.
  */
-import type { Database, Sql } from '../database/database.ts'
+import type { Logger } from 'pino'
+import { cut } from '../cut.ts'
+import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './refused-calls.sql.ts'
 
 const keptEach = 100
 /** Between two writings. */
-const gatheredOfClient = 20
+const gatheredOfCaller = 20
 const gatheredAtMost = 1_000
+const textMaxCharacters = 1_000
 
 export interface RefusedCall {
   readonly environment: Environment
@@ -19,6 +23,8 @@ export interface RefusedCall {
   readonly clientId: string | undefined
   /** The caller only said who it was, and could not prove it. */
   readonly isClaimed: boolean
+  /** Who is to have a share of its own: the client that proved itself, or the address of somebody who did not. */
+  readonly caller: string
   readonly at: Date
   readonly method: string
   readonly route: string
@@ -35,31 +41,58 @@ export interface FlightRecorder {
   flush(): Promise<void>
 }
 
-export function openFlightRecorder(db: Database): FlightRecorder {
-  let gathered: RefusedCall[] = []
-  let counts = new Map<string, number>()
+export function openFlightRecorder(db: Database, log: Logger): FlightRecorder {
+  let proven = openGathering()
+  let claimed = openGathering()
   return {
     record(call) {
-      const key = `${call.branchId} ${call.clientId} ${call.isClaimed}`
-      const count = (counts.get(key) ?? 0) + 1
-      if (count > gatheredOfClient || gathered.length >= gatheredAtMost) return
-      counts.set(key, count)
-      gathered.push(withoutSecrets(call))
+      const gathering = call.isClaimed ? claimed : proven
+      gathering.add(call)
     },
     async flush() {
-      if (gathered.length === 0) return
-      const calls = gathered
-      gathered = []
-      counts = new Map()
-      await write(db, calls)
+      const calls = [...proven.calls(), ...claimed.calls()]
+      proven = openGathering()
+      claimed = openGathering()
+      if (calls.length > 0) await write(db, log, calls.map(asWritten))
     },
   }
 }
 
+interface Gathering {
+  add(call: RefusedCall): void
+  calls(): RefusedCall[]
+}
+
+/** Full, it makes room for whoever has little in it at the cost of whoever has most. */
+function openGathering(): Gathering {
+  const shares = new Map<string, RefusedCall[]>()
+  let size = 0
+  const makeRoom = (mine: number) => {
+    if (shares.size >= gatheredAtMost) return false
+    const largest = [...shares.values()].reduce((most, each) => (each.length > most.length ? each : most))
+    if (largest.length <= mine + 1) return false
+    largest.pop()
+    size--
+    return true
+  }
+  return {
+    add(call) {
+      const share = shares.get(call.caller) ?? []
+      if (share.length >= gatheredOfCaller) return
+      if (size >= gatheredAtMost && !makeRoom(share.length)) return
+      shares.set(call.caller, share)
+      share.push(call)
+      size++
+    },
+    calls: () => [...shares.values()].flat(),
+  }
+}
+
 /** Whatever is long enough to be a secret is not written down, wherever it stands: people put them in the oddest places. */
-function withoutSecrets(call: RefusedCall): RefusedCall {
+function asWritten(call: RefusedCall): RefusedCall {
   const mask = (text: string) => text.replace(/[\w-]{20,}/g, (word) => (word === call.clientId ? word : '••••'))
-  return { ...call, description: mask(call.description), sent: mask(call.sent) }
+  const print = (text: string) => cut(mask(text), textMaxCharacters)
+  return { ...call, description: print(call.description), sent: print(call.sent), caller: cut(call.caller, 100) }
 }
 
 interface Ring {
@@ -68,7 +101,20 @@ interface Ring {
   readonly claimed: boolean
 }
 
-async function write(sql: Sql, calls: readonly RefusedCall[]): Promise<void> {
+/** A record that cannot be written is looked for by halves, and lost alone. */
+async function write(sql: Sql, log: Logger, calls: readonly RefusedCall[]): Promise<void> {
+  try {
+    await writeTogether(sql, calls)
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw error
+    if (calls.length === 1) return log.warn({ err: error, route: calls[0]!.route }, 'a refused call could not be kept')
+    const half = calls.length >> 1
+    await write(sql, log, calls.slice(0, half))
+    await write(sql, log, calls.slice(half))
+  }
+}
+
+async function writeTogether(sql: Sql, calls: readonly RefusedCall[]): Promise<void> {
   const written = await sql.query<Ring>(table.insertRefusedCalls, [JSON.stringify(calls.map(asRow))])
   const rings = new Map(written.map((ring) => [`${ring.branch_id} ${ring.environment} ${ring.claimed}`, ring]))
   for (const { branch_id, environment, claimed } of rings.values()) {
@@ -81,7 +127,7 @@ function asRow({ branchId, clientId, isClaimed, requestId, ...rest }: RefusedCal
 }
 
 export interface RecordedCall
-  extends Omit<RefusedCall, 'branchId' | 'clientId' | 'isClaimed' | 'requestId' | 'environment'> {
+  extends Omit<RefusedCall, 'caller' | 'branchId' | 'clientId' | 'isClaimed' | 'requestId' | 'environment'> {
   readonly id: number
   readonly claimed: boolean
   readonly client_id: string | null

@@ -5,7 +5,7 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, statement } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import type { User } from '../users/user.ts'
+import { findUsernameProblem, type User } from '../users/user.ts'
 import { addMemberIn, type Partner } from './partner.ts'
 import { lockPartner, selectMembers } from './partners.sql.ts'
 
@@ -42,8 +42,8 @@ const deleteInvitation = statement(
 
 export async function inviteMember(db: Database, partner: Partner, name: string, by: Actor, now: Date): Promise<void> {
   const username = name.toLowerCase()
-  if (!/^[a-z0-9._@+-]{1,100}$/.test(username))
-    throw new Invalid([{ field: 'username', problem: 'must be 1 to 100 letters, digits or any of . _ @ + -' }])
+  const problem = findUsernameProblem(username)
+  if (problem) throw new Invalid([{ field: 'username', problem }])
   await db.transaction(async (sql) => {
     await sql.query(lockPartner, [partner.branch_id])
     const [members, invited] = [
@@ -67,9 +67,18 @@ export function listInvitationsOf(sql: Sql, { username }: User): Promise<Invitat
   return sql.query<Invitation>(selectOfUser, [username])
 }
 
-/** Taken back by the partner, or declined. */
-export async function endInvitation(sql: Sql, branchId: number, username: string): Promise<void> {
-  await sql.query(deleteInvitation, [branchId, username])
+export async function endInvitation(
+  db: Database,
+  { branch_id }: Pick<Partner, 'branch_id'>,
+  username: string,
+  how: 'declined' | 'withdrawn',
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [ended] = await sql.query(deleteInvitation, [branch_id, username])
+    if (ended) await recordAct(sql, by, `partner.invitation_${how}`, `branch:${branch_id}`, now, { username })
+  })
 }
 
 export async function acceptInvitation(

@@ -1,6 +1,8 @@
 /** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
+import { findNameProblem, findTextProblem } from '../name.ts'
+import { unprintable } from '../printable.ts'
 import { Conflict, type FieldProblem, Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
 import * as table from './partners.sql.ts'
@@ -18,7 +20,7 @@ export interface Partner {
 }
 
 export async function applyAsPartner(db: Database, name: string, by: Actor, now: Date): Promise<Partner> {
-  const problem = findNameProblem(name)
+  const problem = findPartnerNameProblem(name)
   if (problem) throw new Invalid([{ field: 'name', problem }])
   return db.transaction((sql) => applyIn(sql, name.trim(), by, now))
 }
@@ -31,10 +33,13 @@ async function applyIn(sql: Sql, name: string, by: Actor, now: Date): Promise<Pa
   return partner!
 }
 
-function findNameProblem(name: string): string | undefined {
-  const trimmed = name.trim()
-  if (trimmed === '' || trimmed.length > 200) return 'must have 1 to 200 characters'
-  return /^\d+$/.test(trimmed) ? 'must not be a number, which would read as a branch id' : undefined
+function findPartnerNameProblem(name: string): string | undefined {
+  if (isBranchId(name.trim())) return 'must not be a number, which would read as a branch id'
+  return findNameProblem(name, 200)
+}
+
+function isBranchId(text: string): boolean {
+  return /^\d+$/.test(text)
 }
 
 /** What an applicant says of itself, for whoever decides. */
@@ -67,26 +72,23 @@ export async function applyWithDetails(
 
 function checkApplication(name: string, { website, contact, purpose }: Application): void {
   const problems = [
-    { field: 'name', problem: findNameProblem(name) },
+    { field: 'name', problem: findPartnerNameProblem(name) },
     {
       field: 'website',
       problem: isWebsite(website) ? undefined : 'must be an address such as https://app.example.com',
     },
     { field: 'contact', problem: isMail(contact) ? undefined : 'must be an e-mail address' },
-    {
-      field: 'purpose',
-      problem: purpose !== '' && purpose.length <= 2_000 ? undefined : 'must have 1 to 2,000 characters',
-    },
+    { field: 'purpose', problem: findTextProblem(purpose, 2_000) },
   ].filter((each): each is FieldProblem => each.problem !== undefined)
   if (problems.length > 0) throw new Invalid(problems)
 }
 
 function isWebsite(text: string): boolean {
-  return text.length <= 300 && /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
+  return text.length <= 300 && !unprintable.test(text) && /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
 }
 
 function isMail(text: string): boolean {
-  return text.length <= 320 && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
+  return text.length <= 320 && !unprintable.test(text) && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
 }
 
 export async function findApplication(sql: Sql, { branch_id }: Partner): Promise<Application | undefined> {
@@ -94,8 +96,10 @@ export async function findApplication(sql: Sql, { branch_id }: Partner): Promise
   return application
 }
 
+/** Digits are a branch id and nothing else: no name consists of them. */
 export async function getPartner(sql: Sql, branchIdOrName: string): Promise<Partner> {
-  const [partner] = await sql.query<Partner>(table.selectPartner, [branchIdOrName])
+  const key = isBranchId(branchIdOrName) ? table.selectPartner : table.selectPartnerByName
+  const [partner] = await sql.query<Partner>(key, [branchIdOrName])
   if (!partner) throw new NotFound(`There is no partner "${branchIdOrName}".`)
   return partner
 }
@@ -130,6 +134,8 @@ export function decide(
   by: Actor,
   now: Date,
 ): Promise<boolean> {
+  const problem = reason === undefined ? undefined : findTextProblem(reason, 2_000)
+  if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
     const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now, seen])
     if (changed.length === 0) return false

@@ -7,9 +7,11 @@ export const insertPartner = statement(
   `INSERT INTO partners (name, status, created_at, updated_at) VALUES ($1, 'applied', $2, $2) RETURNING ${columns}`,
 )
 
-export const selectPartner = statement(
-  'select_partner',
-  `SELECT ${columns} FROM partners WHERE branch_id::text = $1 OR name = $1`,
+export const selectPartner = statement('select_partner', `SELECT ${columns} FROM partners WHERE branch_id::text = $1`)
+
+export const selectPartnerByName = statement(
+  'select_partner_by_name',
+  `SELECT ${columns} FROM partners WHERE name = $1`,
 )
 
 export const selectPartners = statement('select_partners', `SELECT ${columns} FROM partners ORDER BY branch_id`)

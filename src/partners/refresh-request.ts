@@ -1,6 +1,7 @@
 /** Spec 5.8: a partner asks for refresh access. A trigger writes the answer down when the access is granted or withdrawn. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, statement, violates } from '../database/database.ts'
+import { findTextProblem } from '../name.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import type { Partner } from './partner.ts'
 
@@ -29,8 +30,8 @@ export async function askForRefresh(
   by: Actor,
   now: Date,
 ): Promise<void> {
-  if (reason === '' || reason.length > 2_000)
-    throw new Invalid([{ field: 'reason', problem: 'must have 1 to 2,000 characters' }])
+  const problem = findTextProblem(reason, 2_000)
+  if (problem) throw new Invalid([{ field: 'reason', problem }])
   await db.transaction(async (sql) => {
     await sql.query(insertRequest, [branch_id, reason, now]).catch((error: unknown) => {
       throw violates(error, 'refresh_requests_open') ? new Conflict('You have asked already.') : error

@@ -3,21 +3,22 @@ import { statement } from '../database/database.ts'
 /** Calls of clients that do not exist belong to nobody and are left out. */
 export const insertRefusedCalls = statement(
   'insert_refused_calls',
-  `INSERT INTO refused_calls (branch_id, environment, claimed, client_id, at, method, route, status, code, description, sent, request_id)
+  `INSERT INTO refused_calls (branch_id, environment, claimed, client_id, at, method, route, status, code, description, sent, request_id, caller)
    SELECT coalesce(call.branch_id, c.branch_id), call.environment, call.claimed, call.client_id, call.at, call.method, call.route,
-     call.status, call.code, call.description, call.sent, call.request_id
+     call.status, call.code, call.description, call.sent, call.request_id, call.caller
    FROM json_to_recordset($1) AS call (branch_id integer, environment text, claimed boolean, client_id text, at timestamptz, method text,
-     route text, status integer, code text, description text, sent text, request_id text)
+     route text, status integer, code text, description text, sent text, request_id text, caller text)
    LEFT JOIN clients c ON c.id = call.client_id AND c.environment = call.environment
    WHERE coalesce(call.branch_id, c.branch_id) IS NOT NULL
    RETURNING branch_id, environment, claimed`,
 )
 
-/** All but the newest of one ring. */
+/** All but the newest of one ring, each caller's newest first. */
 export const trimRefusedCalls = statement(
   'trim_refused_calls',
   `DELETE FROM refused_calls WHERE id = ANY (ARRAY(
-     SELECT id FROM refused_calls WHERE branch_id = $1 AND environment = $2 AND claimed = $3 ORDER BY id DESC OFFSET $4))`,
+     SELECT id FROM refused_calls WHERE branch_id = $1 AND environment = $2 AND claimed = $3
+     ORDER BY row_number() OVER (PARTITION BY caller ORDER BY id DESC), id DESC OFFSET $4))`,
 )
 
 export const selectRefusedCalls = statement(

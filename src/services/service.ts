@@ -4,6 +4,7 @@ import { randomLetters } from '../crypto/random.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
 import { type Database, type Sql, statement } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { findNameProblem } from '../name.ts'
 import { Invalid, NotFound } from '../problem.ts'
 
 export interface Service {
@@ -36,9 +37,9 @@ export async function createService(
   by: Actor,
   now: Date,
 ): Promise<{ service: Service; secret: Token }> {
+  const problem = findNameProblem(name, 100)
+  if (problem) throw new Invalid([{ field: 'name', problem }])
   const trimmed = name.trim()
-  if (trimmed === '' || trimmed.length > 100)
-    throw new Invalid([{ field: 'name', problem: 'must have 1 to 100 characters' }])
   const secret = issueToken('serviceSecret', environment)
   const service = await db.transaction(async (sql) => {
     const [created] = await sql.query<Service>(insertService, [

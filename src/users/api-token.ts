@@ -3,6 +3,7 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { findNameProblem } from '../name.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import * as table from './api-tokens.sql.ts'
 import { recordGuardedAct } from './guarded-act.ts'
@@ -28,10 +29,9 @@ export async function createApiToken(
   by: Actor,
   now: Date,
 ): Promise<{ record: ApiToken; token: Token }> {
+  const problem = findNameProblem(name, 100)
+  if (problem) throw new Invalid([{ field: 'name', problem }])
   const trimmed = name.trim()
-  if (trimmed === '' || trimmed.length > 100) {
-    throw new Invalid([{ field: 'name', problem: 'must have 1 to 100 characters' }])
-  }
   const token = issueToken('personal', environment)
   const record = await db.transaction(async (sql) => {
     await sql.query(table.lockUser, [user.id])

@@ -5,6 +5,7 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
+import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
@@ -15,8 +16,8 @@ import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
 import { tellOfSignIn } from './sign-in-notice.ts'
-import type { User } from './user.ts'
-import { selectUserByUsername, updatePassword } from './users.sql.ts'
+import { findUserByUsername, type User } from './user.ts'
+import { updatePassword } from './users.sql.ts'
 
 export interface Credentials {
   readonly username: string
@@ -46,13 +47,13 @@ export async function signIn(
   now: Date,
 ): Promise<SignIn> {
   const { password, device } = credentials
-  const username = credentials.username.toLowerCase().slice(0, 100)
+  const username = cut(credentials.username.toLowerCase(), 100)
   const { environment, browser, requestId } = from
   const by: Actor = { name: 'anonymous', environment, address: browser.address, requestId }
 
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
-  const [found] = await db.query<User & { password_hash: string }>(selectUserByUsername, [username])
+  const found = await findUserByUsername(db, username)
   const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.password_hash) }, now)
   const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
   if (!attempt.addressAllowed) {
@@ -79,7 +80,7 @@ export async function signIn(
     const confirms = from.previous?.user.id === user.id
     const act = confirms ? 'session.confirmed' : 'session.opened'
     await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
-      userAgent: browser.userAgent.slice(0, 300),
+      userAgent: cut(browser.userAgent, 300),
     })
     if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now

@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { type Account, getUser, listAccounts } from './user.ts'
+import { type Account, getUserById, listAccounts } from './user.ts'
 
 const PrintedAccount = Type.Object({
   account_number: Type.String(),
@@ -43,7 +43,7 @@ export interface Profiles {
 export function openProfiles(db: Database, environment: Environment): Profiles {
   const printed = new WeakMap<Viewer, string>()
   async function print(viewer: Viewer): Promise<string> {
-    const { id, name } = await getUser(db, viewer.userId)
+    const { id, name } = await getUserById(db, viewer.userId)
     const all = await listAccounts(db, viewer.userId, environment)
     const accounts = all
       .filter((each) => viewer.accountNumbers?.includes(each.account_number) ?? true)

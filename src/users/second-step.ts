@@ -7,6 +7,7 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import { minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
+import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
@@ -118,7 +119,7 @@ export async function takeSecondStep(
     if (previous) await sql.query(deleteSession, [previous.token.hash])
     await forgive(sql, limits, attempt)
     const confirms = previous?.user.id === user.id
-    const details = { userAgent: browser.userAgent.slice(0, 300), secondFactor: proof.kind }
+    const details = { userAgent: cut(browser.userAgent, 300), secondFactor: proof.kind }
     await recordAct(sql, by, confirms ? 'session.confirmed' : 'session.opened', `user:${user.id}`, now, details)
     if (!confirms && known === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = confirms ? previous.firstSeenAt : now

@@ -2,6 +2,7 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
+import { cut } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './sessions.sql.ts'
@@ -51,7 +52,7 @@ export async function openSession(
   { proofs, firstSeenAt = now }: { proofs: Proofs; firstSeenAt?: Date },
 ): Promise<Token> {
   const token = issueToken('session', environment)
-  const userAgent = browser.userAgent.slice(0, 300)
+  const userAgent = cut(browser.userAgent, 300)
   const { passwordAt, factorAt } = proofs
   const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, passwordAt, factorAt]
   await sql.query(table.insertSession, values)

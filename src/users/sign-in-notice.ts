@@ -1,4 +1,5 @@
 import { after, minute } from '../clock.ts'
+import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { lockNoticesOf, tellUser, wasTold } from '../notices/notice.ts'
@@ -18,7 +19,7 @@ export async function tellOfSignIn(
 ): Promise<void> {
   if (!(await findMail(sql, userId))?.email) return
   await lockNoticesOf(sql, userId)
-  const facts = { environment, address, userAgent: userAgent.slice(0, 300) }
+  const facts = { environment, address, userAgent: cut(userAgent, 300) }
   if (await wasTold(sql, userId, 'sign-in', facts, after(now, -sameDeviceMs))) return
   await tellUser(sql, userId, { kind: 'sign-in', key: crypto.randomUUID(), facts }, now)
 }

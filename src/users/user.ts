@@ -2,6 +2,7 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { findNameProblem } from '../name.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
@@ -37,17 +38,16 @@ export async function createUser(
   const problem = findPasswordProblem(user.password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const username = user.username.toLowerCase()
-  if (!/^[a-z0-9._@+-]{1,100}$/.test(username)) {
-    throw new Invalid([{ field: 'username', problem: 'must be 1 to 100 letters, digits or any of . _ @ + -' }])
-  }
-  if (user.name.trim() === '' || user.name.length > 200)
-    throw new Invalid([{ field: 'name', problem: 'must have 1 to 200 characters' }])
+  const usernameProblem = findUsernameProblem(username)
+  if (usernameProblem) throw new Invalid([{ field: 'username', problem: usernameProblem }])
+  const nameProblem = findNameProblem(user.name, 200)
+  if (nameProblem) throw new Invalid([{ field: 'name', problem: nameProblem }])
   const email = user.email === undefined ? undefined : parseEmail(user.email)
   const hash = await passwords.hash(user.password)
   const id = `id-${randomLetters(12).toLowerCase()}`
   return db.transaction(async (sql) => {
     const [created] = await sql
-      .query<User>(table.insertUser, [id, username, user.name, hash, user.role, now, email])
+      .query<User>(table.insertUser, [id, username, user.name.trim(), hash, user.role, now, email])
       .catch((error: unknown) => {
         throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
       })
@@ -56,16 +56,37 @@ export async function createUser(
   })
 }
 
-export async function getUser(sql: Sql, idOrUsername: string): Promise<User> {
-  const [user] = await sql.query<User>(table.selectUser, [idOrUsername])
-  if (!user) throw new NotFound(`There is no user "${idOrUsername}".`)
+/** No username has this shape: whatever a word is, it can name one user at most. */
+const idShape = /^id-[a-z0-9]{12}$/
+
+/** Of a username in lower case. */
+export function findUsernameProblem(username: string): string | undefined {
+  if (!/^[a-z0-9._@+-]{1,100}$/.test(username)) return 'must be 1 to 100 letters, digits or any of . _ @ + -'
+  return idShape.test(username) ? 'must not look like the id of a user' : undefined
+}
+
+/** For sign-in and for what an operator types; everything else knows people by their id. */
+export async function findUserByUsername(
+  sql: Sql,
+  username: string,
+): Promise<(User & { readonly password_hash: string }) | undefined> {
+  const [user] = await sql.query<User & { password_hash: string }>(table.selectUserByUsername, [username])
   return user
 }
 
-/** By the id alone: a username may look like somebody else's id. */
+/** As an operator names somebody on the command line: an id, or a username. */
+export async function getUserNamed(sql: Sql, idOrUsername: string): Promise<User> {
+  const word = idOrUsername.toLowerCase()
+  if (idShape.test(word)) return getUserById(sql, word)
+  const found = await findUserByUsername(sql, word)
+  if (!found) throw new NotFound(`There is no user "${idOrUsername}".`)
+  const { password_hash: _hash, ...user } = found
+  return user
+}
+
 export async function getUserById(sql: Sql, id: string): Promise<User> {
   const [user] = await sql.query<User>(table.selectUserById, [id])
-  if (!user) throw new NotFound(`There is no user "${id}".`)
+  if (!user) throw new NotFound(`There is no user with the id "${id}".`)
   return user
 }
 
@@ -149,6 +170,8 @@ export type NewAccount = Pick<
 
 export async function addAccount(db: Database, user: User, account: NewAccount, by: Actor, now: Date): Promise<void> {
   const { account_number, environment, classification, day_trader, option_level, type } = account
+  const problem = findNameProblem(classification, 200)
+  if (problem) throw new Invalid([{ field: 'classification', problem }])
   const values = [account_number, user.id, environment, classification, now, day_trader, option_level, type]
   await db.transaction(async (sql) => {
     await sql.query(table.insertAccount, values).catch((error: unknown) => {

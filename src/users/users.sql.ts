@@ -11,11 +11,6 @@ export const selectUserByUsername = statement(
   'SELECT id, username, name, role, status, password_hash, created_at FROM users WHERE username = $1',
 )
 
-export const selectUser = statement(
-  'select_user',
-  'SELECT id, username, name, role, status, created_at FROM users WHERE id = $1 OR username = $1',
-)
-
 export const selectUserById = statement(
   'select_user_by_id',
   'SELECT id, username, name, role, status, created_at FROM users WHERE id = $1',

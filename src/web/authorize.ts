@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../context.ts'
+import { cut } from '../cut.ts'
 import { type Form, parseFormBytes, queryOf } from '../http/form.ts'
 import {
   checkRecipient,
@@ -12,6 +13,7 @@ import {
 } from '../oauth/authorization-request.ts'
 import type { OAuthError } from '../oauth/oauth-error.ts'
 import type { Registration } from '../partners/client.ts'
+import { subnetOf } from '../subnet.ts'
 import { pageHeaders } from './page.ts'
 
 export const authorizeSchema = {
@@ -65,6 +67,7 @@ function describeAuthorize(
   const plain = ['scope', 'response_type', 'code_challenge_method']
   return {
     ...{ environment, branchId: client.branch_id, clientId: client.id, isClaimed: true, at: clock.now() },
+    caller: subnetOf(request.ip),
     ...{
       method: 'GET',
       route: '/v1/oauth/authorize',
@@ -72,10 +75,10 @@ function describeAuthorize(
       code: error.code,
       description: error.message,
     },
-    sent: names
-      .map((name) => `${name}=${plain.includes(name) ? String(query[name]).slice(0, 200) : '••••'}`)
-      .join('\n')
-      .slice(0, 1_000),
+    sent: cut(
+      names.map((name) => `${name}=${plain.includes(name) ? cut(String(query[name]), 200) : '••••'}`).join('\n'),
+      1_000,
+    ),
     requestId: request.id,
   }
 }

@@ -20,6 +20,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.created': () => ({ title: 'The brokerage opened your access' }),
   'user.disabled': () => ({ title: 'The brokerage locked your access' }),
   'user.enabled': () => ({ title: 'The brokerage unlocked your access' }),
+  'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),
   'user.account_added': ({ details }) => ({ title: `Account ${details.account_number} was added` }),
   'user.password_changed': (entry) => ({
     title: isOwn(entry) ? 'You changed your password' : 'The brokerage set a new password for you',

@@ -1,6 +1,7 @@
 /** Adding and removing passkeys. */
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../context.ts'
+import { findNameProblem } from '../name.ts'
 import { NotFound } from '../problem.ts'
 import { askForNew, listPasskeys, type PasskeySite, passkeysPerUser } from '../users/passkey.ts'
 import { addSecondPasskey, removeSecondPasskey } from '../users/second-factor.ts'
@@ -27,10 +28,8 @@ export async function showPasskeySetup({ context, request, reply }: Visit, visit
 export async function submitPasskeySetup({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const site = getSite(context)
   const name = (form.find('name') ?? '').trim()
-  if (name === '' || name.length > nameMaxCharacters) {
-    const nameProblem = `The name must have 1 to ${nameMaxCharacters} characters.`
-    return sendSetup(context, reply, visitor, site, { name, nameProblem })
-  }
+  const wrong = findNameProblem(name, nameMaxCharacters)
+  if (wrong) return sendSetup(context, reply, visitor, site, { name, nameProblem: `The name ${wrong}.` })
   const answered = { name, response: form.find('credential') ?? '', sealed: form.find('offer') ?? '' }
   const holder = holderOf(context, request, visitor)
   const added = await addSecondPasskey(context.db, context.vault, site, holder, answered, context.clock.now())

@@ -1,4 +1,6 @@
 /** What the address of a list asks for: words that were typed, checked one by one. */
+
+import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
 import type { Draft } from './form-fields.ts'
@@ -28,8 +30,8 @@ export function readQuestion(query: unknown, names: readonly string[], longest =
   const values: Record<string, string> = {}
   const read = (name: string) => {
     const value = form[name]
-    const text = (Array.isArray(value) ? value[0] : value)?.replaceAll('\0', '').trim()
-    return text === undefined || text === '' ? undefined : text.slice(0, longest).toWellFormed()
+    const text = (Array.isArray(value) ? value[0] : value)?.trim()
+    return text === undefined || text === '' ? undefined : cut(text, longest)
   }
   for (const name of names) {
     const text = read(name)

@@ -1,4 +1,5 @@
 /** One event for one webhook: what became of it, attempt by attempt, and how to set it going again. */
+import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import * as table from './deliveries.sql.ts'
@@ -54,9 +55,12 @@ export function listAttempts(sql: Sql, deliveryId: number): Promise<Attempt[]> {
   return sql.query<Attempt>(table.selectAttempts, [deliveryId])
 }
 
-export async function redeliver(db: Database, delivery: Delivery, now: Date): Promise<void> {
-  const [again] = await db.transaction((sql) => redeliverAll(sql, [delivery.id], now))
-  if (!again) throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
+export async function redeliver(db: Database, { id, webhook_id }: Delivery, by: Actor, now: Date): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [again] = await redeliverAll(sql, [id], now)
+    if (!again) throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
+    await recordAct(sql, by, 'webhook.redelivered', `webhook:${webhook_id}`, now, { deliveryId: id })
+  })
 }
 
 /** In a transaction: what has to be waited for is held still first. Answers those that go again. */

@@ -1,5 +1,6 @@
 /** Sends deliveries again, by time, by entity or all that failed: a job that survives restarts and shows how far it is. */
 import { type Actor, recordAct } from '../audit/audit.ts'
+import { printJson } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import * as table from './deliveries.sql.ts'
@@ -50,7 +51,8 @@ export function startReplay(
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
     const { total, until_id } = await countReplay(sql, webhook, selection)
-    const [replay] = await sql.query<Replay>(table.insertReplay, [webhook.id, selection, total, until_id, now])
+    const chosen = printJson(selection)
+    const [replay] = await sql.query<Replay>(table.insertReplay, [webhook.id, chosen, total, until_id, now])
     await recordAct(sql, by, 'webhook.replayed', `webhook:${webhook.id}`, now, { ...selection, total })
     return replay!
   })
@@ -73,8 +75,11 @@ export function listReplays(sql: Sql, webhook: Webhook): Promise<Replay[]> {
   return sql.query<Replay>(table.selectReplays, [webhook.id])
 }
 
-export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, now: Date): Promise<Replay> {
-  await sql.query(table.cancelReplay, [id, webhook.id, now])
+/** In a transaction. One that has ended stays as it ended. */
+export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: Actor, now: Date): Promise<Replay> {
+  const [canceled] = await sql.query(table.cancelReplay, [id, webhook.id, now])
+  const subject = `webhook:${webhook.id}`
+  if (canceled) await recordAct(sql, by, 'webhook.replay_canceled', subject, now, { replayId: id })
   return getReplay(sql, webhook, id)
 }
 

@@ -1,13 +1,22 @@
 /** What all commands have in common: help, mistakes, exit codes. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { clientCommands } from '../../src/cli/client.ts'
 import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
+import { listenOptions } from '../../src/cli/listen.ts'
+import { webhookCommands } from '../../src/cli/webhook.ts'
 import { settings as knownSettings } from '../../src/config.ts'
-import { makeFolder, runCommand } from '../support/process.ts'
+import { readKeyFile } from '../../src/crypto/vault.ts'
+import { statement } from '../../src/database/database.ts'
+import { makeFolder, runCommand, secretFile } from '../support/process.ts'
 import { commands, openCommandLine } from './desk.ts'
+
+const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
 /** None of these may open a database: there is no folder for one. */
 const dataDir = join(makeFolder(), 'never-made')
@@ -141,6 +150,67 @@ test('"keys generate" needs no configuration and touches nothing: it is how one 
   }
   assert.equal(new Set(made.map(({ stdout }) => stdout)).size, 2)
   assert.ok(!existsSync(folder), 'nothing was made')
+})
+
+test('"keys generate > file" makes a key file: the key is all that is printed', async () => {
+  const { stdout, stderr } = await run('keys', 'generate')
+  assert.equal(stderr, '')
+  const file = join(makeFolder(), 'secret.keys')
+  writeFileSync(file, stdout)
+  assert.equal(readKeyFile(file).length, 1)
+  assert.match(stdout, /^[\w-]{43}\n$/)
+})
+
+test('a reader that leaves, such as head, is no failure: nothing is complained about', async () => {
+  for (const words of [['--help'], ['settings', '--json'], ['serve', '--help']]) {
+    assert.deepEqual(await runWithoutReader(words), { code: 0, stderr: '' }, words.join(' '))
+  }
+  assert.deepEqual(await runWithoutReader(['frobnicate'], 'stderr'), { code: 2, stderr: '' })
+})
+
+/** Its output has no reader before it can print. */
+async function runWithoutReader(words: string[], stream: 'stdout' | 'stderr' = 'stdout') {
+  const child = spawn(process.execPath, [program, ...words], { env: { DATA_DIR: dataDir }, stdio: 'pipe' })
+  child[stream].destroy()
+  let stderr = ''
+  if (stream !== 'stderr') child.stderr.on('data', (chunk) => (stderr += chunk))
+  const [code] = await once(child, 'close')
+  return { code, stderr }
+}
+
+test('terminal escapes and bidi controls in what is stored are shown by their codes, and JSON keeps its meaning', async () => {
+  const line = await openCommandLine()
+  try {
+    await line.run('partner', 'create', '--name', 'Quant')
+    const name = 'Quant\x1b[2J\u202Egpj\x9b31m'
+    await line.db.query(statement('', 'UPDATE partners SET name = $1'), [name])
+    const shown = await Promise.all([
+      line.runApart('partner', 'list'),
+      line.runApart('partner', 'show', '1'),
+      line.runApart('partner', 'show', '1', '--json'),
+      line.runApart('partner', 'show', name),
+      line.runApart('partner', 'show', `no ${name}`),
+    ])
+    for (const { stdout, stderr } of shown) {
+      assert.ok(!/[\p{C}]/u.test((stdout + stderr).replaceAll('\n', '')))
+      assert.match(stdout + stderr, /Quant\\u001b\[2J\\u202egpj\\u009b31m/)
+    }
+    assert.equal(shown[2]!.json().name, name)
+  } finally {
+    await line.close()
+  }
+})
+
+test('no secret is an argument: every option that holds one names a file, and a file that holds none is told', async () => {
+  const options = [...commands, ...webhookCommands].flatMap((command) => command.options ?? []).concat(listenOptions)
+  const secretive = options.filter(({ name }) => /secret|password|token/.test(name) && !/rotate/.test(name))
+  assert.ok(secretive.length >= 6)
+  for (const { name } of secretive) assert.match(name, /-file$/)
+  const absent = await run('listen', '--client-secret-file', join(dataDir, 'none'), '--client-id', 'x', '--url', 'x')
+  assert.equal(absent.code, 2)
+  assert.match(absent.stderr, /^The secret could not be read: ENOENT/)
+  const empty = await run('listen', '--client-secret-file', secretFile(''), '--client-id', 'x', '--url', 'x')
+  assert.match(empty.stderr, /holds no secret\.\n$/)
 })
 
 test('a database that is away is told in a sentence, with code 1', async () => {

@@ -44,7 +44,11 @@ export interface CommandLine {
 export async function openCommandLine(): Promise<CommandLine> {
   const database = await openTestDatabase()
   const db = openDatabase({ connectionString: database.url, connections: 2 })
-  const settings: NodeJS.ProcessEnv = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') }
+  const settings: NodeJS.ProcessEnv = {
+    DATABASE_URL: database.url,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    AUDIT_ANCHOR_FILE: 'off',
+  }
   const run = (...words: string[]) => runHere(db, settings, words)
   return {
     db,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { issueToken, parseToken } from '../../src/crypto/token.ts'
 import { statement } from '../../src/database/database.ts'
+import { secretFile } from '../support/process.ts'
 import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
 let line: CommandLine
@@ -30,13 +31,16 @@ test('an API token is shown once, listed by its last letters, and revoked by its
 test('a leaked token is revoked by itself', async () => {
   const made = await line.read('token', 'create', '--user', 'ada', '--name', 'leaked', '--environment', 'sandbox')
   assert.equal(parseToken(String(made.token))?.environment, 'sandbox')
-  assert.deepEqual(await line.read('token', 'revoke', String(made.token)), { revoked_token: made.id })
+  assert.deepEqual(await line.read('token', 'revoke-leaked', '--token-file', secretFile(String(made.token))), {
+    revoked_token: made.id,
+  })
   const cases: [string, string][] = [
     [issueToken('personal', 'live').text, 'There is no such token.\n'],
-    ['garbage', 'token must be the id of an API token, or the token itself.\n'],
-    [issueToken('access', 'live').text, 'token must be the id of an API token, or the token itself.\n'],
+    ['garbage', 'token must be an API token.\n'],
+    [issueToken('access', 'live').text, 'token must be an API token.\n'],
   ]
-  for (const [token, stderr] of cases) assert.deepEqual(await line.fail('token', 'revoke', token), { code: 1, stderr })
+  for (const [token, stderr] of cases)
+    assert.deepEqual(await line.fail('token', 'revoke-leaked', '--token-file', secretFile(token)), { code: 1, stderr })
 })
 
 test('authorizations are listed by user and client, and revoked with a reason', async () => {

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { verify } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
+import { secretFile } from '../support/process.ts'
 import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
 let line: CommandLine
@@ -34,7 +35,15 @@ test('a generated password is shown once, works, and is never shown again', asyn
 })
 
 test('a password that was given is not repeated', async () => {
-  const words = ['--username', 'olga', '--name', 'Olga', '--operator', '--password', 'a password of my own']
+  const words = [
+    '--username',
+    'olga',
+    '--name',
+    'Olga',
+    '--operator',
+    '--password-file',
+    secretFile('a password of my own'),
+  ]
   const { stdout, code } = await line.run('user', 'create', ...words)
   assert.equal(code, 0)
   assert.equal(parseRecord(stdout).role, 'operator')
@@ -68,7 +77,10 @@ test('what cannot be is refused with code 1 and a sentence that names the field,
   const cases: [string[], string][] = [
     [[...create, 'ada', '--name', 'Second'], 'username is taken.\n'],
     [[...create, 'a b', '--name', 'X'], 'username must be 1 to 100 letters, digits or any of . _ @ + -.\n'],
-    [[...create, 'bo', '--name', 'Bo', '--password', 'short'], 'password must have at least 12 characters.\n'],
+    [
+      [...create, 'bo', '--name', 'Bo', '--password-file', secretFile('short')],
+      'password must have at least 12 characters.\n',
+    ],
     [['user', 'show', 'nobody'], 'There is no user "nobody".\n'],
     [[...account, '6YA00001'], 'account_number is taken.\n'],
     [[...account, 'a!'], 'number must be 4 to 20 letters and digits.\n'],

@@ -14,6 +14,7 @@ import { minute } from '../../src/clock.ts'
 import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { type HookReceiver, openHookReceiver, type Received } from '../support/hook-receiver.ts'
+import { secretFile } from '../support/process.ts'
 
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
@@ -80,7 +81,7 @@ function isSigned({ body, headers }: Received, secret: string): boolean {
 
 test('a webhook is created, listed, paused, resumed and deleted', async () => {
   const created = await say<{ id: number; url: string; state: string }>([
-    ...['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret', 'a secret of its own'],
+    ...['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret-file', secretFile('a secret of its own')],
     ...['--kinds', 'TRANSACTION,APPLICATION'],
   ])
   assert.deepEqual([created.url, created.state], [receiver.url, 'active'])
@@ -98,7 +99,7 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
   const id = String(created.id)
   assert.equal((await say<{ state: string }>(['webhook', 'pause', id, ...ofBranch()])).state, 'paused')
   assert.equal((await say<{ state: string }>(['webhook', 'resume', id, ...ofBranch()])).state, 'active')
-  await say(['webhook', 'rotate-secret', id, ...ofBranch(), '--secret', 'a newer secret'])
+  await say(['webhook', 'rotate-secret', id, ...ofBranch(), '--secret-file', '-'], 'a newer secret\n')
   await branch.fire()
   assert.ok(isSigned(newest(), 'a newer secret'))
   assert.deepEqual(await say(['webhook', 'delete', id, ...ofBranch()]), { deleted_webhook: created.id })
@@ -111,7 +112,11 @@ test('mistakes end with a sentence and a status: 2 for the words, 1 for what the
     [['webhook', 'create', '--url', receiver.url], 2, /--partner/],
     [['webhook', 'create', ...ofBranch(), '--url', 'http://example.com/'], 1, /url must begin with https/],
     [['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--kinds', 'ALL'], 1, /kinds must be some of/],
-    [['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret', 'short'], 1, /secret must have/],
+    [
+      ['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret-file', secretFile('short')],
+      1,
+      /secret must have/,
+    ],
     [['webhook', 'list', '--partner', 'Nobody'], 1, /no partner "Nobody"/],
     [['webhook', 'list', ...ofBranch(), '--environment', 'staging'], 1, /live or sandbox/],
     [['webhook', 'pause', ...ofBranch()], 2, /webhook/],
@@ -120,8 +125,12 @@ test('mistakes end with a sentence and a status: 2 for the words, 1 for what the
     [['delivery', 'show', '999999', ...ofBranch()], 1, /no delivery/],
     [['event', 'publish', '-', '--colour', 'red'], 2, /colour/],
     [['event', 'publish', join(folder, 'absent.json')], 1, /absent\.json/],
-    [['listen', '--forward-to', 'nonsense', '--url', 'x', '--client-id', 'x', '--client-secret', 'x'], 2, /forward-to/],
-    [['listen'], 2, /--url, --client-id and --client-secret/],
+    [
+      ['listen', '--forward-to', 'nonsense', '--url', 'x', '--client-id', 'x', '--client-secret-file', secretFile('x')],
+      2,
+      /forward-to/,
+    ],
+    [['listen'], 2, /--url, --client-id and --client-secret-file/],
   ]
   for (const [args, code, about] of cases) {
     const { stderr, ...result } = await run(args)
@@ -225,7 +234,7 @@ async function listen(t: Cleanup, args: readonly string[]) {
 }
 
 const account = ({ client, origin }: BranchProgram) => [
-  ...['--url', origin, '--client-id', client.id, '--client-secret', client.secret],
+  ...['--url', origin, '--client-id', client.id, '--client-secret-file', secretFile(client.secret)],
 ]
 
 test('listen forwards each new event to a local program, signed as a delivery is', async (t) => {
@@ -254,7 +263,15 @@ test('listen begins after a number, signs with a secret of its own, and goes on 
   const sink = await openSink(t)
   const first = await lane.fire()
   const second = await lane.fire()
-  const args = [...account(lane), '--forward-to', sink.url, '--secret', 'my_webhook_secret', '--after', '0']
+  const args = [
+    ...account(lane),
+    '--forward-to',
+    sink.url,
+    '--secret-file',
+    secretFile('my_webhook_secret'),
+    '--after',
+    '0',
+  ]
   const listening = await listen(t, args)
   const received = await sink.wait(2)
   assert.deepEqual(
@@ -285,8 +302,8 @@ test('listen with wrong credentials ends and says what the gateway said', async 
     house.baseUrl,
     '--client-id',
     'nobody',
-    '--client-secret',
-    'x',
+    '--client-secret-file',
+    secretFile('x'),
   ])
   assert.equal(code, 2)
   assert.match(stderr, /credentials are missing or wrong/)
@@ -328,7 +345,11 @@ test('an event whose bytes arrive in two pieces, in the middle of a character, i
   const fake = await openFakeGateway()
   t.after(() => fake.close())
   const sink = await openSink(t)
-  await listen(t, [...['--url', fake.url, '--client-id', 'x', '--client-secret', 'secret'], '--forward-to', sink.url])
+  await listen(t, [
+    ...['--url', fake.url, '--client-id', 'x', '--client-secret-file', secretFile('secret')],
+    '--forward-to',
+    sink.url,
+  ])
   const { response } = await fake.stream(0)
   const body = '{"clearingAccount":"Zürich"}'
   const [whole, split] = [printBlock(1, '{}'), printBlock(2, body)]
@@ -346,7 +367,11 @@ test('when the connection ends, listen connects again after the last event it ha
   const fake = await openFakeGateway()
   t.after(() => fake.close())
   const sink = await openSink(t)
-  await listen(t, [...['--url', fake.url, '--client-id', 'x', '--client-secret', 'secret'], '--forward-to', sink.url])
+  await listen(t, [
+    ...['--url', fake.url, '--client-id', 'x', '--client-secret-file', secretFile('secret')],
+    '--forward-to',
+    sink.url,
+  ])
   const first = await fake.stream(0)
   first.response.write(Buffer.concat([printBlock(1, '{}'), printBlock(2, '{}')]))
   await sink.wait(2)

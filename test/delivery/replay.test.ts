@@ -4,6 +4,7 @@ import { minute } from '../../src/clock.ts'
 import { advanceReplay, cancelReplay } from '../../src/webhooks/replay.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { operator } from '../support/gateway.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -136,7 +137,7 @@ test('a replay that is canceled stops where it is', async () => {
     const text = `INSERT INTO replays (webhook_id, selection, total, until_id, created_at)
       SELECT $1, '{"from": 0}', 3, max(id), $2 FROM deliveries RETURNING id`
     const [made] = await sql.query<{ id: number }>({ name: '', text }, [webhook.id, now])
-    return cancelReplay(sql, webhook, made!.id, now)
+    return cancelReplay(sql, webhook, made!.id, operator, now)
   })
   assert.deepEqual([canceled.state, canceled.done], ['canceled', 0])
   assert.equal(await advanceReplay(engine.db, now), 0)

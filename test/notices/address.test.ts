@@ -7,7 +7,7 @@ import { addMember } from '../../src/partners/partner.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
-import { runCommand } from '../support/process.ts'
+import { runCommand, secretFile } from '../support/process.ts'
 import { assertGuarded, pathOf, signInWith } from '../support/web.ts'
 
 let house: TestGateway
@@ -184,8 +184,8 @@ test('on the command line a user gets an address, another, and none; each is tol
     username,
     '--name',
     'Ada',
-    '--password',
-    password,
+    '--password-file',
+    secretFile(password),
     '--email',
     'ada@example.com',
   )

@@ -8,7 +8,7 @@ import { setClientStatus } from '../../src/partners/client.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService } from '../../src/services/service.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
-import { getUser, setUserStatus } from '../../src/users/user.ts'
+import { getUserById, setUserStatus } from '../../src/users/user.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import {
   basic,
@@ -147,7 +147,7 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
     client: (tied) => setClientStatus(db, tied, 'suspended', operator, now),
     partner: async (tied) =>
       setPartnerStatus(db, await getPartner(db, String(tied.branch_id)), 'suspended', 'x', operator, now),
-    user: async (_tied, userId) => setUserStatus(db, await getUser(db, userId), 'disabled', operator, now),
+    user: async (_tied, userId) => setUserStatus(db, await getUserById(db, userId), 'disabled', operator, now),
     authorization: async (tied, userId) => {
       const [standing] = await listAuthorizations(db, { userId, clientId: tied.id })
       await revokeAuthorization(db, changes, { id: standing!.id, reason: 'test' }, operator, now)

@@ -342,6 +342,13 @@ test('a replay of nothing is finished when it begins', async (t) => {
   assert.deepEqual([answer.json<Replay>().state, answer.json<Replay>().total], ['finished', 0])
 })
 
+test('half a character in the entity of a replay finds nothing and fails nobody', async (t) => {
+  const { program, webhookId } = await openLane(t)
+  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { entity: 'transaction:\uD83D' })
+  assert.equal(answer.status, 201, answer.text)
+  assert.equal(answer.json<Replay>().total, 0)
+})
+
 test('a replay that is canceled sets nothing more going', async (t) => {
   const { program, webhookId } = await openLane(t)
   await program.fire(transaction({ transactionId: 1 }))

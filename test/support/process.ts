@@ -1,6 +1,6 @@
 /** Gateways and commands as processes of their own, and a person and a client who talk to them over HTTP. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -52,6 +52,13 @@ export function makeFolder(): string {
   return folder
 }
 
+/** For commands, which take no secret as an argument. */
+export function secretFile(secret: string): string {
+  const path = join(makeFolder(), 'secret')
+  writeFileSync(path, `${secret}\n`, { mode: 0o600 })
+  return path
+}
+
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -78,7 +85,7 @@ process.once('exit', () => {
 export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv, program = main): Program {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: tmpdir(),
-    env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), ...settings },
+    env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), AUDIT_ANCHOR_FILE: 'off', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

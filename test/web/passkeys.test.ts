@@ -100,6 +100,8 @@ test('adding and removing need a fresh sign-in; a name is needed', async () => {
   const unnamed = await browser.submit(setup, '/account/security/passkey', { name: ' ', credential: '{}' })
   assert.equal(unnamed.status, 400)
   assert.match(unnamed.text, /id="name-problem">The name must have 1 to 100 characters/)
+  const hidden = await browser.submit(setup, '/account/security/passkey', { name: 'My \u202Ekey', credential: '{}' })
+  assert.match(hidden.text, /id="name-problem">The name must not contain control characters/)
   house.clock.advance(6 * minute)
   assert.match((await browser.get('/account/security/passkey')).location!, /^\/login\?.*confirm=1$/)
   assert.match((await browser.submit(page, '/account/security/passkey/remove', {})).location!, /confirm=1$/)

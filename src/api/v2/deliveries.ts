@@ -123,7 +123,7 @@ export const redeliver: Endpoint<BranchCaller> = {
   },
   async handle({ db, clock }, caller, request, reply) {
     const id = idOf(request.params)
-    await again(db, await getDelivery(db, caller, id), clock.now())
+    await again(db, await getDelivery(db, caller, id), caller.by, clock.now())
     return reply.status(202).send(printDelivery(await getDelivery(db, caller, id)))
   },
 }

@@ -77,8 +77,10 @@ export const cancelReplay: Endpoint<BranchCaller> = {
     response: { 200: ReplayBody, ...problems },
   },
   async handle(context, caller, request) {
+    const { db, clock } = context
     const webhook = await find(context, caller, request)
-    return printReplay(await cancel(context.db, webhook, replayIdOf(request.params), context.clock.now()))
+    const id = replayIdOf(request.params)
+    return printReplay(await db.transaction((sql) => cancel(sql, webhook, id, caller.by, clock.now())))
   },
 }
 

@@ -1,12 +1,14 @@
 /** Whether the audit log is as it was written: a verification of its chain, watched while it runs. */
+import type { AnchorReport } from '../../audit/anchor-check.ts'
 import type { AuditEntry } from '../../audit/audit.ts'
 import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
 import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
+import { cut } from '../../cut.ts'
 import { printDone } from '../done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
-import { type Html, html } from '../html.ts'
+import { type Content, type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
 import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
@@ -29,7 +31,7 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
     const anchor: ChainHead | undefined = typed === '' ? undefined : parseHead(typed)
     began = visit.context.chainCheck.start(operator.by, anchor)
   })
-  if (problem) return sendChain(visit, operator, { values: { anchor: typed.slice(0, 100) }, problem })
+  if (problem) return sendChain(visit, operator, { values: { anchor: cut(typed, 100) }, problem })
   return visit.reply.redirect(`${chainPage}?done=${began ? 'began' : 'joined'}`, 303)
 }
 
@@ -86,15 +88,24 @@ ${facts([['Began', printDate(state.startedAt)]])}`
           html`The chain does not contain the anchor <code>${anchor}</code>: entries up to it were removed or rewritten.`,
         ),
   )
+  const written = printWritten(state.written)
   if (state.kind === 'broken')
-    return html`${notice('error', `The chain is broken at block ${state.position}: ${state.problem}.`)}${anchors}
+    return html`${notice('error', `The chain is broken at block ${state.position}: ${state.problem}.`)}${anchors}${written}
 ${facts([['Ended', printDate(state.finishedAt)]])}`
-  return html`${notice('success', 'The chain is intact.')}${anchors}
+  const isCut = state.written !== undefined && state.written.problems.length > 0
+  return html`${isCut ? undefined : notice('success', 'The chain is intact.')}${anchors}${written}
 ${facts([
   ['Entries', state.entries.toLocaleString('en')],
   ['Head, to keep', html`<code>${printHead(state.head)}</code>`],
   ['Ended', printDate(state.finishedAt)],
 ])}`
+}
+
+function printWritten(report: AnchorReport | undefined): Content {
+  if (!report) return html`<p class="small">This node has no file of anchors to compare with.</p>`
+  const { anchors, newest, problems } = report
+  if (problems.length > 0) return problems.map((problem) => notice('error', `${problem}.`))
+  return html`<p class="small">It goes through ${anchors === 1 ? 'the one anchor' : `all ${anchors.toLocaleString('en')} anchors`} that this node wrote down${newest && html`, the newest at ${newest.at}`}.</p>`
 }
 
 function printProgress({ startedAt, position, blocks }: CheckState & { kind: 'running' }): Html {
@@ -104,8 +115,10 @@ ${facts([['Began', printDate(startedAt)]])}`
 }
 
 /** A chain that lacks an anchor is intact by itself, and was rewritten all the same. */
-function printFinding({ intact, missingAnchors }: AuditEntry['details']): Html {
+function printFinding({ intact, missingAnchors, problems }: AuditEntry['details']): Html {
   if (intact !== true) return badge('bad', 'broken')
+  if (Array.isArray(problems) && problems.length > 0)
+    return html`${badge('bad', 'cut or rewritten')} ${problems.join('; ')}`
   const missing = Array.isArray(missingAnchors) ? missingAnchors.map(String) : []
   if (missing.length === 0) return badge('good', 'intact')
   return html`${badge('bad', 'anchor missing')} ${missing.map((anchor) => html`<code>${anchor}</code> `)}`

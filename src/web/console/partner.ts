@@ -1,4 +1,5 @@
 /** One partner: what it said of itself, who and what belongs to it, and the answers an operator gives. */
+import { findTextProblem } from '../../name.ts'
 import { type Client, getClient, listClients, setClientStatus } from '../../partners/client.ts'
 import { type ClientSecret, listSecretsOfBranch } from '../../partners/client-secret.ts'
 import {
@@ -47,8 +48,9 @@ export async function approvePartner(visit: Visit, operator: Operator, form: Sub
 export async function suspendPartner(visit: Visit, operator: Operator, form: SubmittedForm) {
   const partner = await findPartner(visit)
   const reason = form.find('reason')?.trim() ?? ''
-  if (reason === '' || reason.length > 2_000) {
-    const problem = new Invalid([{ field: 'reason', problem: 'must have 1 to 2,000 characters' }])
+  const wrong = findTextProblem(reason, 2_000)
+  if (wrong) {
+    const problem = new Invalid([{ field: 'reason', problem: wrong }])
     return sendPartner(visit, operator, partner, { values: { reason }, problem })
   }
   return settle(visit, operator, partner, form, { status: 'suspended', reason })

@@ -1,4 +1,6 @@
 /** Every partner, and first of all what waits for the brokerage's answer. */
+
+import { cut } from '../../cut.ts'
 import { type Partner, type PartnerStatus, partnerStatuses } from '../../partners/partner.ts'
 import { findPartners, type PartnerQuestion } from '../../partners/partner-search.ts'
 import { type AskingPartner, findWaiting, type Waiting, type WaitingPartner } from '../../partners/waiting.ts'
@@ -69,7 +71,7 @@ function printApplicant({ branch_id, name, since }: WaitingPartner): Html {
 }
 
 function printAsking({ branch_id, name, reason, since }: AskingPartner): Html {
-  const shown = reason.length > 200 ? `${reason.slice(0, 200)}…` : reason
+  const shown = reason.length > 200 ? `${cut(reason, 200)}…` : reason
   return html`<li><div><a href="/console/partners/${branch_id}"><strong>${name}</strong></a><br>“${shown}”<br><span class="faint">Branch ${branch_id} · asked ${printDate(since)}</span></div></li>`
 }
 

@@ -1,4 +1,6 @@
 /** One user: what they have, where they are signed in, what acts for them. Each part has its own words and forms. */
+
+import { cut } from '../../cut.ts'
 import { listAuthorizations } from '../../oauth/authorization.ts'
 import { listPartnersOf, type Partner } from '../../partners/partner.ts'
 import type { Problem } from '../../problem.ts'
@@ -41,7 +43,7 @@ export async function showUser(visit: Visit, operator: Operator) {
 }
 
 export function findUser({ context, request }: Visit): Promise<User> {
-  return getUserById(context.db, (paramsOf(request).id ?? '').replaceAll('\0', ''))
+  return getUserById(context.db, cut(paramsOf(request).id ?? '', 100))
 }
 
 export function throttleKey({ context }: Visit): Buffer {

@@ -1,4 +1,6 @@
 /** The delivery log: filters, pages, and the newest of them live. */
+
+import { cut } from '../../cut.ts'
 import { type DeliveryFilter, deliveryStates } from '../../webhooks/delivery.ts'
 import { type FoundDeliveries, searchDeliveries } from '../../webhooks/delivery-search.ts'
 import { kinds } from '../../webhooks/kind.ts'
@@ -71,7 +73,7 @@ function numberOf(text: string | undefined): number | undefined {
 
 function printFilter(question: Question, webhooks: readonly Webhook[], { home }: Member): Html {
   const draft = question.draft()
-  const urls = webhooks.map(({ id, url }) => ({ value: String(id), label: `${id}: ${url}`.slice(0, 80) }))
+  const urls = webhooks.map(({ id, url }) => ({ value: String(id), label: cut(`${id}: ${url}`, 80) }))
   const moment = html`type="datetime-local"`
   return html`<form class="card filter" method="get" action="${home}/deliveries" role="search" aria-label="Deliveries">
 ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, [any, ...urls])}

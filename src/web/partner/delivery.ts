@@ -27,7 +27,7 @@ export async function showDelivery(visit: Visit, member: Member) {
 export async function redeliver(visit: Visit, member: Member, form: SubmittedForm) {
   const delivery = await findDelivery(visit, member)
   const here = `${member.home}/deliveries/${delivery.id}`
-  const make = (db: Database) => again(db, delivery, visit.context.clock.now())
+  const make = (db: Database) => again(db, delivery, member.by, visit.context.clock.now())
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
   if (problem) return sendDelivery(visit, member, problem.message)
   return visit.reply.redirect(here, 303)

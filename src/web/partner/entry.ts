@@ -51,8 +51,8 @@ export async function acceptInvited(context: Context, request: FastifyRequest, r
 }
 
 export async function declineInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  return answerInvitation(context, request, reply, async ({ session }, { branch_id }) => {
-    await endInvitation(context.db, branch_id, session.user.username)
+  return answerInvitation(context, request, reply, async ({ session, by }, partner) => {
+    await endInvitation(context.db, partner, session.user.username, 'declined', by, context.clock.now())
     return '/partner'
   })
 }

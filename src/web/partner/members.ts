@@ -25,7 +25,8 @@ export async function invite(visit: Visit, member: Member, form: SubmittedForm) 
 }
 
 export async function uninvite(visit: Visit, member: Member, form: SubmittedForm) {
-  await endInvitation(visit.context.db, member.partner.branch_id, form.find('username') ?? '')
+  const { db, clock } = visit.context
+  await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.by, clock.now())
   return back(visit, member)
 }
 

@@ -1,4 +1,5 @@
 /** Sending again what was sent before: choose, see how many, start, watch. */
+import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
@@ -54,7 +55,8 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
 export async function cancelReplay(visit: Visit, member: Member) {
   const { db, clock } = visit.context
   const webhook = await findWebhook(visit, member)
-  const { id } = await cancel(db, webhook, idOf(paramsOf(visit.request).replay), clock.now())
+  const asked = idOf(paramsOf(visit.request).replay)
+  const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.by, clock.now()))
   return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
 }
 
@@ -80,8 +82,8 @@ ${livePart(visit.request, await print())}`,
 }
 
 function readValues(find: (name: string) => string | undefined): Values {
-  const read = (name: string) => find(name)?.trim().replaceAll('\0', '') || undefined
-  return { from: read('from'), to: read('to'), entity: read('entity')?.slice(0, 100), failed: read('failed') }
+  const read = (name: string) => cut(find(name)?.trim() ?? '', 100) || undefined
+  return { from: read('from'), to: read('to'), entity: read('entity'), failed: read('failed') }
 }
 
 function parseSelection({ from, to, entity, failed }: Values): Selection | Invalid {

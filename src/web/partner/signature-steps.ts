@@ -1,5 +1,6 @@
 /** How the signatures of an attempt come about, step by step, with the partner's own values. The secret stays masked. */
 import { createHmac } from 'node:crypto'
+import { cut } from '../../cut.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import type { SigningSecrets } from '../../webhooks/signature.ts'
 import { type Html, html } from '../html.ts'
@@ -33,5 +34,5 @@ export function mask(secret: string): string {
 }
 
 function shorten(body: string): string {
-  return body.length > 60 ? `${body.slice(0, 60)}…` : body
+  return body.length > 60 ? `${cut(body, 60)}…` : body
 }

@@ -1,7 +1,10 @@
 /** The operation side of the console: what an operator sees of the gateway, and what somebody who plays with its addresses gets. */
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { after, before, test } from 'node:test'
+import { openAnchorWriter } from '../../../src/audit/anchor.ts'
 import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
+import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
 import { type Database, statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
@@ -377,8 +380,8 @@ test('an anchor that cannot be read is told beside its field, and nothing is beg
 })
 
 test('whoever asks while a verification runs joins it, and both anchors are answered', async () => {
-  const { clock, log } = house.gateway.context
-  const check = openChainCheck(db, clock, log)
+  const { clock, log, vault } = house.gateway.context
+  const check = openChainCheck({ db, vault, clock, log, file: undefined })
   const anchor = (digit: string) => ({ position: 1, hash: Buffer.from(digit.repeat(64), 'hex') })
   assert.equal(check.start(operator, anchor('1')), true)
   assert.equal(check.start(operator, anchor('2')), false)
@@ -395,6 +398,28 @@ test('whoever asks while a verification runs joins it, and both anchors are answ
   await check.close()
   assert.equal(check.state().kind, 'failed', 'one that was stopped has found nothing')
   assert.throws(() => check.start(operator, undefined), /closing/)
+})
+
+test('a log that lost its newest block is shown as cut, though its chain is intact', async () => {
+  const home = '/console/audit/chain'
+  const { vault, clock, log, config } = house.gateway.context
+  const writer = openAnchorWriter({ db, vault, clock, log, file: config.auditAnchorFile })
+  await sealAll(db, clock.now())
+  await recordAct(db, operator, 'client.updated', 'client:to-be-lost', clock.now())
+  await sealAll(db, clock.now())
+  await writer.write()
+  await db.transaction(async (sql) => {
+    await sql.script(`SET LOCAL session_replication_role = replica;
+      DELETE FROM audit_entries WHERE subject = 'client:to-be-lost';
+      DELETE FROM audit_blocks WHERE position = (SELECT max(position) FROM audit_blocks)`)
+  })
+  await act(home, `${home}/verify`)
+  const stream = await watch(olga.browser, home)
+  const heard = await stream.until(/The log ends with block \d+, but had block \d+ at /)
+  stream.stop()
+  assert.doesNotMatch(heard, /The chain is intact\./)
+  assert.match(await show(home), /class="state bad">cut or rewritten/)
+  rmSync(config.auditAnchorFile!)
 })
 
 test('a broken chain is shown as broken', async () => {

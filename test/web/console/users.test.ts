@@ -240,7 +240,11 @@ test('a user whom somebody else’s guesses keep waiting may try again at once',
 
 test('a username that looks like the id of somebody else leads to nobody else’s page', async () => {
   const [desk, user] = [await openDesk(house), await house.makeUser()]
-  const lookalike = await makeNamed('Mallory Mask', user.id)
+  const lookalike = { ...(await makeNamed('Mallory Mask', 'mallory-mask')), username: user.id }
+  // No such row can be made: should there be one all the same, it leads nowhere.
+  const { db } = house.gateway.context
+  await db.script('ALTER TABLE users DROP CONSTRAINT users_username_is_no_id')
+  await db.script(`UPDATE users SET username = '${user.id}' WHERE id = '${lookalike.id}'`)
   const page = await desk.browser.get(home(user))
   assert.equal(page.text.includes('Mallory Mask'), false)
   await press(desk.browser, home(user), '/lock')

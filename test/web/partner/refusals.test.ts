@@ -90,6 +90,62 @@ test('a flood by strangers is a bounded ring, and does not push out what the par
   assert.equal(calls.filter(({ claimed }) => !claimed).length, 1)
 })
 
+test('half an emoji in a refused call takes no other record with it, and is kept without its half', async () => {
+  const { db, recorder } = house.gateway.context
+  const [attacked, other] = [await openPartner(house), await openPartner(house)]
+  await callJson(`${house.baseUrl}/v2/webhooks/434343`, 'GET', undefined, basic(other.client))
+  const scope = `${'b '.repeat(99)}c😀`
+  const query = new URLSearchParams({ client_id: attacked.client.id, scope, state: 'x' })
+  await new Browser(house.baseUrl).get(`/v1/oauth/authorize?${query}`)
+  await recorder.flush()
+  const [kept, theirs] = await Promise.all(
+    [attacked, other].map(({ partner }) => listRefusedCalls(db, partner.branch_id, 'live', 10)),
+  )
+  assert.deepEqual([kept!.length, theirs!.length], [1, 1])
+  assert.ok(kept![0]!.sent.isWellFormed() && !kept![0]!.sent.includes('\uFFFD'))
+})
+
+const claim = { environment: 'live', branchId: undefined, isClaimed: true, method: 'GET', status: 401 } as const
+const refused = { route: '/v1/x', code: 'x', description: 'x', sent: 'x', requestId: 'x' }
+
+test('a record that cannot be written is lost alone', async () => {
+  const { db, recorder, clock } = house.gateway.context
+  const partner = await openPartner(house)
+  const call = { ...claim, ...refused, at: clock.now(), clientId: partner.client.id }
+  for (let n = 0; n < 10; n++)
+    recorder.record({ ...call, branchId: n === 4 ? 999_999 : undefined, caller: `192.0.2.${n}` })
+  await recorder.flush()
+  assert.equal((await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)).length, 9)
+})
+
+test('one caller crowds out no other, neither in the second of a flood nor in what is kept', async () => {
+  const { db, recorder, clock } = house.gateway.context
+  const partner = await openPartner(house)
+  const call = { ...claim, ...refused, at: clock.now(), clientId: partner.client.id }
+  const flood = () => {
+    for (let n = 0; n < 2_000; n++)
+      recorder.record({ ...call, clientId: String(n).padStart(24, 'A'), caller: `198.51.100.${n % 60}` })
+    for (let n = 0; n < 200; n++) recorder.record({ ...call, caller: `203.0.113.${n % 2}` })
+  }
+  flood()
+  recorder.record({ ...call, caller: '192.0.2.1', requestId: 'of the partner' })
+  recorder.record({
+    ...call,
+    branchId: partner.partner.branch_id,
+    isClaimed: false,
+    caller: 'own',
+    requestId: 'proven',
+  })
+  for (let round = 0; round < 8; round++) {
+    await recorder.flush()
+    flood()
+  }
+  const calls = await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)
+  const ids = calls.map(({ request_id }) => request_id)
+  assert.ok(ids.includes('of the partner') && ids.includes('proven'))
+  assert.equal(calls.filter(({ claimed }) => claimed).length, 100)
+})
+
 test('a member of another partner sees none of it, nor does the other environment', async () => {
   const sandbox = await house.signIn(own.user, 'sandbox')
   assert.match((await sandbox.get(`${own.home}/refusals`)).text, /Nothing was refused\./)

@@ -1,0 +1,30 @@
+/**
+ * Secrets come from a file or, as `-`, from standard input. Never from an argument: those are seen by everybody on the machine, and the
+ * shell keeps them.
+ */
+import { readFileSync } from 'node:fs'
+import { type Option, UsageError, type Words } from './command.ts'
+
+export function secretOption(name: string, meaning: string, more: Pick<Option, 'required'> = {}): Option {
+  return { name: `${name}-file`, value: 'FILE', meaning: `${meaning}; - reads standard input`, ...more }
+}
+
+export function findSecret(words: Words, name: string): string | undefined {
+  const path = words.find(`${name}-file`)
+  return path === undefined ? undefined : readSecret(path)
+}
+
+/** Without the end of its line. */
+export function readSecret(path: string): string {
+  const secret = readText(path).replace(/\r?\n$/, '')
+  if (secret === '') throw new UsageError(`${path === '-' ? 'Standard input' : path} holds no secret.`)
+  return secret
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`The secret could not be read: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,90 @@
+/** What members and programs of a partner do to deliveries and invitations leaves its entries too. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type AuditAction, type AuditEntry, findEntries } from '../../src/audit/audit.ts'
+import { statement } from '../../src/database/database.ts'
+import { inviteMember } from '../../src/partners/invitation.ts'
+import { callJson } from '../support/branch.ts'
+import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
+import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { countRows } from '../support/web.ts'
+
+let house: TestGateway
+let own: PartnerHouse
+let receiver: Receiver
+before(async () => {
+  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+  receiver = await openReceiver()
+  own = await openPartner(house)
+})
+after(async () => {
+  await house.close()
+  await receiver.close()
+})
+
+const db = () => house.gateway.context.db
+const find = (action: AuditAction, subject: string): Promise<AuditEntry[]> => findEntries(db(), { action, subject })
+
+test('a redelivery is recorded with its delivery, by the program and on the page', async () => {
+  const { webhookId, deliveryId } = await deliverOne(own, receiver)
+  const again = () => find('webhook.redelivered', `webhook:${webhookId}`)
+  await callJson(`${house.baseUrl}/v2/deliveries/${deliveryId}/redeliver`, 'POST', undefined, basic(own.client))
+  assert.deepEqual(
+    (await again()).map(({ actor, details }) => ({ actor, details })),
+    [{ actor: `client:${own.client.id}`, details: { deliveryId } }],
+  )
+  const page = await own.browser.get(`${own.home}/deliveries/${deliveryId}`)
+  await own.browser.submit(page, `${own.home}/deliveries/${deliveryId}/redeliver`, {})
+  assert.deepEqual(
+    (await again()).map(({ actor }) => actor),
+    [`user:${own.user.id}`, `client:${own.client.id}`],
+  )
+})
+
+const insertRunning = statement(
+  '',
+  `INSERT INTO replays (webhook_id, selection, total, until_id, created_at) VALUES ($1, '{"from": 0}', 1, 0, $2) RETURNING id`,
+)
+
+/** A gateway takes a replay within a second: what it was quicker with is tried again. */
+async function cancelOne(webhookId: number): Promise<number> {
+  for (;;) {
+    const [replay] = await db().query<{ id: number }>(insertRunning, [webhookId, house.clock.now()])
+    const path = `/v2/webhooks/${webhookId}/replays/${replay!.id}`
+    const answer = await callJson(`${house.baseUrl}${path}`, 'DELETE', undefined, basic(own.client))
+    if (answer.json<{ state: string }>().state === 'canceled') return replay!.id
+  }
+}
+
+test('a replay that is canceled is recorded, and canceling it again is not', async () => {
+  const { webhookId } = await deliverOne(own, receiver, '/more')
+  const replayId = await cancelOne(webhookId)
+  const path = `/v2/webhooks/${webhookId}/replays/${replayId}`
+  await callJson(`${house.baseUrl}${path}`, 'DELETE', undefined, basic(own.client))
+  const entries = await find('webhook.replay_canceled', `webhook:${webhookId}`)
+  assert.deepEqual(
+    entries.map(({ actor, details }) => ({ actor, details })),
+    [{ actor: `client:${own.client.id}`, details: { replayId } }],
+  )
+})
+
+test('invitations that are declined or withdrawn are recorded, in the act itself', async () => {
+  const [invited, other] = [await house.makeUser(), await house.makeUser()]
+  for (const { username } of [invited, other])
+    await inviteMember(db(), own.partner, username, operator, house.clock.now())
+  const browser = await house.signIn(invited)
+  const [entry, members] = [await browser.get('/partner'), await own.browser.get(`${own.home}/members`)]
+  const decline = () => browser.submit(entry, '/partner/decline', {})
+  const withdraw = () => own.browser.submit(members, `${own.home}/members/uninvite`, { username: other.username })
+  await db().script('ALTER TABLE audit_entries ADD CONSTRAINT full_disk CHECK (false) NOT VALID')
+  assert.deepEqual([(await decline()).status, (await withdraw()).status], [500, 500])
+  assert.equal(await countRows(db(), 'member_invitations'), 2, 'nothing happens without its entry')
+  await db().script('ALTER TABLE audit_entries DROP CONSTRAINT full_disk')
+  assert.deepEqual([(await decline()).status, (await withdraw()).status], [303, 303])
+  const subject = `branch:${own.partner.branch_id}`
+  const [declined] = await find('partner.invitation_declined', subject)
+  const [withdrawn] = await find('partner.invitation_withdrawn', subject)
+  assert.deepEqual([declined?.actor, declined?.details], [`user:${invited.id}`, { username: invited.username }])
+  assert.deepEqual([withdrawn?.actor, withdrawn?.details], [`user:${own.user.id}`, { username: other.username }])
+})

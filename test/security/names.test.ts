@@ -1,0 +1,72 @@
+/** Names are printed to others: none may hold what moves a terminal, turns words around or cannot be seen. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Database } from '../../src/database/database.ts'
+import { createClient, updateClient } from '../../src/partners/client.ts'
+import { applyAsPartner, applyWithDetails, setPartnerStatus } from '../../src/partners/partner.ts'
+import { askForRefresh } from '../../src/partners/refresh-request.ts'
+import { createService } from '../../src/services/service.ts'
+import { createApiToken } from '../../src/users/api-token.ts'
+import { openPasswords } from '../../src/users/password.ts'
+import { addAccount, createUser } from '../../src/users/user.ts'
+import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+
+let house: TestGateway
+let db: Database
+before(async () => {
+  house = await openTestGateway()
+  db = house.gateway.context.db
+})
+after(() => house.close())
+
+/** An escape, C1, bidi, zero width, a half character, private use, a line separator. */
+const bad = ['a\x1b[2J', 'a\x9b1m', 'a\u202Etxt', 'a\u200Bb', 'a\uD83D', 'a\uE000', 'a\u2028b', 'a\0b']
+
+test('every name and every reason refuses control and format characters, and says which field', async () => {
+  const partner = await house.makePartner()
+  const user = await house.makeUser()
+  const client = await house.makeClient({ partner })
+  const { vault } = house.gateway.context
+  const now = house.clock.now()
+  const acting = { development: true, by: operator, now }
+  const draft = { callbackUrl: 'https://a.example/cb', scope: 'read', rotateRefreshTokens: false }
+  const application = { name: 'New', website: 'https://a.example', contact: 'a@example.com', purpose: 'x' }
+  const account = { environment: 'live', day_trader: false, option_level: 1, type: 'cash' } as const
+  const person = { username: 'new', password, role: 'holder' } as const
+  const acts: [field: string, act: (name: string) => Promise<unknown>][] = [
+    ['name', (name) => createUser(db, openPasswords(1), { ...person, name }, operator, now)],
+    ['name', (name) => applyAsPartner(db, name, operator, now)],
+    ['name', (name) => applyWithDetails(db, user, { ...application, name }, operator, now)],
+    ['purpose', (purpose) => applyWithDetails(db, user, { ...application, purpose }, operator, now)],
+    [
+      'website',
+      (text) => applyWithDetails(db, user, { ...application, website: `https://a.example/${text}` }, operator, now),
+    ],
+    [
+      'contact',
+      (text) => applyWithDetails(db, user, { ...application, contact: `${text}@example.com` }, operator, now),
+    ],
+    ['name', (name) => createClient(db, vault, partner, 'live', { ...draft, name }, acting)],
+    ['name', (name) => updateClient(db, client, { name }, acting)],
+    ['name', (name) => createService(db, name, 'live', operator, now)],
+    ['name', (name) => createApiToken(db, user, { environment: 'live', name }, operator, now)],
+    ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, operator, now)],
+    ['reason', (reason) => askForRefresh(db, partner, reason, operator, now)],
+    [
+      'classification',
+      (text) => addAccount(db, user, { ...account, account_number: 'ABCD1', classification: text }, operator, now),
+    ],
+  ]
+  for (const [index, [field, act]] of acts.entries()) {
+    for (const name of bad)
+      await assert.rejects(act(name), new RegExp(`^Error: ${field} must `), `act ${index}: ${JSON.stringify(name)}`)
+  }
+})
+
+test('letters of every script, emoji and several lines of a reason are welcome', async () => {
+  const partner = await house.makePartner()
+  const now = house.clock.now()
+  for (const name of ['Zoë & Søn', '東京証券', 'שלום', '🏦 Bank', "O'Neill"])
+    assert.equal((await createService(db, name, 'live', operator, now)).service.name, name)
+  await setPartnerStatus(db, partner, 'suspended', 'Late.\r\n\tTwice.', operator, now)
+})
