@@ -35,7 +35,7 @@ export type AuditAction =
 /** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */
 export type GuardedAction =
   | `user.${'password_changed' | 'email_changed'}`
-  | `second_factor.${'added' | 'removed' | 'reset'}`
+  | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
   | 'api_token.created'
 

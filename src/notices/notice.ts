@@ -20,7 +20,7 @@ export interface NoticeFacts {
   readonly address: GuardFacts & { readonly changed: 'set' | 'replaced' | 'removed' }
   readonly password: GuardFacts
   readonly 'second-factor': GuardFacts & {
-    readonly change: 'added' | 'removed' | 'reset'
+    readonly change: 'added' | 'removed' | 'reset' | 'locked'
     readonly factor: string | null
   }
   readonly 'recovery-codes': GuardFacts

@@ -13,6 +13,7 @@ interface GuardedDetails extends Record<GuardedAction, object> {
   readonly 'second_factor.added': { readonly factor: string }
   readonly 'second_factor.removed': { readonly factor: string }
   readonly 'second_factor.reset': Record<never, never>
+  readonly 'second_factor.locked': { readonly factor: string }
   readonly 'recovery_codes.made': Record<never, never>
   readonly 'api_token.created': { readonly tokenId: number; readonly environment: Environment; readonly name: string }
 }
@@ -27,6 +28,7 @@ const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Ac
   'second_factor.added': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'added', factor } }),
   'second_factor.removed': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'removed', factor } }),
   'second_factor.reset': () => ({ kind: 'second-factor', facts: { change: 'reset', factor: null } }),
+  'second_factor.locked': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'locked', factor } }),
   'recovery_codes.made': () => ({ kind: 'recovery-codes', facts: {} }),
   'api_token.created': ({ environment, name }) => ({ kind: 'api-token', facts: { environment, name } }),
 }

@@ -10,6 +10,7 @@ import type { Vault } from '../crypto/vault.ts'
 import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login.ts'
 import { type Attempt, countAttempt, forgive, secondStepName } from './login-throttle.ts'
@@ -141,7 +142,7 @@ async function recordFailure(
   const act = attempt.startsWait ? 'session.throttled' : 'session.refused'
   await recordAct(sql, by, act, subject, now, { at: 'second step' })
   if (proof.kind === 'authenticator app' && (await countWrongCode(sql, user.id, now)))
-    await recordAct(sql, by, 'second_factor.locked', subject, now, { factor: 'authenticator app' })
+    await recordGuardedAct(sql, by, 'second_factor.locked', user.id, now, { factor: 'authenticator app' })
   const [counted] = await sql.query<{ failures: number }>(table.countFailure, [user.id])
   return { kind: isOver(step, counted!.failures) ? 'over' : 'refused' }
 }

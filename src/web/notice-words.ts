@@ -67,6 +67,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'second-factor': (facts, at, addresses) => ({
     ...guarded(facts, at, addresses),
     ...factorWords(facts),
+    ...(facts.change === 'locked' && lockedWords(at, addresses)),
   }),
   'recovery-codes': (facts, at, addresses) => ({
     ...guarded(facts, at, addresses),
@@ -165,6 +166,17 @@ function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Da
   } as const satisfies Partial<Told>
 }
 
+/** Nobody was signed in, and the brokerage did nothing: somebody has the password. */
+function lockedWords(at: Date, addresses: Addresses) {
+  return {
+    facts: [
+      ['When', printMoment(at)],
+      ['By', 'somebody who knows your password'],
+    ],
+    advice: `If it was you, sign in with a recovery code. If it was not, somebody else knows your password: sign in at ${addresses.live} with a recovery code and change it, or call the brokerage.`,
+  } as const satisfies Partial<Told>
+}
+
 function factorWords({ change, factor }: NoticeFacts['second-factor']): Pick<Told, 'subject' | 'happened'> {
   const name = oneLine(factor ?? '')
   switch (change) {
@@ -174,6 +186,11 @@ function factorWords({ change, factor }: NoticeFacts['second-factor']): Pick<Tol
       return {
         subject: 'A second factor was removed',
         happened: `A second factor was removed from your account: ${name}.`,
+      }
+    case 'locked':
+      return {
+        subject: 'A second factor was locked',
+        happened: `A hundred wrong codes in a row were entered after the right password. Your ${name} is locked until you sign in with a recovery code, or the brokerage resets it.`,
       }
     case 'reset':
       return {

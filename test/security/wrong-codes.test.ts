@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import type { Gateway } from '../../src/gateway.ts'
+import { setEmail } from '../../src/users/email.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn } from '../support/web.ts'
@@ -97,6 +99,7 @@ test('of fifty guesses at once, on two nodes, ten are looked at', async () => {
 
 test('a hundred wrong codes in a row lock the app: the right code is refused, and the person is told', async () => {
   const { user, app, browser: owner } = await makeGuardedUser(house)
+  await setEmail(house.gateway.context.db, user, 'owner@holders.example', operator, house.clock.now())
   await failSignIns(user, app, 90)
   const browser = await startSignIn(house, user)
   await fail(browser, app, 9)
@@ -120,6 +123,11 @@ test('a hundred wrong codes in a row lock the app: the right code is refused, an
     action: 'second_factor.locked',
   })
   assert.equal(entry!.actor, 'anonymous')
+  const told = await noticesOf(house.gateway.context.db, user)
+  assert.deepEqual(
+    told.filter(({ kind }) => kind === 'second-factor').map(({ facts }) => (facts as { change: string }).change),
+    ['locked'],
+  )
 })
 
 test('a recovery code unlocks the app', async () => {
