@@ -18,9 +18,10 @@ import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
+import { refuseOtherMethods } from './http/methods.ts'
 import { openPlaces } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
-import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
+import { closeServer, openServer } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
 import { openMetricsServer } from './metrics/server.ts'
 import { openCourier } from './notices/courier.ts'
@@ -222,19 +223,21 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   // A worker alone has nothing to say but how it is.
-  if (!config.roles.includes('api')) return app
+  if (config.roles.includes('api')) await addRoutes(app, context)
+  refuseOtherMethods(app)
+  return app
+}
+
+async function addRoutes(app: FastifyInstance, context: Context): Promise<void> {
   await collectOpenApi(app)
-  const routes = [...apiRoutes, ...pageRoutes]
   for (const route of apiRoutes) route.register(app, context)
   // Only pages have cookies.
   await app.register(async (pages) => {
     await pages.register(cookie)
     for (const route of pageRoutes) route.register(pages, context)
   })
-  refuseOtherMethods(app, routes)
   serveOpenApi(app, () => context.baseUrl)
   serveAssets(app)
-  return app
 }
 
 /** For the partner whose call it was. */
