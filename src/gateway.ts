@@ -231,8 +231,9 @@ async function openApp(context: Context): Promise<FastifyInstance> {
 async function addRoutes(app: FastifyInstance, context: Context): Promise<void> {
   await collectOpenApi(app)
   for (const route of apiRoutes) route.register(app, context)
-  // Only pages have cookies.
+  // Only pages have cookies, and they take forms alone.
   await app.register(async (pages) => {
+    pages.removeContentTypeParser('application/json')
     await pages.register(cookie)
     for (const route of pageRoutes) route.register(pages, context)
   })

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
-import { type FieldProblem, Invalid, Problem, Unavailable } from '../problem.ts'
+import { type FieldProblem, Invalid, Problem, printDescription, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
 export type ErrorShape = 'api' | 'oauth' | 'page'
@@ -43,7 +43,7 @@ export function sendProblem(
     reply.type('text/html; charset=utf-8').send(printPage(problem, request, reply))
     return
   }
-  const body = { error: problem.code, error_description: problem.message }
+  const body = { error: problem.code, error_description: printDescription(problem.message) }
   const extras = { ...(problem.fields && { fields: problem.fields }), request_id: request.id }
   reply.type('application/json; charset=utf-8').send(JSON.stringify(shape === 'oauth' ? body : { ...body, ...extras }))
 }

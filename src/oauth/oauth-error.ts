@@ -1,4 +1,4 @@
-import { Problem } from '../problem.ts'
+import { Problem, printDescription } from '../problem.ts'
 
 /** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009 and RFC 6750. */
 export type OAuthErrorCode =
@@ -38,7 +38,7 @@ export class BearerError extends Problem {
   ) {
     const parameters = ['realm="countersign"']
     if (code !== 'unauthorized')
-      parameters.push(`error="${code}"`, `error_description="${description.replace(/["\\]/g, "'")}"`)
+      parameters.push(`error="${code}"`, `error_description="${printDescription(description)}"`)
     if (scope !== undefined) parameters.push(`scope="${scope}"`)
     super(status, code, description, { headers: { 'www-authenticate': `Bearer ${parameters.join(', ')}` } })
   }

@@ -1,6 +1,8 @@
 /** RFC 9110, 9 and 15.5.6: every method that Node can read, at every address of both sites and of the metrics server. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, METHODS, request } from 'node:http'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { apiRoutes } from '../../src/api/routes.ts'
@@ -105,11 +107,22 @@ test('the metrics server takes GET and HEAD at its one address, and knows no oth
   assert.equal((await ask(`${url}?name=x`, 'GET')).status, 200)
 })
 
+/** Sends this, and is gone with the first byte of the answer, without a farewell. */
+async function tearDown(url: string, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ port: Number(port), host: hostname })
+  socket.write(bytes + 'x'.repeat(100_000))
+  await once(socket, 'readable')
+  socket.resetAndDestroy()
+  await once(socket, 'close')
+}
+
 test('a tunnel is not opened: CONNECT is a 404, and its connection ends', async () => {
   const servers = [house.baseUrl, house.sandboxUrl, new URL(house.gateway.metricsUrl!).origin]
   for (const url of servers) {
     const answer = await sendRaw(url, 'CONNECT 169.254.169.254:80 HTTP/1.1\r\nhost: 169.254.169.254:80\r\n\r\n')
     assert.equal(answer.status, 404, url)
+    await tearDown(url, 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n')
   }
   assert.equal((await ask(`${house.baseUrl}/healthz`, 'GET')).status, 200)
 })
