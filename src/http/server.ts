@@ -14,6 +14,7 @@ import { errorHandler, type PrintPage, type Refused, sendProblem } from './error
 import { parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
 import { collectAddresses } from './methods.ts'
+import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
 
 export interface ServerOptions {
@@ -55,7 +56,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     bodyLimit: limits.bodyBytes,
     serverFactory: (handle: RequestListener) => {
       const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
-      const server = tls ? createSecureServer({ ...tls, ...patience }, listener) : createServer(patience, listener)
+      const server = tls
+        ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
+        : createServer(patience, listener)
       // Those beyond are closed unheard: whoever is being served stays so.
       server.maxConnections = limits.connections
       server.on('connect', (_request, socket: Socket) => {
