@@ -18,9 +18,10 @@ import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
+import { refuseOtherMethods } from './http/methods.ts'
 import { openPlaces } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
-import { closeServer, openServer, refuseOtherMethods } from './http/server.ts'
+import { closeServer, openServer } from './http/server.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
 import { openMetricsServer } from './metrics/server.ts'
 import { openCourier } from './notices/courier.ts'
@@ -223,17 +224,21 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   // A worker alone has nothing to say but how it is.
-  if (!config.roles.includes('api')) return app
+  if (config.roles.includes('api')) await addRoutes(app, context)
+  refuseOtherMethods(app)
+  return app
+}
+
+async function addRoutes(app: FastifyInstance, context: Context): Promise<void> {
   await collectOpenApi(app)
   const here = pageRoutes.filter((route) => isHere(context, route))
-  const routes = [...apiRoutes, ...here]
   for (const route of apiRoutes) route.register(app, context)
-  // Only pages have cookies.
+  // Only pages have cookies, and they take forms alone.
   await app.register(async (pages) => {
+    pages.removeContentTypeParser('application/json')
     await pages.register(cookie)
     for (const route of here) route.register(pages, context)
   })
-  refuseOtherMethods(app, routes)
   leadToLiveSite(
     app,
     context,
@@ -241,7 +246,6 @@ async function openApp(context: Context): Promise<FastifyInstance> {
   )
   serveOpenApi(app, () => context.baseUrl)
   serveAssets(app)
-  return app
 }
 
 /** For the partner whose call it was. */

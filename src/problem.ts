@@ -24,6 +24,22 @@ export class Problem extends Error {
   }
 }
 
+const nearest = new Map([
+  ['"', "'"],
+  ['\\', '/'],
+  ['…', '...'],
+  ...Array.from('“”„‘’', (mark): [string, string] => [mark, "'"]),
+  ...Array.from('–—', (dash): [string, string] => [dash, '-']),
+])
+
+/**
+ * As `error_description` may hold it, in a body, a redirect and a challenge alike (RFC 6749, 5.2; RFC 6750, 3): printable ASCII
+ * without quotation mark and backslash. What a sender wrote may stand in a description.
+ */
+export function printDescription(description: string): string {
+  return description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/gu, (character) => nearest.get(character) ?? '?')
+}
+
 /** All faults at once, each with its field and the remedy. */
 export class Invalid extends Problem {
   constructor(fields: readonly FieldProblem[]) {

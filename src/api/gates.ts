@@ -5,7 +5,15 @@ import type { Context } from '../context.ts'
 import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
-import { type Bearer, invalidToken, parseBearer, pausedToken, readBearerText, requireScope } from '../oauth/bearer.ts'
+import {
+  type Bearer,
+  invalidToken,
+  parseBearer,
+  pausedToken,
+  readBearerText,
+  requireScope,
+  type TakenKinds,
+} from '../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
   type Credentials,
@@ -109,6 +117,8 @@ export interface BranchCaller extends Branch {
 
 /** A personal token has every scope; whoever follows the challenge to ask for one asks for the least. */
 const ofMembers: Protection = { scope: 'read', tokens: 'personal' }
+const branchRemedy = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.'
+const forBranches: TakenKinds = { kinds: ['personal'], remedy: branchRemedy }
 
 /**
  * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its members (as Bearer, or as
@@ -121,8 +131,8 @@ export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, req
   const personal = readings?.find(({ secret }) => secret === '')
   if (readings && !personal) return clientBranch(context, request, reply, readings)
   const text = personal ? personal.id : readBearerText(authorization)
-  const token = parseBearer(text, context.environment, context.sisterUrl)
-  const known = token.kind === 'personal' ? await context.bearers.find(token) : undefined
+  const token = parseBearer(text, context.environment, context.sisterUrl, forBranches)
+  const known = await context.bearers.find(token)
   if (!known) throw personal ? branchRefusal() : invalidToken()
   request.who = known
   countUse(context, known, reply, context.clock.now())
@@ -178,9 +188,7 @@ async function findService(
   return found
 }
 
-function branchRefusal(
-  description = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.',
-): Problem {
+function branchRefusal(description = branchRemedy): Problem {
   const headers = { 'www-authenticate': 'Basic realm="countersign", charset="UTF-8"' }
   return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
 }

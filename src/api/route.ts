@@ -76,7 +76,7 @@ const mediaTypes = { form: 'application/x-www-form-urlencoded', json: 'applicati
 
 /** The parser takes both; an endpoint takes one. */
 function refuseOtherMediaTypes(request: FastifyRequest, takes: 'form' | 'json'): void {
-  if (request.body === undefined || request.body === null) return
+  if (request.body === undefined) return
   const sent = request.headers['content-type']
   if (sent === mediaTypes[takes]) return
   const type = (sent ?? '').split(';')[0]!.trim().toLowerCase()

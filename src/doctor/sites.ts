@@ -13,10 +13,13 @@ function settingOf({ environment }: SiteConfig): { port: string; url: string } {
   return environment === 'live' ? { port: 'PORT', url: 'BASE_URL' } : { port: 'SANDBOX_PORT', url: 'SANDBOX_URL' }
 }
 
-const anywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
+const anywhere = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '[::1]'],
+])
 
 function localUrl({ host, tls }: Config, port: number): string {
-  const name = anywhere[host] ?? (host.includes(':') ? `[${host}]` : host)
+  const name = anywhere.get(host) ?? (host.includes(':') ? `[${host}]` : host)
   return `${tls ? 'https' : 'http'}://${name}:${port}`
 }
 

@@ -1,5 +1,6 @@
 /** The bodies of requests: forms and JSON, whole, as text. */
-import type { IncomingMessage } from 'node:http'
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../problem.ts'
 import { type Form, parseForm } from './form.ts'
@@ -16,45 +17,78 @@ export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('bodyText', '')
   app.addContentTypeParser('application/json', (request, body: IncomingMessage, done) => {
-    readWhole(request, body, 'utf8', (problem, text) => {
+    readWhole(request, body, json, (problem, text) => {
       if (problem) return done(problem)
       request.bodyText = text
       parseJson(request, text, done)
     })
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', (request, body: IncomingMessage, done: FormRead) => {
-    readWhole(request, body, 'latin1', (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
+    readWhole(request, body, form, (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
   })
 }
 
 type WholeRead = (problem: Problem | null, text: string) => void
 
+interface Reading {
+  /** As the header says it of a body that needs no second look. */
+  readonly type: string
+  readonly charsets: readonly string[]
+  /** Undefined for bytes that are no text. */
+  decode(bytes: Buffer): string | undefined
+}
+
+const json: Reading = {
+  type: 'application/json',
+  charsets: ['utf-8', 'utf8', 'us-ascii'],
+  decode: (bytes) => (isUtf8(bytes) ? bytes.toString('utf8') : undefined),
+}
+
+const form: Reading = {
+  type: 'application/x-www-form-urlencoded',
+  // All but ASCII is escaped in a form; older clients name Latin-1 all the same.
+  charsets: ['utf-8', 'utf8', 'us-ascii', 'iso-8859-1'],
+  decode: (bytes) => bytes.toString('latin1'),
+}
+
 /**
- * What is too long by its own account is refused unread. Most bodies arrive with their head, and are here by the time
- * their request is begun: those are taken at once, without the events of a stream.
+ * What is too long by its own account, or in an encoding of its own, is refused unread. Most bodies arrive with their head, and are
+ * here by the time their request is begun: those are taken at once, without the events of a stream.
  */
-function readWhole(request: FastifyRequest, body: IncomingMessage, encoding: BufferEncoding, done: WholeRead): void {
+function readWhole(request: FastifyRequest, body: IncomingMessage, reading: Reading, done: WholeRead): void {
   const limit = request.routeOptions.bodyLimit
-  if (Number(request.headers['content-length']) > limit) done(tooLong(), '')
-  else if (body.complete) takeAtOnce(body, limit, encoding, done)
-  else if (body.destroyed) done(brokenOff(), '')
-  else listenToEnd(body, limit, encoding, done)
+  const finish = (problem: Problem | null, bytes: Buffer = empty) => {
+    if (problem) return done(problem, '')
+    const text = reading.decode(bytes)
+    if (text === undefined) done(notUtf8(), '')
+    else done(null, text)
+  }
+  const foreign = findForeignEncoding(request.headers, reading)
+  if (foreign) finish(foreign)
+  else if (Number(request.headers['content-length']) > limit) finish(tooLong())
+  else if (body.complete) takeAtOnce(body, limit, finish)
+  else if (body.destroyed) finish(brokenOff())
+  else listenToEnd(body, limit, finish)
 }
 
-function takeAtOnce(body: IncomingMessage, limit: number, encoding: BufferEncoding, done: WholeRead): void {
-  const whole = body.read() as Buffer | null
-  if (whole === null) done(null, '')
-  else if (whole.length > limit) done(tooLong(), '')
-  else done(null, whole.toString(encoding))
+type BytesRead = (problem: Problem | null, bytes?: Buffer) => void
+
+const empty = Buffer.alloc(0)
+
+function takeAtOnce(body: IncomingMessage, limit: number, done: BytesRead): void {
+  const whole = (body.read() as Buffer | null) ?? empty
+  if (whole.length > limit) done(tooLong())
+  else done(null, whole)
 }
 
-function listenToEnd(body: IncomingMessage, limit: number, encoding: BufferEncoding, done: WholeRead): void {
+function listenToEnd(body: IncomingMessage, limit: number, done: BytesRead): void {
   const chunks: Buffer[] = []
   let length = 0
   /** Once: a body that was refused for its length may break off later. */
   const finish = (problem: Problem | null) => {
     body.off('data', hear).off('end', end).off('error', fail)
-    done(problem, problem ? '' : Buffer.concat(chunks, length).toString(encoding))
+    if (problem) done(problem)
+    else done(null, Buffer.concat(chunks, length))
   }
   const hear = (chunk: Buffer) => {
     chunks.push(chunk)
@@ -66,8 +100,23 @@ function listenToEnd(body: IncomingMessage, limit: number, encoding: BufferEncod
   body.on('data', hear).on('end', end).on('error', fail)
 }
 
+/** RFC 9110, 8.4 and 15.5.16: nothing is unpacked here, and no letters are read but those of UTF-8. */
+function findForeignEncoding(headers: IncomingHttpHeaders, { type, charsets }: Reading): Problem | undefined {
+  const packing = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (packing !== '' && packing !== 'identity')
+    return new Problem(415, 'invalid_request', 'Send the body as it is, without a Content-Encoding.', {
+      headers: { 'accept-encoding': 'identity' },
+    })
+  const sent = headers['content-type']
+  if (sent === type) return undefined
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(sent ?? '')?.[1]?.toLowerCase()
+  if (charset === undefined || charsets.includes(charset)) return undefined
+  return new Problem(415, 'invalid_request', 'Send the body in UTF-8.')
+}
+
 const tooLong = () => new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.')
 const brokenOff = () => new Problem(400, 'invalid_request', 'The request ended before its body did.')
+const notUtf8 = () => new Problem(400, 'invalid_request', 'The request body is not UTF-8.')
 
 type FormRead = (error: Error | null, form?: Form) => void
 

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
-import { type FieldProblem, Invalid, Problem, Unavailable } from '../problem.ts'
+import { type FieldProblem, Invalid, Problem, printDescription, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
 export type ErrorShape = 'api' | 'oauth' | 'page'
@@ -43,7 +43,7 @@ export function sendProblem(
     reply.type('text/html; charset=utf-8').send(printPage(problem, request, reply))
     return
   }
-  const body = { error: problem.code, error_description: problem.message }
+  const body = { error: problem.code, error_description: printDescription(problem.message) }
   const extras = { ...(problem.fields && { fields: problem.fields }), request_id: request.id }
   reply.type('application/json; charset=utf-8').send(JSON.stringify(shape === 'oauth' ? body : { ...body, ...extras }))
 }
@@ -57,19 +57,20 @@ function asksForHtml(request: FastifyRequest): boolean {
   return (request.headers.accept ?? '').includes('text/html')
 }
 
-const framework: Record<string, [status: number, code: string, description: string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'invalid_request', 'The request body is larger than this endpoint accepts.'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'invalid_request', 'This endpoint does not take that Content-Type.'],
-  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'invalid_request', 'The request has no body; a JSON object is expected.'],
-  FST_ERR_CTP_INVALID_JSON_BODY: [400, 'invalid_request', 'The request body is not JSON.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    400,
-    'invalid_request',
-    'The request body is not as long as Content-Length says.',
+type Refusal = [status: number, code: string, description: string]
+
+const framework: ReadonlyMap<string, Refusal> = new Map([
+  ['FST_ERR_CTP_BODY_TOO_LARGE', [413, 'invalid_request', 'The request body is larger than this endpoint accepts.']],
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', [415, 'invalid_request', 'This endpoint does not take that Content-Type.']],
+  ['FST_ERR_CTP_EMPTY_JSON_BODY', [400, 'invalid_request', 'The request has no body; a JSON object is expected.']],
+  ['FST_ERR_CTP_INVALID_JSON_BODY', [400, 'invalid_request', 'The request body is not JSON.']],
+  [
+    'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
+    [400, 'invalid_request', 'The request body is not as long as Content-Length says.'],
   ],
-  FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this address.'],
-  FST_ERR_BAD_URL: [400, 'invalid_request', 'The address of the request is malformed.'],
-}
+  ['FST_ERR_MAX_PARAM_LENGTH', [404, 'not_found', 'There is nothing at this address.']],
+  ['FST_ERR_BAD_URL', [400, 'invalid_request', 'The address of the request is malformed.']],
+])
 
 /** Enough for anybody to mend; a body of a million faults is not answered with a million sentences. */
 const faultsAtMost = 100
@@ -88,9 +89,16 @@ export function toProblem(error: FastifyError | Problem | Error): Problem {
       validation.slice(0, faultsAtMost).map((fault) => describeFault(fault, validationContext ?? 'request')),
     )
   if (code === textWithNul) return new Problem(400, 'invalid_request', 'The request contains a NUL character.')
-  const known = framework[code ?? '']
+  const known = framework.get(code ?? '') ?? refusalOf(error as FastifyError)
   if (known) return new Problem(...known)
   return new Problem(500, 'server_error', 'Something went wrong on our side. Tell support the request id.')
+}
+
+/** The framework refuses in more ways than the table knows: what it holds against a request stays one of its sender's. */
+function refusalOf({ code, statusCode }: FastifyError): Refusal | undefined {
+  const isRefusal = code?.startsWith('FST_') && statusCode !== undefined && statusCode >= 400 && statusCode < 500
+  if (!isRefusal) return undefined
+  return [statusCode, 'invalid_request', 'The request cannot be used as it is. Check its method, headers and body.']
 }
 
 /** A fault of the validator in the words of the field's sender. */

@@ -3,21 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type HTTPMethods,
-} from 'fastify'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
 import { addBodyParsers } from './body.ts'
+import { answerBrokenRequest, type BrokenRequest, refuseTunnel } from './broken-request.ts'
 import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
 import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
+import { collectAddresses } from './methods.ts'
+import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
 
 export interface ServerOptions {
@@ -39,28 +36,35 @@ export interface ServerOptions {
   readonly turnedAway?: DoorOptions['turnedAway']
 }
 
-const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
 export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits, tls } = options
   const lines = wideLines(options.log)
   const timeoutMs = limits.requestTimeoutMs
   const patience = {
-    maxHeaderSize: limits.headerBytes,
+    // A head that is too large by less than this is read all the same, to be answered in the shape its sender wants.
+    maxHeaderSize: 2 * limits.headerBytes,
     requestTimeout: timeoutMs,
     headersTimeout: timeoutMs,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(500, timeoutMs),
   }
   const nextId = countFrom(randomBytes(6).toString('base64url'))
+  const logBroken = (requestId: string, { remoteAddress }: Socket, status: number | undefined) =>
+    status !== undefined && logBrokenRequest(lines, requestId, status, remoteAddress)
   const app = fastify({
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
     serverFactory: (handle: RequestListener) => {
       const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
-      const server = tls ? createSecureServer({ ...tls, ...patience }, listener) : createServer(patience, listener)
+      const server = tls
+        ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
+        : createServer(patience, listener)
       // Those beyond are closed unheard: whoever is being served stays so.
       server.maxConnections = limits.connections
+      server.on('connect', (_request, socket: Socket) => {
+        const requestId = nextId()
+        logBroken(requestId, socket, refuseTunnel(socket, requestId))
+      })
       return server
     },
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
@@ -74,10 +78,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         discriminator: true,
       },
     },
-    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
+    clientErrorHandler: (error: BrokenRequest, socket: Socket) => {
       const requestId = nextId()
-      const status = answerBrokenRequest(error, socket, requestId)
-      if (status !== undefined) logBrokenRequest(lines, requestId, status, socket.remoteAddress)
+      logBroken(requestId, socket, answerBrokenRequest(error, socket, requestId))
     },
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
@@ -89,22 +92,25 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     forceCloseConnections: 'idle',
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
 
+  collectAddresses(app)
   addBodyParsers(app)
   app.decorateRequest('who', undefined)
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('span', undefined)
   app.setErrorHandler(errorHandler(options.log, options.printErrorPage, options.refused))
-  app.setNotFoundHandler({}, (request, reply) => sendProblem(new NotFound(), request, reply, options.printErrorPage))
   if (options.openSpan) traceRequests(app, options.openSpan)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    if (headLength(request.raw) > limits.headerBytes) return done(tooLargeHead())
     if (options.requiresHttps()) {
       reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains')
       if (request.protocol !== 'https' && !isHealthCheck(request.url)) {
         return done(new Problem(400, 'invalid_request', 'Use https. Whatever was sent in the clear should be changed.'))
       }
     }
+    // Before anything is made of what came with it.
+    if (request.is404) return sendProblem(new NotFound(), request, reply, options.printErrorPage)
     done()
   })
   logRequests(app, lines)
@@ -126,40 +132,15 @@ export async function closeServer(app: FastifyInstance, patienceMs: number): Pro
   clearTimeout(timer)
 }
 
-/** Registers 405 with Allow for every other method of each path. Call it when all routes are known. */
-export function refuseOtherMethods(
-  app: FastifyInstance,
-  routes: readonly { method: HTTPMethods; path: string; errors?: 'api' | 'oauth' | 'page' | undefined }[],
-): void {
-  const paths = new Map<string, { allowed: HTTPMethods[]; errors: 'api' | 'oauth' | 'page' }>()
-  for (const { method, path, errors = 'api' } of routes) {
-    const known = paths.get(path) ?? { allowed: [], errors }
-    paths.set(path, { ...known, allowed: [...known.allowed, method] })
-  }
-  for (const [url, { allowed, errors }] of paths) {
-    const taken: HTTPMethods[] = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed
-    const refused = methods.filter((method) => !taken.includes(method))
-    const allow = taken.join(', ')
-    app.route({
-      method: refused,
-      url,
-      schema: { hide: true } as object,
-      config: { errors },
-      exposeHeadRoute: false,
-      // Before the body is read: what it holds does not matter.
-      onRequest: (request, _reply, done) =>
-        done(
-          new Problem(
-            405,
-            'invalid_request',
-            `${request.method} is not a method of this endpoint. It takes ${allow}.`,
-            { headers: { allow } },
-          ),
-        ),
-      handler: () => {},
-    })
-  }
+/** As Node counts it: the address, the names and the values. */
+function headLength({ url, rawHeaders }: IncomingMessage): number {
+  let length = url!.length
+  for (const text of rawHeaders) length += text.length
+  return length
 }
+
+const tooLargeHead = () =>
+  new Problem(431, 'invalid_request', 'The address and the headers of the request are too large together.')
 
 function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void {
   const schema = { hide: true } as object
@@ -186,34 +167,4 @@ function countFrom(beginning: string): () => string {
  */
 function parseRequestId(text: string | string[] | undefined): string | undefined {
   return typeof text === 'string' && /^[\w.-]{1,40}$/.test(text) ? text : undefined
-}
-
-const brokenPatienceMs = 1_000
-
-/**
- * What Node's parser refuses never reaches a route: too large a head, a body that dawdles, no HTTP at all. Answers the status, or
- * undefined when nobody is left to hear it.
- */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): number | undefined {
-  if (socket.destroyed) return undefined
-  // Whoever does not close their side would otherwise keep the connection for ever.
-  setTimeout(() => socket.destroy(), brokenPatienceMs).unref()
-  if (!socket.writable) return undefined
-  const [status, reason, description] = explainBrokenRequest(error.code)
-  const body = JSON.stringify({ error: 'invalid_request', error_description: description, request_id: requestId })
-  const head = [
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${requestId}`,
-    'connection: close',
-  ]
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
-  return status
-}
-
-function explainBrokenRequest(code: string | undefined): [status: number, reason: string, description: string] {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return [431, 'Request Header Fields Too Large', 'The head of the request is too large.']
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'Request Timeout', 'The request took too long to arrive.']
-  return [400, 'Bad Request', 'The request is not HTTP as it should be.']
 }

@@ -1,7 +1,9 @@
 /** GET /metrics on an address of its own, which the brokerage keeps to itself: the sites that partners reach know nothing of it. */
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { refuseTunnel } from '../http/broken-request.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface MetricsServer {
@@ -9,17 +11,21 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
+const methods = ['GET', 'HEAD']
+
 export async function openMetricsServer(metrics: Metrics, host: string, port: number): Promise<MetricsServer> {
   const server = createServer(async (request, response) => {
-    if (request.url !== '/metrics') return void response.writeHead(404).end()
-    if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
+    if (request.url?.split('?', 1)[0] !== '/metrics') return void response.writeHead(404).end()
+    if (!methods.includes(request.method!)) return void response.writeHead(405, { allow: methods.join(', ') }).end()
     try {
       const text = await metrics.print()
       response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
     } catch {
       response.writeHead(500).end()
     }
-  }).listen(port, host)
+  })
+  server.on('connect', (_request, socket) => refuseTunnel(socket, randomUUID()))
+  server.listen(port, host)
   await Promise.race([
     once(server, 'listening'),
     once(server, 'error').then(([error]) => {

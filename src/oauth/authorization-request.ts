@@ -9,6 +9,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Environment } from '../environment.ts'
 import { encodeFormBytes, type Form } from '../http/form.ts'
 import type { Registration } from '../partners/client.ts'
+import { printDescription } from '../problem.ts'
 import { covers, parseScopes, type Scope } from '../scope.ts'
 import { isInForce } from './client-directory.ts'
 import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
@@ -161,5 +162,6 @@ export function printErrorCallback(
   state: string | undefined,
   issuer: string,
 ): string {
-  return printCallback(callbackUrl, { error: error.code, error_description: error.message, iss: issuer }, state)
+  const error_description = printDescription(error.message)
+  return printCallback(callbackUrl, { error: error.code, error_description, iss: issuer }, state)
 }

@@ -150,15 +150,42 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
 export function readBearerText(authorization: string | undefined): string {
   if (authorization?.startsWith('Bearer ')) return authorization.slice('Bearer '.length).trim()
   if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
-    throw new BearerError(401, 'unauthorized', 'Send an access token in the header "Authorization: Bearer …".')
+    throw new BearerError(
+      401,
+      'unauthorized',
+      'Send an access token in the Authorization header, after the word Bearer.',
+    )
   }
   return authorization.slice('bearer'.length).trim()
 }
 
-/** A token of this environment, or the reason why it is none (RFC 6750, 3). */
-export function parseBearer(text: string, environment: Environment, otherUrl: string): Token {
+const kindWords = {
+  code: 'an authorization code',
+  access: 'an access token of an application',
+  refresh: 'a refresh token',
+  personal: 'a personal API token',
+  clientSecret: 'a client secret',
+  serviceSecret: 'a secret of a service',
+  session: 'a session',
+} as const
+
+/** Which kinds of token are taken somewhere, and what to send there. */
+export interface TakenKinds {
+  readonly kinds: readonly Token['kind'][]
+  readonly remedy: string
+}
+
+const anyBearer: TakenKinds = { kinds: ['access', 'personal'], remedy: 'Send an access token.' }
+
+/**
+ * A token of this environment, or the reason why it is none (RFC 6750, 3). All of it is told from the text alone: whether a token of
+ * another kind is in force is not looked up.
+ */
+export function parseBearer(text: string, environment: Environment, otherUrl: string, taken = anyBearer): Token {
   const token = parseToken(text)
-  if (!token || (token.kind !== 'access' && token.kind !== 'personal')) throw invalidToken()
+  if (!token) throw invalidToken()
+  if (!taken.kinds.includes(token.kind))
+    throw new BearerError(401, 'invalid_token', `This is ${kindWords[token.kind]}. ${taken.remedy}`)
   if (token.environment !== environment) {
     throw new BearerError(
       401,

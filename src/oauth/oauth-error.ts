@@ -1,4 +1,4 @@
-import { Problem } from '../problem.ts'
+import { Problem, printDescription } from '../problem.ts'
 import type { Scope } from '../scope.ts'
 
 /** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009 and RFC 6750. */
@@ -52,7 +52,7 @@ export class BearerError extends Error {
   challenge({ scope, metadataUrl }: Demand): Problem {
     const parameters = ['realm="countersign"']
     if (this.code !== 'unauthorized')
-      parameters.push(`error="${this.code}"`, `error_description="${this.message.replace(/["\\]/g, "'")}"`)
+      parameters.push(`error="${this.code}"`, `error_description="${printDescription(this.message)}"`)
     parameters.push(`scope="${scope}"`, `resource_metadata="${metadataUrl}"`)
     const headers = { 'www-authenticate': `Bearer ${parameters.join(', ')}` }
     return new Problem(this.status, this.code, this.message, { headers })

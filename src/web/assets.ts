@@ -5,11 +5,11 @@ import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 
 const folder = new URL('../../public/', import.meta.url)
-const types: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
+const types = new Map([
+  ['.css', 'text/css; charset=utf-8'],
+  ['.js', 'text/javascript; charset=utf-8'],
+  ['.svg', 'image/svg+xml'],
+])
 
 const files = new Map(
   readdirSync(folder).map((name) => {
@@ -25,7 +25,10 @@ export function assetUrl(name: string): string {
 export function serveAssets(app: FastifyInstance): void {
   for (const [name, { bytes }] of files) {
     app.get(assetUrl(name), { schema: { hide: true } as object, logLevel: 'silent' }, (_request, reply) =>
-      reply.header('cache-control', 'public, max-age=31536000, immutable').type(types[extname(name)]!).send(bytes),
+      reply
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .type(types.get(extname(name))!)
+        .send(bytes),
     )
   }
 }

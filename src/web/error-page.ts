@@ -12,6 +12,7 @@ const titles: Record<number, string> = {
   405: 'This cannot be done here',
   413: 'That was too much at once',
   415: 'This cannot be read',
+  431: 'That was too much at once',
   429: 'Please wait a moment',
   503: 'Away for a moment',
 }

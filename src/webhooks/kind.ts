@@ -11,7 +11,7 @@ export const defaultKinds: readonly Kind[] = ['TRANSACTION', 'APPLICATION', 'ACH
 export type PublishedKind = Exclude<Kind, 'AUTHORIZATION'>
 
 export function isPublishedKind(word: unknown): word is PublishedKind {
-  return typeof word === 'string' && word in payloads
+  return typeof word === 'string' && Object.hasOwn(payloads, word)
 }
 
 const actions = {

@@ -6,6 +6,7 @@ import { minute } from '../../src/clock.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { makeUpWord } from '../support/made-up-word.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { runCommand, secretFile } from '../support/process.ts'
 import { assertGuarded, pathOf, signInWith } from '../support/web.ts'
@@ -175,7 +176,7 @@ test('a form without its token changes nothing, and nobody sees the address of a
 })
 
 test('on the command line a user gets an address, another, and none; each is told', async () => {
-  const username = `cli-${Date.now()}`
+  const username = `cli-${makeUpWord()}`
   const run = (...words: string[]) => runCommand([...words, '--json'], house.settings)
   const made = await run(
     'user',

@@ -11,8 +11,11 @@ import { ConfigMap } from 'kubernetes-models/v1/ConfigMap'
 import { Secret } from 'kubernetes-models/v1/Secret'
 import { Service } from 'kubernetes-models/v1/Service'
 import { parse, parseAllDocuments } from 'yaml'
+import { apiRoutes } from '../../src/api/routes.ts'
 import { readConfig, settings } from '../../src/config.ts'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
+import { assetUrl } from '../../src/web/assets.ts'
+import { pageRoutes } from '../../src/web/routes.ts'
 import { send } from '../support/browser.ts'
 import { openTestGateway } from '../support/gateway.ts'
 
@@ -130,11 +133,13 @@ test('the ingress leads to the service, the service to the pods that answer', ()
   const names = service.spec.ports.map((port: { name: string }) => port.name)
   const [{ data }] = ofKind('ConfigMap') as [Manifest]
   for (const { host, http } of ingress.spec.rules) {
-    const { name, port } = http.paths[0].backend.service
-    assert.equal(name, service.metadata.name)
-    assert.ok(names.includes(port.name))
-    const address = port.name === 'live' ? data.BASE_URL : data.SANDBOX_URL
-    assert.equal(`https://${host}`, address)
+    for (const { backend } of http.paths) {
+      const { name, port } = backend.service
+      assert.equal(name, service.metadata.name)
+      assert.ok(names.includes(port.name))
+      const address = port.name === 'live' ? data.BASE_URL : data.SANDBOX_URL
+      assert.equal(`https://${host}`, address)
+    }
   }
 })
 
@@ -196,9 +201,43 @@ test('compose: the nodes are given settings that exist, secrets as files, and th
 test('both proxies lead to the ports of the two sites', () => {
   const found = (name: string, pattern: RegExp) =>
     new Set([...read(name).matchAll(pattern)].map((match) => Number(match[1])))
-  assert.deepEqual(found('Caddyfile', /dynamic a api (\d+)/g), new Set([livePort, sandboxPort]))
+  assert.deepEqual(found('Caddyfile', /import public (\d+)/g), new Set([livePort, sandboxPort]))
   assert.deepEqual(found('nginx.conf', /server [\d.]+:(\d+)/g), new Set([livePort, sandboxPort]))
   assert.match(read('nginx.conf'), /X-Forwarded-Proto \$scheme/)
+})
+
+const addresses = [...apiRoutes, ...pageRoutes].map(({ path }) => path)
+const inside = addresses.filter((path) => path.startsWith('/internal'))
+const outside = [...addresses.filter((path) => !inside.includes(path)), '/openapi.json', assetUrl('countersign.css')]
+
+test('no proxy publishes what is for the systems of the brokerage, and each publishes all the rest', () => {
+  assert.ok(inside.length > 0)
+  const [publicServer, insideServer] = read('nginx.conf')
+    .split(/^server \{/m)
+    .slice(1) as [string, string]
+  assert.match(publicServer, /location \/internal \{\s+return 404;\s+\}/)
+  assert.match(publicServer, /location \/ \{/)
+  assert.match(insideServer, /listen 10\.\d+\.\d+\.\d+:8443 ssl;/)
+  assert.deepEqual(
+    [...insideServer.matchAll(/location (\S+) \{/g)].map((match) => match[1]),
+    ['/internal/'],
+  )
+
+  const sites = read('Caddyfile')
+    .split(/^\{\$\w+\} \{/m)
+    .slice(1)
+  assert.equal(sites.length, 2)
+  for (const site of sites) assert.match(site, /^\s+import public \w+/)
+  assert.match(read('Caddyfile'), /@inside path \/internal \/internal\/\*\s+respond @inside 404/)
+
+  for (const { host, http } of (ofKind('Ingress')[0] as Manifest).spec.rules) {
+    const leads = (address: string) =>
+      (http.paths as { path: string; pathType: string }[]).some(({ path, pathType }) =>
+        pathType === 'Exact' ? address === path : address === path || address.startsWith(`${path}/`),
+      )
+    for (const address of outside) assert.ok(leads(address), `${host} does not lead to ${address}`)
+    for (const address of [...inside, '/internal', '/metrics']) assert.ok(!leads(address), `${host}${address}`)
+  }
 })
 
 test('the image copies what there is, keeps what is needed, exposes the ports and runs as nobody special', async () => {

@@ -1,21 +1,27 @@
 /** Spec 7 and answers.md, Errors: one shape for machines, a page for people, and nothing of the inside in either. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { apiRoutes } from '../../src/api/routes.ts'
+import { createService } from '../../src/services/service.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, formOf, postForm, type SentRequest, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openTestGateway, operator, type TestClient, type TestGateway } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, sendRaw } from '../support/oauth.ts'
 import { anyText } from '../support/text.ts'
 
 let house: TestGateway
 let client: TestClient
 let token: string
+let service: Record<string, string>
 before(async () => {
   house = await openTestGateway()
   client = await house.makeClient()
   token = await house.makeToken(await house.makeUser())
+  const { db } = house.gateway.context
+  const made = await createService(db, 'Ledger', 'live', operator, house.clock.now())
+  service = basic({ id: made.service.id, secret: made.secret.text })
 })
 after(() => house.close())
 
@@ -143,6 +149,101 @@ test('a body that is too large is a 413 and a body of another type a 415, on pag
   assertProblem(await send(url, { method: 'POST', headers, body: 'x' }), 415, 'invalid_request')
 })
 
+/** Every endpoint and page that may be sent a body, and the one type that it takes. */
+const takers = routes
+  .filter(({ method }) => method !== 'GET')
+  .map(({ method, path, errors }) => ({
+    method: String(method),
+    path: path.replaceAll(/:\w+/g, '1'),
+    type: errors === 'oauth' || errors === 'page' ? form : 'application/json',
+  }))
+
+function sendBody({ method, path, type }: (typeof takers)[number], headers: Record<string, string>, body: string) {
+  const all = { 'content-type': type, ...authority(path), ...headers }
+  const lines = Object.entries(all).filter(([, value]) => value !== '')
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    ...['host: x', 'connection: close', 'accept: application/json', `content-length: ${body.length}`],
+    ...lines.map((line) => line.join(': ')),
+  ]
+  return sendRaw(house.baseUrl, `${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+test('a body of another type, or of none, is a 415 at every endpoint', async () => {
+  const others = ['text/plain', 'text/xml', 'multipart/form-data; boundary=x', 'nonsense', '']
+  for (const taker of takers) {
+    const other = taker.type === form ? 'application/json' : form
+    for (const [type, body] of [...others.map((each) => [each, 'x=y'] as const), [other, 'null'] as const]) {
+      const answer = await sendBody(taker, { 'content-type': type }, body)
+      assert.equal(answer.status, 415, `${taker.method} ${taker.path} ${type}: ${answer.body}`)
+    }
+  }
+})
+
+test('a body in an encoding that is not read is a 415 that says so, at every endpoint', async () => {
+  const packed = gzipSync('{}').toString('latin1')
+  for (const taker of takers) {
+    const what = `${taker.method} ${taker.path}`
+    for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'nonsense']) {
+      const answer = await sendBody(taker, { 'content-encoding': encoding }, packed)
+      assert.equal(answer.status, 415, `${what} ${encoding}: ${answer.body}`)
+      assert.match(answer.head, /\r\naccept-encoding: identity\r\n/i)
+    }
+    for (const charset of ['utf-16', 'UTF-16LE', 'shift_jis', '"utf-32"']) {
+      const answer = await sendBody(taker, { 'content-type': `${taker.type}; charset=${charset}` }, '{}')
+      assert.equal(answer.status, 415, `${what} ${charset}: ${answer.body}`)
+    }
+    const fine: Record<string, string>[] = [
+      { 'content-encoding': 'identity' },
+      { 'content-type': `${taker.type}; charset="UTF-8"` },
+    ]
+    for (const headers of fine) {
+      const answer = await sendBody(taker, headers, taker.type === form ? 'x=y' : '{}')
+      assert.notEqual(answer.status, 415, `${what} ${JSON.stringify(headers)}: ${answer.body}`)
+    }
+  }
+})
+
+/** Where the head alone tells who calls, a stranger's body is not looked at. */
+const authority = (path: string) => (path.startsWith('/internal') ? service : basic(client))
+
+test('JSON that is not UTF-8 is a 400: no letter is guessed', async () => {
+  const headers = `authorization: ${basic(client).authorization}\r\ncontent-type: application/json`
+  const body = '{"url":"https://caf\xe9.example/"}'
+  const head = `POST /v2/webhooks HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}`
+  for (const sent of [
+    `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `${head}\r\ntransfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  ]) {
+    const answer = await sendRaw(house.baseUrl, sent)
+    assert.equal(answer.status, 400, answer.body)
+    assert.match(answer.body, /UTF-8/)
+  }
+})
+
+test('a head that is too large is a 431: a page for people, the one shape for programs, however far it is too large', async () => {
+  const sizes = [17_000, 24_000, 40_000, 200_000]
+  for (const size of sizes) {
+    const cookie = `cookie: ${'c'.repeat(size)}`
+    const query = `/login?state=${'s'.repeat(size)}`
+    for (const [path, header] of [
+      ['/login', cookie],
+      [query, 'x-other: y'],
+    ] as const) {
+      const ask = (accept: string) =>
+        sendRaw(house.baseUrl, `GET ${path} HTTP/1.1\r\nhost: x\r\n${accept}\r\n${header}\r\nconnection: close\r\n\r\n`)
+      const machine = await ask('accept: application/json')
+      assert.equal(machine.status, 431, `${size} ${path.slice(0, 20)}`)
+      assert.equal((JSON.parse(machine.body) as { error: string }).error, 'invalid_request')
+      // Of a head far too large only its last part is known: there a person may get JSON, and never anything else.
+      const person = await ask('Accept: text/html,application/xhtml+xml')
+      assert.equal(person.status, 431)
+      if (size < 32_000) assert.match(person.head, /content-type: text\/html/i)
+      assert.match(person.body, /too large/)
+    }
+  }
+})
+
 test('an error never repeats a secret that was sent', async () => {
   const { secret } = client
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
@@ -159,6 +260,35 @@ test('an error never repeats a secret that was sent', async () => {
     assert.ok(answer.status >= 400)
     assert.ok(!(answer.text + JSON.stringify(answer.headers)).includes(secret), answer.text)
   }
+})
+
+/** RFC 6749, 4.1.2.1 and 5.2; RFC 6750, 3. */
+const describing = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
+
+test('an error_description has no quotation mark, no backslash and nothing beyond ASCII, in a body, a redirect or a challenge', async () => {
+  const odd = 'Größe "a\\b" …“€”'
+  const bearerOf = (text: string) => ({ authorization: `Bearer ${text}` })
+  const json = { 'content-type': 'application/json', ...basic(client) }
+  const answers = [
+    await send(`${house.baseUrl}/v1/user/profile`),
+    await send(`${house.baseUrl}/v1/user/profile`, { headers: bearerOf('"\\') }),
+    await send(`${house.baseUrl}/v2/webhooks`),
+    await send(`${house.baseUrl}/v2/webhooks`, { method: 'POST', headers: json, body: JSON.stringify({ [odd]: odd }) }),
+    await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, { grant_type: odd, [odd]: odd }, basic(client)),
+    await postForm(`${house.baseUrl}/v1/oauth/refreshtoken`, { grant_type: odd }),
+    await send(`${house.baseUrl}/v1/oauth/authorize?${formOf({ client_id: odd })}`, {
+      headers: { accept: 'application/json' },
+    }),
+  ]
+  for (const answer of answers) {
+    assert.match(String(answer.json().error_description), describing)
+    const challenge = String(answer.headers['www-authenticate'] ?? '')
+    const told = /error_description="(.*?)"(,|$)/.exec(challenge)?.[1]
+    if (told !== undefined) assert.match(told, describing)
+  }
+  const query = formOf({ client_id: client.id, scope: `read ${odd}`, state: 'st' })
+  const { location } = await send(`${house.baseUrl}/v1/oauth/authorize?${query}`)
+  assert.match(new URL(location!).searchParams.get('error_description')!, describing)
 })
 
 /** Text in which the characters that break parsers are frequent. */

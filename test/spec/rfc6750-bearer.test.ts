@@ -223,6 +223,25 @@ test('no kind of token is accepted in the place of another', async () => {
   assert.equal((await house.exchange(client, code)).status, 200)
 })
 
+test('a token of another kind is told what it is and what to send, whether it is in force or not', async () => {
+  const { access_token, refresh_token } = await holder.tokens(client)
+  const told = async (path: string, text: string) => {
+    const headers = { authorization: `Bearer ${text}`, accept: 'application/json' }
+    const answer = await send(house.baseUrl + path, { headers })
+    assertInvalidToken(answer)
+    return String(answer.json().error_description)
+  }
+  for (const text of [access_token, issueToken('access', 'live').text])
+    assert.equal(
+      await told('/v2/webhooks', text),
+      'This is an access token of an application. Send client_id and client_secret by HTTP Basic, or a personal API token of a member.',
+    )
+  for (const text of [refresh_token!, issueToken('refresh', 'live').text])
+    assert.equal(await told('/v1/user/profile', text), 'This is a refresh token. Send an access token.')
+  assert.match(await told('/v1/user/profile', client.secret), /^This is a client secret\./)
+  assert.match(await told('/v2/webhooks', issueToken('personal', 'live').text), /unknown, expired or revoked/)
+})
+
 // B6
 test('every kind has a prefix of its own, so that what leaks can be recognised', () => {
   const kinds: TokenKind[] = ['code', 'access', 'refresh', 'personal', 'clientSecret', 'serviceSecret', 'session']

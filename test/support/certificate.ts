@@ -6,19 +6,34 @@ export interface Certificate {
   readonly key: string
 }
 
-const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))
+const kinds = {
+  ec: {
+    makeKeys: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    signature: der(0x30, Buffer.from('06082a8648ce3d040302', 'hex')),
+  },
+  rsa: {
+    makeKeys: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    signature: der(0x30, Buffer.from('06092a864886f70d01010b0500', 'hex')),
+  },
+}
 const commonName = Buffer.from('0603550403', 'hex')
 const subjectAltName = Buffer.from('0603551d11', 'hex')
 
-export function makeCertificate(names: readonly string[], from: Date, to: Date): Certificate {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+export function makeCertificate(
+  names: readonly string[],
+  from: Date,
+  to: Date,
+  kind: keyof typeof kinds = 'ec',
+): Certificate {
+  const { makeKeys, signature: algorithm } = kinds[kind]
+  const { privateKey, publicKey } = makeKeys()
   const who = der(0x30, der(0x31, der(0x30, commonName, der(0x0c, Buffer.from(names[0]!)))))
   const altNames = der(0x30, ...names.map((name) => der(0x82, Buffer.from(name))))
   const body = der(
     0x30,
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),
-    ecdsaWithSha256,
+    algorithm,
     who,
     der(0x30, printTime(from), printTime(to)),
     who,
@@ -26,7 +41,7 @@ export function makeCertificate(names: readonly string[], from: Date, to: Date):
     der(0xa3, der(0x30, der(0x30, subjectAltName, der(0x04, altNames)))),
   )
   const signature = der(0x03, Buffer.from([0]), sign('sha256', body, privateKey))
-  const whole = der(0x30, body, ecdsaWithSha256, signature)
+  const whole = der(0x30, body, algorithm, signature)
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   return { cert: printPem(whole), key }
 }

@@ -1,8 +1,8 @@
 /** A real browser for the tests of the pages: the one that is named, the one that is installed, or the one of the package. */
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import packaged from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
+import { unpackChromium } from './packaged-chromium.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
@@ -15,6 +15,9 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // What browsers make of a name that cannot be resolved differs, and so do networks: a test leads to loopback or fails everywhere.
+  '--no-proxy-server',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE ::1',
 ]
 
 export async function findChromium(environment: NodeJS.ProcessEnv = process.env): Promise<string> {
@@ -22,10 +25,11 @@ export async function findChromium(environment: NodeJS.ProcessEnv = process.env)
   const folders = (environment.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   const installed = names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
   if (installed) return installed
-  if (process.platform === 'linux' && process.arch === 'x64') return packaged.executablePath()
+  if (process.platform === 'linux' && process.arch === 'x64') return unpackChromium()
   throw new Error(
     `No Chromium was found. Install one so that it is on the PATH as ${names.join(', ')} ` +
-      '(Debian and Ubuntu: apt-get install chromium; macOS: brew install --cask chromium), or name it in CHROMIUM_PATH.',
+      '(Debian: apt-get install chromium; Ubuntu: snap install chromium; macOS: brew install --cask chromium), ' +
+      'or name it in CHROMIUM_PATH.',
   )
 }
 

@@ -20,6 +20,7 @@ import { addAccount, createUser, type User } from '../../src/users/user.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
+import { makeUpWord } from './made-up-word.ts'
 
 export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }
@@ -111,7 +112,6 @@ function describe(
 ): TestGateway {
   const { db, vault, passwords } = gateway.context
   const urlOf = (environment: Environment) => (environment === 'live' ? gateway.baseUrl : gateway.sandboxUrl)
-  const unique = () => randomBytes(5).toString('hex')
 
   const self: TestGateway = {
     gateway,
@@ -120,7 +120,7 @@ function describe(
     baseUrl: gateway.baseUrl,
     sandboxUrl: gateway.sandboxUrl,
     settings,
-    async makeUser(username = `user-${unique()}`, accounts = [unique().toUpperCase()]) {
+    async makeUser(username = `user-${makeUpWord()}`, accounts = [makeUpWord().toUpperCase()]) {
       const user = await createUser(
         db,
         passwords,
@@ -138,11 +138,11 @@ function describe(
       return user
     },
     makeOperator(name = 'Olga Operator') {
-      const draft = { username: `operator-${unique()}`, name, password, role: 'operator' } as const
+      const draft = { username: `operator-${makeUpWord()}`, name, password, role: 'operator' } as const
       return createUser(db, passwords, draft, operator, clock.now())
     },
     async makePartner({ refresh = true } = {}) {
-      const { branch_id } = await applyAsPartner(db, `Partner ${unique()}`, operator, clock.now())
+      const { branch_id } = await applyAsPartner(db, `Partner ${makeUpWord()}`, operator, clock.now())
       const partner = await getPartner(db, String(branch_id))
       await setPartnerStatus(db, partner, 'approved', undefined, operator, clock.now())
       await setRefreshAccess(db, partner, refresh, operator, clock.now())

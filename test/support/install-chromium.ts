@@ -9,12 +9,18 @@ async function isThere(): Promise<boolean> {
   )
 }
 
+/** Waits for whoever else is installing something, and says what went wrong. */
+const patiently = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3']
+
 function run(command: string, ...args: string[]): boolean {
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  return spawnSync(command, args, { stdio: 'ignore', env: environment }).status === 0
+  return spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], env: environment }).status === 0
 }
 
 if (!(await isThere()) && process.getuid?.() === 0 && run('apt-get', '--version')) {
   process.stdout.write('Installing Chromium for the browser tests …\n')
-  run('apt-get', 'update', '-qq') && run('apt-get', 'install', '-y', '-qq', '--no-install-recommends', 'chromium')
+  const isInstalled =
+    run('apt-get', 'update', ...patiently) &&
+    run('apt-get', 'install', '-y', ...patiently, '--no-install-recommends', 'chromium')
+  if (!isInstalled) process.stderr.write('Chromium could not be installed: the browser tests will say what to do.\n')
 }

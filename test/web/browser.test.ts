@@ -3,12 +3,8 @@
  * desk. With SCREENSHOTS set to a folder, every page is also photographed there, light and dark.
  */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -16,6 +12,8 @@ import { minute } from '../../src/clock.ts'
 import { Browser as VisitorBrowser } from '../support/browser.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { makeUpWord } from '../support/made-up-word.ts'
+import { openPartnerSite, type PartnerSite } from '../support/partner-site.ts'
 import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
@@ -24,58 +22,19 @@ const desk = { width: 1280, height: 800 }
 
 let house: TestGateway
 let chromium: Browser
-let receiver: Receiver
+let site: PartnerSite
 let client: TestClient
 before(async () => {
   house = await openTestGateway()
-  receiver = await openReceiver()
+  site = await openPartnerSite()
   chromium = await launchChromium()
-  client = await house.makeClient({ callbackUrl: `${receiver.origin}/callback` })
+  client = await house.makeClient({ callbackUrl: `${site.origin}/callback` })
 })
 after(async () => {
   await chromium?.close()
-  await receiver?.close()
+  await site?.close()
   await house?.close()
 })
-
-/** The partner's site. `localhost` is another site than the gateway's 127.0.0.1, as a partner's would be. */
-interface Receiver {
-  readonly origin: string
-  /** The same server under an address of the gateway's own host: another origin, but not another site. */
-  readonly neighbour: string
-  readonly callbacks: URLSearchParams[]
-  close(): Promise<void>
-}
-
-async function openReceiver(): Promise<Receiver> {
-  const callbacks: URLSearchParams[] = []
-  const server: Server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    const url = new URL(request.url!, 'http://localhost')
-    if (url.pathname.startsWith('/callback')) callbacks.push(url.searchParams)
-    if (url.pathname === '/callback-and-on') {
-      const { port } = server.address() as AddressInfo
-      response.writeHead(302, { location: `http://127.0.0.1:${port}/home` }).end()
-      return
-    }
-    const body = url.pathname === '/frame' ? `<iframe src="${url.searchParams.get('of')}"></iframe>` : ''
-    const link = `<a href="${url.searchParams.get('to') ?? ''}">Connect</a>`
-    const page = `<!doctype html><link rel="icon" href="data:,"><title>Partner</title><h1>Partner ${url.pathname}</h1>`
-    response.writeHead(200, { 'content-type': 'text/html' }).end(page + link + body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    origin: `http://localhost:${port}`,
-    neighbour: `http://127.0.0.1:${port}`,
-    callbacks,
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
 
 interface Visit {
   readonly page: Page
@@ -103,7 +62,7 @@ function authorizeUrl(of: TestClient, scope = 'read', state = 'st'): string {
 
 /** From a link on the partner's site to the login page. */
 async function connect(page: Page, url: string): Promise<void> {
-  await page.goto(`${receiver.origin}/?${new URLSearchParams({ to: url })}`)
+  await page.goto(`${site.origin}/?${new URLSearchParams({ to: url })}`)
   await page.getByRole('link', { name: 'Connect' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 }
@@ -119,7 +78,7 @@ const withoutLeavings = (complaints: readonly string[]) =>
   complaints.filter((text) => !text.endsWith('net::ERR_ABORTED'))
 
 async function takeCallback(page: Page): Promise<URLSearchParams> {
-  await page.waitForURL(`${receiver.origin}/callback?*`)
+  await page.waitForURL(`${site.origin}/callback?*`)
   return new URL(page.url()).searchParams
 }
 
@@ -132,7 +91,7 @@ for (const [name, options] of Object.entries({
 } satisfies Record<string, BrowserContextOptions>)) {
   test(`an account holder connects an application, uses their own tokens and revokes both, ${name}`, async () => {
     const { page, complaints, close } = await openVisit(options)
-    const numbers = [1, 2].map((last) => `6YB${randomBytes(4).toString('hex').toUpperCase()}${last}`)
+    const numbers = [1, 2].map((last) => `6YB${makeUpWord().toUpperCase()}${last}`)
     const user = await house.makeUser(undefined, numbers)
 
     await connect(page, authorizeUrl(client, 'read trade', 'from the browser'))
@@ -210,7 +169,7 @@ test('a double click on Allow yields one code', async () => {
   await signIn(page, user.username)
   await page.getByRole('button', { name: 'Allow' }).dblclick()
   await takeCallback(page)
-  const heard = receiver.callbacks.filter((callback) => callback.get('state') === 'clicked twice')
+  const heard = site.callbacks.filter((callback) => callback.get('state') === 'clicked twice')
   assert.equal(heard.length, 1)
   assert.equal((await house.exchange(client, heard[0]!.get('code')!)).status, 200)
   assert.deepEqual(complaints, [])
@@ -318,14 +277,14 @@ test('the pages of the two environments are signed in to apart, though they shar
 })
 
 test('the answer reaches an application whose callback leads on to another origin', async () => {
-  const onward = await house.makeClient({ callbackUrl: `${receiver.origin}/callback-and-on` })
+  const onward = await house.makeClient({ callbackUrl: `${site.origin}/callback-and-on` })
   const user = await house.makeUser()
   const { page, complaints, close } = await openVisit()
   await connect(page, authorizeUrl(onward))
   await signIn(page, user.username)
   await page.getByRole('button', { name: 'Allow' }).click()
-  await page.waitForURL(`${receiver.neighbour}/home`, { timeout: 3_000 }).catch(() => {})
-  assert.deepEqual({ url: page.url(), complaints }, { url: `${receiver.neighbour}/home`, complaints: [] })
+  await page.waitForURL(`${site.neighbour}/home`, { timeout: 3_000 }).catch(() => {})
+  assert.deepEqual({ url: page.url(), complaints }, { url: `${site.neighbour}/home`, complaints: [] })
   await close()
 })
 
@@ -336,7 +295,7 @@ test('no page can be framed by another origin', async () => {
   await signIn(page, user.username)
   await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
   const paths = ['/account', '/account/api', '/login?confirm=1', '/nowhere', authorizeUrl(client)]
-  for (const origin of [receiver.origin, receiver.neighbour]) {
+  for (const origin of [site.origin, site.neighbour]) {
     for (const path of paths) {
       complaints.length = 0
       const url = path.startsWith('/') ? house.baseUrl + path : path

@@ -7,15 +7,19 @@ import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
+import { openPartnerSite, type PartnerSite } from '../support/partner-site.ts'
 
 let house: TestGateway
+let site: PartnerSite
 let chromium: Browser
 before(async () => {
   house = await openTestGateway({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
+  site = await openPartnerSite('localhost')
   chromium = await launchChromium()
 })
 after(async () => {
   await chromium?.close()
+  await site?.close()
   await house?.close()
 })
 
@@ -130,9 +134,8 @@ test('the same passkey is not added twice, and somebody who stops half-way is to
 
 test('where a second factor is demanded for trade, the holder is led to set one up and comes back to the request', async () => {
   const user = await house.makeUser()
-  const client = await house.makeClient({ callbackUrl: 'https://app.example.com/callback' })
+  const client = await house.makeClient({ callbackUrl: `${site.origin}/callback` })
   const { page, complaints, close } = await openVisit()
-  await page.route('https://app.example.com/**', (route) => route.fulfill({ body: 'Partner' }))
   const query = new URLSearchParams({ client_id: client.id, scope: 'trade', state: 'st' })
   await signIn(page, user.username, `/v1/oauth/authorize?${query}`)
   await page.getByRole('heading', { name: 'Set up two-factor sign-in first' }).waitFor()
@@ -145,7 +148,7 @@ test('where a second factor is demanded for trade, the holder is led to set one 
   await page.goto(request)
   await confirm(page)
   await page.getByRole('button', { name: 'Allow' }).click()
-  await page.waitForURL('https://app.example.com/callback?*')
+  await page.waitForURL(`${site.origin}/callback?*`)
   assert.ok(new URL(page.url()).searchParams.has('code'))
   assert.deepEqual(
     complaints.filter((text) => !text.includes('403')),

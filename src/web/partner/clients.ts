@@ -41,12 +41,12 @@ import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
 
 /** How long the old secret lives beside the new one, by the names a person would choose. */
-const overlaps: Record<string, { readonly label: string; readonly ms: number }> = {
-  none: { label: 'ends at once', ms: 0 },
-  hour: { label: 'lives for one hour', ms: hour },
-  day: { label: 'lives for one day', ms: day },
-  week: { label: 'lives for seven days', ms: 7 * day },
-}
+const overlaps = new Map([
+  ['none', { label: 'ends at once', ms: 0 }],
+  ['hour', { label: 'lives for one hour', ms: hour }],
+  ['day', { label: 'lives for one day', ms: day }],
+  ['week', { label: 'lives for seven days', ms: 7 * day }],
+])
 
 const doneWords = {
   'made-before':
@@ -98,7 +98,7 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const client = await findClient(visit, member)
   const now = context.clock.now()
   const here = pathOf(member, client)
-  const overlap = overlaps[form.find('overlap') ?? '']
+  const overlap = overlaps.get(form.find('overlap') ?? '')
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
   const make = (db: Database) => rotate(db, context.vault, client, overlap.ms, member.by, now)
   let sent: Sent<{ secret: Token }> | undefined
@@ -253,7 +253,7 @@ function printSecrets({ id }: Client, secrets: readonly ClientSecret[], { home, 
 <span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
 <form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
   )
-  const choices = Object.entries(overlaps).map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
+  const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
   return html`<section class="card"><h2>Secrets</h2>
 ${items.length === 0 ? html`<p class="empty">No secret is alive: nobody can call as this application.</p>` : html`<ul class="tokens">${items}</ul>`}
 <form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}

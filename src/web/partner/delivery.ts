@@ -82,20 +82,20 @@ ${facts([
 const outcomeTones: Record<Attempt['outcome'], Tone> = { accepted: 'good', refused: 'bad', unreachable: 'bad' }
 
 /** In the words of whoever has to mend it. */
-const whyWords: Record<string, string> = {
-  timeout: 'No complete answer came within ten seconds.',
-  dns: 'The host name could not be found.',
-  tls: 'The certificate or the TLS connection was not accepted.',
-  connection: 'No connection could be made, or it broke.',
-  protocol: 'The answer was not HTTP.',
-  'forbidden-address': 'The host name leads to an address that webhooks may not reach.',
-  'no-secret': 'There is no secret left to sign with: the client has none, and the webhook has none of its own.',
-}
+const whyWords = new Map([
+  ['timeout', 'No complete answer came within ten seconds.'],
+  ['dns', 'The host name could not be found.'],
+  ['tls', 'The certificate or the TLS connection was not accepted.'],
+  ['connection', 'No connection could be made, or it broke.'],
+  ['protocol', 'The answer was not HTTP.'],
+  ['forbidden-address', 'The host name leads to an address that webhooks may not reach.'],
+  ['no-secret', 'There is no secret left to sign with: the client has none, and the webhook has none of its own.'],
+])
 
 function printAttempt({ number, at, duration_ms, outcome, status, why, response }: Attempt): Html {
   const answered = status === null ? undefined : `HTTP ${status}`
   return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)} <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, ${duration_ms} ms</span></p>
-${why !== null && html`<p>${whyWords[why] ?? why}</p>`}
+${why !== null && html`<p>${whyWords.get(why) ?? why}</p>`}
 ${response !== null && response !== '' && html`<details><summary>Response (${response.length} characters kept)</summary><pre tabindex="0">${response}</pre></details>`}</li>`
 }
 

@@ -23,6 +23,11 @@ const remedies: readonly Remedy[] = [
   },
   {
     code: 'invalid_token',
+    words: /^This is/,
+    text: 'A token of this kind is not taken here: send what the message names.',
+  },
+  {
+    code: 'invalid_token',
     text: 'The token has expired or was revoked. Refresh it, or send the account holder through authorize again.',
   },
   {

@@ -27,7 +27,7 @@ interface Property {
 const propertiesOf = (kind: PublishedKind) => payloads[kind].properties as unknown as Record<string, Property>
 
 /** So that a test can be sent without typing. */
-const examples: Record<string, string> = {
+const examples = {
   transactionId: '42',
   applicationId: '42',
   profileId: '42',

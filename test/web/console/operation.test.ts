@@ -14,6 +14,7 @@ import type { Browser } from '../../support/browser.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { watch } from '../../support/live-page.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 
@@ -268,7 +269,7 @@ test('a wrong filter of the audit log is told beside its field, and an absurd pa
 })
 
 test('pages of the audit log lead to its first entry without a gap or a double', async () => {
-  const mark = `client:${Math.random()}`
+  const mark = `client:${makeUpWord()}`
   for (let n = 0; n < 120; n++) await recordAct(db, operator, 'client.updated', mark, house.clock.now(), { n })
   const seen: number[] = []
   let path: string | undefined = `/console/audit?subject=${encodeURIComponent(mark)}`
@@ -290,7 +291,7 @@ function parseCsv(text: string): string[][] {
 }
 
 test('an export holds all that the search finds, as CSV and as JSON, and is recorded', async () => {
-  const mark = `client:${Math.random()}`
+  const mark = `client:${makeUpWord()}`
   await db.script(`
     INSERT INTO audit_entries (at, actor, action, subject, details)
     SELECT '2026-03-02T10:00:00Z', '=cmd|''/c calc''!A0', 'client.updated', '${mark}', json_build_object('say', 'a "b", c', 'n', n)

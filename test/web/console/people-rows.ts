@@ -6,6 +6,7 @@ import { listSessions } from '../../../src/users/session.ts'
 import { setUserStatus, type User } from '../../../src/users/user.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
 import { operator, type TestGateway } from '../../support/gateway.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
 import { setUpApp } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
@@ -35,7 +36,7 @@ export const peopleRows: ConsoleRows = {
   },
   forms: {
     '/console/partners/:branch/approve': async ({ gateway, clock }) => {
-      const name = `Applicant ${Math.random()}`
+      const name = `Applicant ${makeUpWord()}`
       const { branch_id } = await applyAsPartner(gateway.context.db, name, operator, clock.now())
       return { address: `/console/partners/${branch_id}/approve`, fields: { seen: 'applied' } }
     },

@@ -8,6 +8,7 @@ import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
 import { transaction } from '../../support/branch.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { watch } from '../../support/live-page.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 
@@ -33,7 +34,7 @@ let filled = 0
 /** So many deliveries of a new webhook, a second apart, without sending them. Each time an hour later: ids grow with time. */
 async function fill(count: number, change = ''): Promise<number> {
   const { db } = house.gateway.context
-  const webhookId = await own.program.register(receiver.url(`/filled-${Math.random()}`))
+  const webhookId = await own.program.register(receiver.url(`/filled-${makeUpWord()}`))
   await db.script(`
     WITH happened AS (
       INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)

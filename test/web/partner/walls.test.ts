@@ -8,6 +8,7 @@ import { startReplay } from '../../../src/webhooks/replay.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
 import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
 import { assertGuarded, readTables } from '../../support/web.ts'
@@ -129,7 +130,7 @@ async function realise(fields: Fields): Promise<Fields> {
 const open = ['/partner', '/partner/apply', '/partner/accept', '/partner/decline']
 const pages = partnerRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path)
 
-const once = () => 'x'.repeat(12) + Math.random().toString(36).slice(2, 12).padEnd(10, '0')
+const once = () => 'x'.repeat(12) + makeUpWord()
 
 test('every form of the portal is in this table', () => {
   const posted = partnerRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path)

@@ -1,0 +1,142 @@
+/** RFC 9110, 9 and 15.5.6: every method that Node can read, at every address of both sites and of the metrics server. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, type IncomingHttpHeaders, METHODS, request } from 'node:http'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { apiRoutes } from '../../src/api/routes.ts'
+import { assetUrl } from '../../src/web/assets.ts'
+import { pageRoutes } from '../../src/web/routes.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { sendRaw } from '../support/oauth.ts'
+
+const lines: string[] = []
+const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+let house: TestGateway
+before(async () => {
+  house = await openTestGateway({ METRICS_PORT: '0' }, pino({ level: 'info' }, { write: (line) => lines.push(line) }))
+})
+after(async () => {
+  agent.destroy()
+  await house.close()
+})
+
+interface Heard {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+type Head = Record<string, string>
+
+function ask(url: string, method: string, headers: Head = {}, body = ''): Promise<Heard> {
+  return new Promise((resolve, reject) => {
+    const accept = { accept: 'application/json', ...(body !== '' && { 'content-length': String(body.length) }) }
+    const sent = request(url, { method, agent, headers: { ...accept, ...headers } }, async (answer) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of answer) chunks.push(chunk as Buffer)
+      resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(chunks).toString() })
+    })
+    sent.on('error', reject).end(body)
+  })
+}
+
+/** A tunnel has no address; it has a test of its own. */
+const methods = METHODS.filter((method) => method !== 'CONNECT')
+
+/** Whatever stands in a table, and what is served beside them. */
+const taken = new Map<string, Set<string>>()
+for (const { method, path } of [
+  ...apiRoutes,
+  ...pageRoutes,
+  ...['/healthz', '/readyz', '/openapi.json', assetUrl('countersign.css')].map((path) => ({ method: 'GET', path })),
+])
+  taken.set(path, new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]))
+
+/** What a sender of each kind might bring along: nothing that is sent makes another answer of it. */
+const heads: [Head, string][] = [
+  [{}, ''],
+  [{ 'content-type': 'text/xml' }, '<a/>'],
+  [{ 'content-type': 'no type at all' }, 'x'],
+]
+
+for (const site of ['live', 'sandbox'] as const) {
+  const urlOf = (path: string) => (site === 'live' ? house.baseUrl : house.sandboxUrl) + path.replaceAll(/:\w+/g, '1')
+
+  test(`a method that an address of the ${site} site does not take is a 405 with Allow, whichever it is`, async () => {
+    for (const [path, allowed] of taken)
+      for (const method of methods.filter((each) => !allowed.has(each))) {
+        const [headers, body] = heads[methods.indexOf(method) % heads.length]!
+        const answer = await ask(urlOf(path), method, headers, body)
+        assert.equal(answer.status, 405, `${method} ${path}: ${answer.body}`)
+        assert.deepEqual(new Set(String(answer.headers.allow).split(', ')), allowed, `${method} ${path}`)
+        if (method !== 'HEAD') assert.equal(JSON.parse(answer.body).error, 'invalid_request', `${method} ${path}`)
+      }
+  })
+
+  test(`where the ${site} site has no address every method is a 404, whatever comes with it`, async () => {
+    for (const path of ['/nowhere', '/v1', '/v2/webhooks/1/nothing', '/assets/x/countersign.css'])
+      for (const method of methods)
+        for (const [headers, body] of heads) {
+          const answer = await ask(urlOf(path), method, headers, body)
+          assert.equal(answer.status, 404, `${method} ${path}: ${answer.body}`)
+          if (method !== 'HEAD') assert.equal(JSON.parse(answer.body).error, 'not_found', `${method} ${path}`)
+        }
+  })
+}
+
+test('a person who sends a method that a page does not take gets a page, and an OAuth endpoint answers as RFC 6749 does', async () => {
+  for (const method of ['QUERY', 'TRACE', 'PROPFIND']) {
+    const page = await ask(`${house.baseUrl}/login`, method, { accept: 'text/html' })
+    assert.match(String(page.headers['content-type']), /^text\/html/)
+    const answer = await ask(`${house.baseUrl}/v1/oauth/accesstoken`, method)
+    assert.deepEqual(Object.keys(JSON.parse(answer.body)).sort(), ['error', 'error_description'])
+  }
+})
+
+test('the metrics server takes GET and HEAD at its one address, and knows no other', async () => {
+  const url = house.gateway.metricsUrl!
+  for (const method of methods) {
+    const answer = await ask(url, method)
+    const isTaken = method === 'GET' || method === 'HEAD'
+    assert.equal(answer.status, isTaken ? 200 : 405, method)
+    if (!isTaken) assert.equal(answer.headers.allow, 'GET, HEAD', method)
+    assert.equal((await ask(new URL('/other', url).href, method)).status, 404, method)
+  }
+  assert.equal((await ask(`${url}?name=x`, 'GET')).status, 200)
+})
+
+/** Sends this, and is gone with the first byte of the answer, without a farewell. */
+async function tearDown(url: string, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ port: Number(port), host: hostname })
+  socket.write(bytes + 'x'.repeat(100_000))
+  await once(socket, 'readable')
+  socket.resetAndDestroy()
+  await once(socket, 'close')
+}
+
+test('a tunnel is not opened: CONNECT is a 404, and its connection ends', async () => {
+  const servers = [house.baseUrl, house.sandboxUrl, new URL(house.gateway.metricsUrl!).origin]
+  for (const url of servers) {
+    const answer = await sendRaw(url, 'CONNECT 169.254.169.254:80 HTTP/1.1\r\nhost: 169.254.169.254:80\r\n\r\n')
+    assert.equal(answer.status, 404, url)
+    await tearDown(url, 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n')
+  }
+  assert.equal((await ask(`${house.baseUrl}/healthz`, 'GET')).status, 200)
+})
+
+test('a wish for another protocol is not granted: the request is answered as it is', async () => {
+  for (const upgrade of ['websocket', 'h2c', 'TLS/1.0']) {
+    const head = `host: x\r\nconnection: upgrade, close\r\nupgrade: ${upgrade}\r\nhttp2-settings: AAMAAABkAAQAAP__`
+    assert.equal((await sendRaw(house.baseUrl, `GET /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).status, 200, upgrade)
+    assert.equal((await sendRaw(house.baseUrl, `POST /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).status, 405, upgrade)
+  }
+})
+
+test('none of it is an error of ours: nothing of the kind is in the log', () => {
+  assert.ok(lines.length > 1_000)
+  const failures = lines.filter((line) => (JSON.parse(line) as { level: number }).level >= 40)
+  assert.deepEqual(failures, [])
+})
