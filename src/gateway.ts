@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
+import { describeRoutes } from './api/openapi-endpoint.ts'
 import { describeRefusal } from './api/refused-call.ts'
 import { apiRoutes } from './api/routes.ts'
 import { openChainCheck } from './audit/chain-check.ts'
@@ -15,6 +15,7 @@ import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
+import type { OperationSchema } from './described-route.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
@@ -223,7 +224,6 @@ async function openApp(context: Context): Promise<FastifyInstance> {
   })
   // A worker alone has nothing to say but how it is.
   if (!config.roles.includes('api')) return app
-  await collectOpenApi(app)
   const routes = [...apiRoutes, ...pageRoutes]
   for (const route of apiRoutes) route.register(app, context)
   // Only pages have cookies.
@@ -232,9 +232,13 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     for (const route of pageRoutes) route.register(pages, context)
   })
   refuseOtherMethods(app, routes)
-  serveOpenApi(app, () => context.baseUrl)
+  describeRoutes(app, routes.filter(isDescribed), context)
   serveAssets(app)
   return app
+}
+
+function isDescribed<Row extends { schema: unknown }>(row: Row): row is Row & { schema: OperationSchema } {
+  return row.schema !== undefined
 }
 
 /** For the partner whose call it was. */

@@ -72,6 +72,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         useDefaults: false,
         allErrors: true,
         discriminator: true,
+        // Faults are told in the words of the schema that found them.
+        verbose: true,
       },
     },
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
