@@ -45,10 +45,13 @@ export function readFormFault({ validation = [] }: { validation?: unknown }): OA
     return new OAuthError('invalid_request', 'The request has no form.')
   if (faults.some(({ keyword }) => keyword === 'type'))
     return new OAuthError('invalid_request', 'A parameter was sent more than once.')
-  const missing = faults.filter(({ keyword, data }) => keyword === 'required' || data === '')
-  const coded = missing.length > 0 ? undefined : faults.find((fault) => codeOf(fault) !== undefined)
-  const told = coded ? [coded] : missing.length > 0 ? missing : faults
-  return new OAuthError((coded && codeOf(coded)) ?? 'invalid_request', new Invalid(told.map(describeFormFault)).message)
+  const isEmpty = ({ keyword, data }: FormFault) => keyword === 'required' || data === ''
+  const coded = faults.find((fault) => codeOf(fault) !== undefined && !isEmpty(fault))
+  if (coded?.instancePath === '/grant_type' || (coded && !faults.some(isEmpty)))
+    return new OAuthError(codeOf(coded)!, new Invalid([describeFormFault(coded)]).message)
+  const missing = faults.filter(isEmpty)
+  const told = missing.length > 0 ? missing : faults
+  return new OAuthError('invalid_request', new Invalid(told.map(describeFormFault)).message)
 }
 
 function codeOf({ instancePath, keyword }: FormFault): OAuthErrorCode | undefined {
