@@ -54,7 +54,7 @@ const page = typeof events.data === 'object' ? events.data : undefined
 const missing = await api.GET('/v2/webhooks/{id}', { params: { path: { id: 999 } } })
 const revoked = await api.POST('/v1/oauth/revoke', {
   body: { token: 'x' },
-  bodySerializer: (form) => new URLSearchParams(form as Record<string, string>),
+  headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
 })
 
 export function mistakes() {
