@@ -9,6 +9,7 @@ import {
   clientFields,
   formLimitBytes,
   NarrowerScope,
+  otherFields,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -34,11 +35,12 @@ const TokenRequest = Type.Object(
   {
     title: 'TokenRequest',
     description: 'A code, or a refresh token.',
+    additionalProperties: otherFields,
     examples: [{ grant_type: 'authorization_code', code: 'CODE' }],
     if: { properties: { grant_type: { const: 'refresh_token' } } },
     // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.
-    then: { required: ['refresh_token'], properties: { refresh_token: { minLength: 1 } } },
-    else: { required: ['code'], properties: { code: { minLength: 1 } } },
+    then: { required: ['refresh_token'], properties: { refresh_token: { type: 'string', minLength: 1 } } },
+    else: { required: ['code'], properties: { code: { type: 'string', minLength: 1 } } },
   },
 )
 

@@ -10,6 +10,7 @@ import {
   formLimitBytes,
   NarrowerScope,
   neededField,
+  otherFields,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -25,6 +26,7 @@ const RefreshRequest = Type.Object(
   {
     title: 'RefreshRequest',
     description: 'A refresh token.',
+    additionalProperties: otherFields,
     examples: [{ grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' }],
   },
 )

@@ -57,7 +57,7 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
         prefer: Type.Optional(
           text(
             `RFC 7240: \`wait=10\` waits up to ten seconds, ${longestWaitSeconds} at most, for the outcome at every URL. Any other preference is ignored.`,
-            'wait=10',
+            'wait=2',
           ),
         ),
       }),
