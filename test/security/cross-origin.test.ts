@@ -46,8 +46,9 @@ test('no other route has a CORS header, whatever its method, and a preflight is 
 })
 
 test('a row that is open to every origin is a public document that anybody may read', () => {
-  for (const { method, path, cors, schema } of apiRoutes) {
-    if (cors === undefined) continue
+  const open = apiRoutes.filter(({ cors }) => cors !== undefined)
+  assert.ok(open.length >= 2)
+  for (const { method, path, schema } of open) {
     assert.match(path, publicDocument)
     assert.equal(method, 'GET')
     assert.deepEqual(schema.security, [])
