@@ -19,7 +19,7 @@ import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
  */
 export const stateMaxCharacters = 2_048
 /** However wide they are. */
-export const stateWideLength = 1_024
+export const stateWideLength = 1_280
 /** Those beyond U+07FF, in a longer one. */
 export const stateWideCharacters = 512
 /** For schemas: what `findStateFault` lets pass, but for `stateMaxCharacters`. No repetition is beyond what RE2 takes. */
