@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { collectOpenApi, serveOpenApi } from './api/openapi.ts'
+import { describeRoutes } from './api/openapi-endpoint.ts'
 import { describeRefusal } from './api/refused-call.ts'
 import { apiRoutes } from './api/routes.ts'
 import { openChainCheck } from './audit/chain-check.ts'
@@ -15,6 +15,7 @@ import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
+import type { OperationSchema } from './described-route.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
@@ -230,7 +231,6 @@ async function openApp(context: Context): Promise<FastifyInstance> {
 }
 
 async function addRoutes(app: FastifyInstance, context: Context): Promise<void> {
-  await collectOpenApi(app)
   const here = pageRoutes.filter((route) => isHere(context, route))
   for (const route of apiRoutes) route.register(app, context)
   // Only pages have cookies, and they take forms alone.
@@ -244,8 +244,12 @@ async function addRoutes(app: FastifyInstance, context: Context): Promise<void> 
     context,
     pageRoutes.filter((route) => !isHere(context, route)),
   )
-  serveOpenApi(app, () => context.baseUrl)
+  describeRoutes(app, [...apiRoutes, ...here].filter(isDescribed), context)
   serveAssets(app)
+}
+
+function isDescribed<Row extends { schema: unknown }>(row: Row): row is Row & { schema: OperationSchema } {
+  return row.schema !== undefined
 }
 
 /** For the partner whose call it was. */

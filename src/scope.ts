@@ -2,6 +2,17 @@
 export const scopes = ['read', 'write', 'market', 'trade', 'stream'] as const
 export type Scope = (typeof scopes)[number]
 
+export const scopeMeanings: Readonly<Record<Scope, string>> = {
+  read: 'Read access to account information, positions and market data',
+  write: 'Write access to account data; excludes placing or updating trades',
+  market: 'Market data; excludes streaming',
+  trade: 'Place and manage trades',
+  stream: 'Real-time streaming data',
+}
+
+/** What `parseScopes` takes, for schemas. */
+export const scopePattern = `^[ ,]*(?:${scopes.join('|')})(?:[ ,]+(?:${scopes.join('|')}))*[ ,]*$`
+
 export type ParsedScopes =
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] }
   | { readonly kind: 'unknown'; readonly word: string }

@@ -1,41 +1,138 @@
-/** GET /openapi.json: OpenAPI 3.1, made from the schemas that validate requests. */
-import swagger from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
+/**
+ * The document of the interface: OpenAPI 3.1, whose schemas are JSON Schema as it stands, so that what judges a request is what is
+ * printed here. Named schemas move to `components`; refusals and their headers follow from the rows.
+ */
+import type { TObject, TSchema } from 'typebox'
+import type { DescribedRoute, HeaderName } from '../described-route.ts'
+import { openComponents } from './openapi-components.ts'
+import { about, headers, schemes, tags } from './openapi-words.ts'
+import { OAuthErrorBody, ProblemBody } from './problem-body.ts'
+import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from './refusals.ts'
 
-/** Before the routes: the plugin collects them as they are registered. */
-export async function collectOpenApi(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Brokerage Partner Interface',
-        description: 'OAuth 2.0 authorization and signed webhooks for partner applications.',
-        version: '1',
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      },
-      components: {
-        securitySchemes: {
-          client: { type: 'http', scheme: 'basic', description: 'client_id and client_secret' },
-          service: {
-            type: 'http',
-            scheme: 'basic',
-            description: "id and secret of one of the brokerage's own systems",
-          },
-          bearer: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'An access token, a personal API token or a sandbox token',
-          },
-        },
-      },
-    },
-  })
+export type OpenApiDocument = ReturnType<typeof describeInterface>
+
+export function describeInterface(routes: readonly DescribedRoute[], baseUrl: string) {
+  const components = openComponents()
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const row of routes) {
+    const path = row.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [String(row.method).toLowerCase()]: describeOperation(row, components.place) }
+  }
+  const responses = Object.fromEntries(
+    refusals.flatMap((refusal) =>
+      shapesOf(refusal, routes).map((row) => [nameOf(refusal, row), describeRefusal(refusal, row, components.place)]),
+    ),
+  )
+  const used = new Set<string>(routes.map(({ schema }) => schema.tags[0]))
+  return {
+    openapi: '3.1.0',
+    info: about(baseUrl),
+    servers: [{ url: baseUrl }],
+    tags: tags.filter(({ name }) => used.has(name)),
+    paths,
+    components: { schemas: components.all(), responses, headers, securitySchemes: usedSchemes(routes, baseUrl) },
+  }
 }
 
-/** The document names the site it is read from. */
-export function serveOpenApi(app: FastifyInstance, baseUrl: () => string): void {
-  app.get('/openapi.json', { schema: { hide: true } as object }, () => ({
-    ...app.swagger(),
-    servers: [{ url: baseUrl() }],
-  }))
+type Place = (schema: TSchema) => object
+
+function describeOperation(row: DescribedRoute, place: Place) {
+  const { operationId, summary, description, tags: words, security, body } = row.schema
+  const parameters = describeParameters(row, place)
+  const applying = refusals.filter((refusal) => refusal.applies(row))
+  const refused = applying.map((refusal) => [
+    refusal.status,
+    { $ref: `#/components/responses/${nameOf(refusal, row)}` },
+  ])
+  return {
+    ...{ operationId, summary, description, tags: words, security },
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { [mediaTypeOf(row)]: describeContent(body, place) } } }),
+    responses: { ...describeAnswers(row, place), ...Object.fromEntries(refused) },
+  }
+}
+
+function mediaTypeOf({ takes }: DescribedRoute): string {
+  return takes === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+}
+
+function describeContent(schema: TSchema & { examples?: unknown[] }, place: Place) {
+  return { schema: place(schema), ...(schema.examples && { example: schema.examples[0] }) }
+}
+
+function describeParameters({ schema }: DescribedRoute, place: Place): object[] {
+  const parts = [
+    ['path', schema.params],
+    ['query', schema.querystring],
+    ['header', schema.headers],
+  ] as const
+  return parts.flatMap(([where, part]) =>
+    Object.entries((part as TObject | undefined)?.properties ?? {}).map(([name, each]) => {
+      const { description, examples, ...rest } = each as TSchema & { description?: string; examples?: unknown[] }
+      return {
+        name: where === 'header' ? headerName(name) : name,
+        in: where,
+        required: part!.required?.includes(name) ?? false,
+        description,
+        schema: place(rest),
+        ...(examples && { example: examples[0] }),
+      }
+    }),
+  )
+}
+
+/** As the standards write it. */
+function headerName(name: string): string {
+  return name.replace(/(^|-)(\w)/g, (_, dash, letter) => dash + letter.toUpperCase()).replace(/Id$/, 'ID')
+}
+
+function describeAnswers(row: DescribedRoute, place: Place): Record<string, object> {
+  const { response, stream, answerHeaders = [] } = row.schema
+  const names: HeaderName[] = [
+    ...answerHeaders,
+    ...(takesTokens(row) ? rateHeaders : []),
+    ...(takesClients(row) ? (['Deprecation', 'Sunset'] as const) : []),
+    'X-Request-Id',
+  ]
+  return Object.fromEntries(
+    Object.entries(response).map(([status, schema]) => {
+      const { type, description } = schema as { type?: string; description?: string }
+      const content = {
+        'application/json': describeContent(schema, place),
+        ...(stream && { 'text/event-stream': describeContent(stream, place) }),
+      }
+      return [status, { description, headers: refer(names), ...(type !== 'null' && { content }) }]
+    }),
+  )
+}
+
+function refer(names: readonly HeaderName[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** A row of each shape in which a refusal is told. */
+function shapesOf(refusal: Refusal, routes: readonly DescribedRoute[]): DescribedRoute[] {
+  const telling = routes.filter((row) => refusal.applies(row))
+  return [...new Map(telling.map((row) => [row.errors ?? 'api', row])).values()]
+}
+
+const prefixes = { api: '', oauth: 'OAuth', page: 'Page' }
+
+function nameOf({ name }: Refusal, { errors }: DescribedRoute): string {
+  return prefixes[errors ?? 'api'] + name
+}
+
+function describeRefusal({ description, headers: names }: Refusal, { errors }: DescribedRoute, place: Place) {
+  const json = { 'application/json': { schema: place(errors === 'oauth' ? OAuthErrorBody : ProblemBody) } }
+  const html = { 'text/html': { schema: { type: 'string' } } }
+  return {
+    description,
+    headers: refer([...names, 'X-Request-Id']),
+    content: errors === 'page' ? { ...html, ...json } : json,
+  }
+}
+
+function usedSchemes(routes: readonly DescribedRoute[], baseUrl: string) {
+  const used = new Set(routes.flatMap(({ schema }) => schema.security.flatMap((each) => Object.keys(each))))
+  return Object.fromEntries(Object.entries(schemes(baseUrl)).filter(([name]) => used.has(name)))
 }

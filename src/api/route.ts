@@ -1,16 +1,23 @@
 /** A row of the API's table: method, path, who may call, and what happens. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { TObject, TSchema } from 'typebox'
 import type { Context } from '../context.ts'
+import type { OperationSchema } from '../described-route.ts'
 import type { ErrorShape } from '../http/errors.ts'
 import { Problem } from '../problem.ts'
+import { readFormFault } from './form-fields.ts'
 import type { Protection } from './protection.ts'
 
 export interface Endpoint<Caller> {
-  readonly schema: FastifySchema & { summary: string }
+  readonly schema: OperationSchema
+  /** Left out of the document of the interface: another row says the same. */
+  readonly isHidden?: true
   readonly errors?: ErrorShape
   readonly bodyLimit?: number
   /** What a body must be; JSON unless given. */
   readonly takes?: 'form' | 'json'
+  /** Public and the same for everybody: pages of any origin may read it. */
+  readonly cors?: '*'
   handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
 }
 
@@ -26,6 +33,10 @@ export interface Route {
   readonly path: string
   readonly errors: ErrorShape | undefined
   readonly protection?: Protection | undefined
+  /** Undefined where readers of the interface have nothing of it. */
+  readonly schema: OperationSchema | undefined
+  readonly takes: 'form' | 'json'
+  readonly cors: '*' | undefined
   register(app: FastifyInstance, context: Context): void
 }
 
@@ -35,40 +46,70 @@ export function route<Caller>(
   gate: Gate<Caller>,
   endpoint: Endpoint<Caller>,
 ): Route {
+  const { schema, errors, cors, takes = 'json' } = endpoint
   return {
-    method,
-    path,
-    errors: endpoint.errors,
-    protection: gate.protection,
+    ...{ method, path, errors, takes, cors, protection: gate.protection },
+    schema: endpoint.isHidden ? undefined : schema,
     register(app, context) {
       const callers = new WeakMap<FastifyRequest, Caller>()
       // Where the head alone tells who calls, not a byte of a stranger's body is read, let alone judged.
-      const early = endpoint.schema.body !== undefined && endpoint.takes !== 'form'
+      const early = schema.body !== undefined && takes !== 'form'
       const admit = async (request: FastifyRequest, reply: FastifyReply) => {
         callers.set(request, await gate(context, request, reply))
       }
+      const readIntegers = integerReader(schema)
       app.route({
         method,
         url: path,
-        schema: endpoint.schema,
+        schema,
         // The gate comes first: a stranger learns nothing about what a good request looks like.
         attachValidation: true,
-        // A form's schema is for its readers: api/form-fields.ts checks what there is to check.
-        ...(endpoint.takes === 'form' && { validatorCompiler: () => () => true }),
-        config: endpoint.errors ? { errors: endpoint.errors } : {},
+        config: errors ? { errors } : {},
         ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
-        ...(early && { onRequest: admit }),
+        ...((early || cors) && { onRequest: [...(cors ? [allowAnyOrigin] : []), ...(early ? [admit] : [])] }),
+        ...(readIntegers && { preValidation: readIntegers }),
         handler: (request, reply) => {
-          refuseOtherMediaTypes(request, endpoint.takes ?? 'json')
+          refuseOtherMediaTypes(request, takes)
           const caller = early ? (callers.get(request) as Caller) : gate(context, request, reply)
           const proceed = (known: Caller) => {
-            if (request.validationError) throw request.validationError
+            const { validationError } = request
+            if (validationError) throw takes === 'form' ? readFormFault(validationError) : validationError
             return endpoint.handle(context, known, request, reply)
           }
           return caller instanceof Promise ? caller.then(proceed) : proceed(caller)
         },
       })
     },
+  }
+}
+
+async function allowAnyOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.header('access-control-allow-origin', '*')
+}
+
+/** One spelling a number: no sign of its own, no leading zero, no exponent. */
+const written = /^(?:0|-?[1-9]\d{0,17})$/
+
+/** An address holds text. Where the schema says integer, digits become a number before it is judged; the rest stays, and is refused. */
+function integerReader({ params, querystring }: OperationSchema) {
+  const inPath = integersOf(params)
+  const inQuery = integersOf(querystring)
+  if (inPath.length + inQuery.length === 0) return undefined
+  return async (request: FastifyRequest) => {
+    readIntegers(request.params as Record<string, unknown>, inPath)
+    readIntegers(request.query as Record<string, unknown>, inQuery)
+  }
+}
+
+function integersOf(schema: TObject | undefined): string[] {
+  const properties: Record<string, TSchema & { type?: string }> = schema?.properties ?? {}
+  return Object.keys(properties).filter((name) => properties[name]!.type === 'integer')
+}
+
+function readIntegers(values: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const value = values[name]
+    if (typeof value === 'string' && written.test(value)) values[name] = Number(value)
   }
 }
 

@@ -1,6 +1,7 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
 import { anyone, bearer, branch, client, clientOrService, service } from './gates.ts'
 import { publishEvents } from './internal/events.ts'
+import { internalOpenApi, openApi } from './openapi-endpoint.ts'
 import { type Route, route } from './route.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
@@ -25,8 +26,9 @@ import {
 } from './v2/webhooks.ts'
 
 const table: readonly Route[] = [
+  route('GET', '/openapi.json', anyone, openApi),
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
-  route('GET', '/.well-known/openid-configuration', anyone, metadata),
+  route('GET', '/.well-known/openid-configuration', anyone, { ...metadata, isHidden: true }),
   route('GET', '/.well-known/oauth-protected-resource', anyone, siteMetadata),
   route('POST', '/v1/oauth/accesstoken', client, accessToken),
   route('POST', '/v1/oauth/refreshtoken', client, refreshToken),
@@ -40,8 +42,8 @@ const table: readonly Route[] = [
   route('GET', '/v2/webhooks', branch, listWebhooks),
   route('POST', '/v2/webhooks', branch, createWebhook),
   route('GET', '/v2/webhooks/:id', branch, fetchWebhook),
-  route('PUT', '/v2/webhooks/:id', branch, updateWebhook),
-  route('PATCH', '/v2/webhooks/:id', branch, updateWebhook),
+  route('PUT', '/v2/webhooks/:id', branch, updateWebhook('putWebhook')),
+  route('PATCH', '/v2/webhooks/:id', branch, updateWebhook('updateWebhook')),
   route('DELETE', '/v2/webhooks/:id', branch, deleteWebhook),
   route('POST', '/v2/webhooks/:id/pause', branch, pauseWebhook),
   route('POST', '/v2/webhooks/:id/resume', branch, resumeWebhook),
@@ -55,6 +57,7 @@ const table: readonly Route[] = [
   route('GET', '/v2/events', branch, pullEvents),
 
   route('POST', '/internal/v1/events', service, publishEvents),
+  route('GET', '/internal/openapi.json', service, internalOpenApi),
 ]
 
 /** And beside each address that takes a bearer token, the document that says what is asked of it. */

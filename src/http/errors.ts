@@ -103,10 +103,16 @@ function refusalOf({ code, statusCode }: FastifyError): Refusal | undefined {
 
 /** A fault of the validator in the words of the field's sender. */
 export function describeFault(
-  fault: { keyword?: string; instancePath?: string; params?: Record<string, unknown>; message?: string },
+  fault: {
+    keyword?: string
+    instancePath?: string
+    params?: Record<string, unknown>
+    message?: string
+    parentSchema?: { examples?: unknown[]; minLength?: number; maxLength?: number }
+  },
   where: string,
 ): FieldProblem {
-  const { keyword, params = {}, message } = fault
+  const { keyword, params = {}, message, parentSchema = {} } = fault
   const path = (fault.instancePath ?? '').slice(1).replaceAll('/', '.')
   const inside = (name: unknown) => (path === '' ? String(name) : `${path}.${name}`)
   switch (keyword) {
@@ -118,9 +124,20 @@ export function describeFault(
       return { field: path, problem: `must be one of ${(params.allowedValues as string[]).join(', ')}` }
     case 'discriminator':
       return { field: inside(params.tag), problem: 'is none of the known ones' }
+    case 'minLength':
+    case 'maxLength':
+      return { field: path, problem: describeLength(parentSchema) }
+    case 'pattern':
+      return { field: path, problem: `must look like ${parentSchema.examples?.[0]}` }
     case 'format':
       return { field: path, problem: `must look like an ${params.format}` }
     default:
       return { field: path || where, problem: message ?? 'is not valid' }
   }
+}
+
+function describeLength({ minLength = 0, maxLength }: { minLength?: number; maxLength?: number }): string {
+  if (maxLength === undefined)
+    return minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`
+  return `must have ${minLength === 0 ? 'at most' : `${minLength} to`} ${maxLength} characters`
 }

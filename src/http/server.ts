@@ -76,6 +76,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         useDefaults: false,
         allErrors: true,
         discriminator: true,
+        // Faults are told in the words of the schema that found them.
+        verbose: true,
       },
     },
     clientErrorHandler: (error: BrokenRequest, socket: Socket) => {

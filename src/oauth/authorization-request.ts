@@ -14,7 +14,20 @@ import { covers, parseScopes, type Scope } from '../scope.ts'
 import { isInForce } from './client-directory.ts'
 import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
 
+/**
+ * Whatever these allow fits into the head of a request, which has 16 KiB: in an address a character that takes three or four bytes of
+ * UTF-8 takes up to twelve, any other up to six. Every `state` of 2,048 bytes is allowed.
+ */
 export const stateMaxCharacters = 2_048
+/** However wide they are. */
+export const stateWideLength = 1_280
+/** Those beyond U+07FF, in a longer one. */
+export const stateWideCharacters = 512
+/** For schemas: what `findStateFault` lets pass, but for `stateMaxCharacters`. No repetition is beyond what RE2 takes. */
+export const statePattern = [
+  `^(?:[^\\u0000-\\u001f\\u007f]{1,${stateWideLength / 2}}[^\\u0000-\\u001f\\u007f]{0,${stateWideLength / 2}}`,
+  `(?:[ -~\\u0080-\\u07ff]*[^\\u0000-\\u07ff]){0,${stateWideCharacters}}[ -~\\u0080-\\u07ff]*)$`,
+].join('|')
 const answerWithinMs = 30 * minute
 
 export interface AuthorizationRequest {
@@ -114,8 +127,11 @@ function findStateFault(bytes: string | undefined, text: Form[string] | undefine
   if (bytes === undefined || bytes === '') return 'state is missing.'
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
   if (/[\x00-\x1f\x7f]/.test(bytes)) return 'state must not contain control characters.'
-  if ([...(text as string)].length > stateMaxCharacters)
-    return `state must have at most ${stateMaxCharacters} characters.`
+  const characters = [...(text as string)]
+  if (characters.length > stateMaxCharacters) return `state must have at most ${stateMaxCharacters} characters.`
+  const wide = characters.filter((character) => character > '\u07ff')
+  if (characters.length > stateWideLength && wide.length > stateWideCharacters)
+    return `state must have at most ${stateWideLength} characters when more than ${stateWideCharacters} of them take three bytes or more in UTF-8.`
   return undefined
 }
 

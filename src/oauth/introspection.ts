@@ -3,21 +3,27 @@ import Type from 'typebox'
 import { parseToken, type Token } from '../crypto/token.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { integer, text } from '../schema.ts'
 import { printScopes } from '../scope.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
 import type { Bearer, Bearers } from './bearer.ts'
 
-export const Introspection = Type.Object({
-  active: Type.Boolean(),
-  scope: Type.Optional(Type.String()),
-  client_id: Type.Optional(Type.String()),
-  username: Type.Optional(Type.String()),
-  token_type: Type.Optional(Type.String()),
-  exp: Type.Optional(Type.Integer()),
-  iat: Type.Optional(Type.Integer()),
-  sub: Type.Optional(Type.String()),
-  iss: Type.Optional(Type.String()),
-})
+export const Introspection = Type.Object(
+  {
+    active: Type.Boolean({ description: 'Whether the token counts at this moment. If not, nothing else is said.' }),
+    scope: Type.Optional(text('Its scopes, separated by spaces.', 'read trade')),
+    client_id: Type.Optional(
+      Type.String({ description: 'The application it was issued to; none for a personal token.' }),
+    ),
+    username: Type.Optional(text('The user name of its user.', 'ada')),
+    token_type: Type.Optional(text('How it is sent.', 'Bearer')),
+    exp: Type.Optional(integer('When it expires, in epoch seconds; absent when it does not.', 1_767_312_000)),
+    iat: Type.Optional(integer('When it was issued, in epoch seconds.', 1_767_225_600)),
+    sub: Type.Optional(text('The id of its user.', 'id-4f7k2m9q1x3z')),
+    iss: Type.Optional(text('The site that issued it.', 'https://api.example.com')),
+  },
+  { title: 'Introspection', description: 'What a token means.' },
+)
 export type Introspection = Type.Static<typeof Introspection>
 
 /** Who asks: a service of the brokerage may ask about every token, a client only about its own. */

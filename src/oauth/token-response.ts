@@ -1,19 +1,25 @@
 /** Spec 4.3 and 4.4: what both token endpoints answer. */
 import Type from 'typebox'
+import { integer, oneOf, text } from '../schema.ts'
 import { printScopes } from '../scope.ts'
 
 /** Spec 8: 24 hours. */
 export const accessTokenLifetimeSeconds = 86_400
 
-export const TokenResponse = Type.Object({
-  access_token: Type.String(),
-  token_type: Type.Literal('Bearer'),
-  expires_in: Type.Integer(),
-  issued_at: Type.String({ description: 'ISO 8601 with offset' }),
-  scope: Type.String(),
-  status: Type.Literal('approved'),
-  refresh_token: Type.Optional(Type.String()),
-})
+export const TokenResponse = Type.Object(
+  {
+    access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
+    token_type: oneOf(['Bearer'], { description: 'How the token is sent.' }),
+    expires_in: integer('How long the access token lives, in seconds.', accessTokenLifetimeSeconds),
+    issued_at: text('When it was issued, as ISO 8601 with offset.', '2026-01-01T00:00:00+00:00', {
+      format: 'date-time',
+    }),
+    scope: text('What was approved, separated by spaces.', 'read trade'),
+    status: oneOf(['approved'], { description: 'Always the same.' }),
+    refresh_token: Type.Optional(Type.String({ description: 'For partners with refresh access. It does not expire.' })),
+  },
+  { title: 'TokenResponse', description: 'An access token.' },
+)
 export type TokenResponse = Type.Static<typeof TokenResponse>
 
 export interface IssuedTokens {

@@ -2,30 +2,40 @@
 import Type from 'typebox'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { integer, oneOf, text } from '../schema.ts'
 import { type Account, getUserById, listAccounts } from './user.ts'
 
-const PrintedAccount = Type.Object({
-  account_number: Type.String(),
-  classification: Type.String(),
-  date_created: Type.String(),
-  day_trader: Type.Boolean(),
-  option_level: Type.Integer(),
-  status: Type.String(),
-  type: Type.String(),
-  last_update_date: Type.String(),
-})
+const PrintedAccount = Type.Object(
+  {
+    account_number: text('The number of the account.', '6YA10001'),
+    classification: text('Whose it is.', 'individual'),
+    date_created: text('When it was opened, as ISO 8601.', '2026-01-01T00:00:00.000Z', { format: 'date-time' }),
+    day_trader: Type.Boolean({ description: 'Whether it counts as a pattern day trader.' }),
+    option_level: integer('What it may do with options, from 1 to 6.', 2),
+    status: oneOf(['active', 'closed'], { description: 'Whether it is open.' }),
+    type: oneOf(['cash', 'margin'], { description: 'Whether it may borrow.' }),
+    last_update_date: text('When it last changed, as ISO 8601.', '2026-01-01T00:00:00.000Z', { format: 'date-time' }),
+  },
+  { title: 'Account', description: 'An account of the user.' },
+)
 
-export const Profile = Type.Object({
-  profile: Type.Object({
-    id: Type.String(),
-    name: Type.String(),
+const PrintedUser = Type.Object(
+  {
+    id: text('The id of the user.', 'id-4f7k2m9q1x3z'),
+    name: text('The name of the user.', 'Ada Holder'),
     account: Type.Unsafe<unknown>({
-      description: 'The account itself when there is one, otherwise a list; `accounts` is always a list',
+      description: 'The account itself when there is one, otherwise a list. `accounts` is easier to read.',
       anyOf: [PrintedAccount, Type.Array(PrintedAccount)],
     }),
-    accounts: Type.Array(PrintedAccount),
-  }),
-})
+    accounts: Type.Array(PrintedAccount, { description: 'The accounts, always as a list.' }),
+  },
+  { title: 'User', description: 'A user with the accounts that the token may see.' },
+)
+
+export const Profile = Type.Object(
+  { profile: PrintedUser },
+  { title: 'Profile', description: 'The user behind the token.' },
+)
 export type Profile = Type.Static<typeof Profile>
 
 /** Whoever looks, as remembered elsewhere: forgotten there as soon as anything about the user changes. */

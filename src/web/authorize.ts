@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../context.ts'
 import { cut } from '../cut.ts'
+import type { OperationSchema } from '../described-route.ts'
 import { type Form, parseFormBytes, queryOf } from '../http/form.ts'
 import {
   checkRecipient,
@@ -10,33 +11,50 @@ import {
   printErrorCallback,
   sealRequest,
   stateMaxCharacters,
+  statePattern,
+  stateWideCharacters,
+  stateWideLength,
 } from '../oauth/authorization-request.ts'
 import type { OAuthError } from '../oauth/oauth-error.ts'
 import type { Registration } from '../partners/client.ts'
+import { oneOf, text } from '../schema.ts'
+import { scopePattern } from '../scope.ts'
 import { subnetOf } from '../subnet.ts'
 import { pageHeaders } from './page.ts'
 
-export const authorizeSchema = {
+/** What a sound request looks like; `oauth/authorization-request.ts` judges it and says where each fault is told. */
+export const authorizeSchema: OperationSchema = {
+  operationId: 'authorize',
   summary: 'Start an authorization: send the browser here',
+  description:
+    'The user signs in, sees what is asked for, and comes back to the registered callback with `code`, `state` and `iss`, or with `error`. A fault of the client or of the callback is shown to the user; any other is told to the callback.',
   tags: ['OAuth'],
+  security: [],
   querystring: Type.Object({
-    client_id: Type.String({ description: "The application's client id" }),
-    scope: Type.String({ description: 'read, write, market, trade, stream; separated by spaces or commas' }),
-    state: Type.String({
-      description: 'A random string, echoed in the callback',
-      minLength: 1,
-      maxLength: stateMaxCharacters,
-    }),
-    response_type: Type.Optional(Type.Literal('code')),
-    redirect_uri: Type.Optional(
-      Type.String({ description: 'When sent: the registered callback URL, character by character' }),
+    client_id: text("The application's client id.", 'CLIENT_ID', { minLength: 1 }),
+    scope: text('What to ask for, separated by spaces or commas.', 'read trade', { pattern: scopePattern }),
+    state: text(
+      `A random string that the callback gets back, byte for byte. No control characters; more than ${stateWideLength} characters only where at most ${stateWideCharacters} of them take three bytes or more in UTF-8, so that it fits into an address.`,
+      'af0ifjsldkj',
+      { minLength: 1, maxLength: stateMaxCharacters, pattern: statePattern },
     ),
-    code_challenge: Type.Optional(Type.String({ description: 'PKCE (RFC 7636)', pattern: '^[A-Za-z0-9_-]{43}$' })),
-    code_challenge_method: Type.Optional(Type.Literal('S256')),
+    response_type: Type.Optional(oneOf(['code'], { description: 'Not needed.' })),
+    redirect_uri: Type.Optional(
+      Type.String({ description: 'The registered callback URL, character by character. Not needed.' }),
+    ),
+    code_challenge: Type.Optional(
+      text(
+        'PKCE (RFC 7636): base64url of the SHA-256 of the verifier.',
+        'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        {
+          pattern: '^[A-Za-z0-9_-]{43}$',
+        },
+      ),
+    ),
+    code_challenge_method: Type.Optional(oneOf(['S256'], { description: 'Needed with `code_challenge`.' })),
   }),
-  response: {
-    302: Type.Unsafe<unknown>({ description: 'To the login page, or to the callback with an error', type: 'null' }),
-  },
+  response: { 302: Type.Null({ description: 'To the login page, or to the callback with an error.' }) },
+  answerHeaders: ['Location'],
 }
 
 export async function authorize(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

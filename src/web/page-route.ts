@@ -1,6 +1,7 @@
 /** A row of the pages' table: method, path and what happens. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
+import type { OperationSchema } from '../described-route.ts'
 import { type Environment, environments } from '../environment.ts'
 import type { Gate } from './gates.ts'
 import { pageHeaders } from './page.ts'
@@ -11,6 +12,9 @@ export interface PageRoute {
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: 'page'
+  readonly takes: 'form'
+  /** Of a page that belongs to the interface, for its readers: faults are answered with a page or a redirect of its own. */
+  readonly schema: OperationSchema | undefined
   /** A form that makes something new: however often it is sent, there is one of it (web/submission.ts, or a constraint of what it makes). */
   readonly makes?: true
   /** Where it exists. A row is of the live site alone unless it says otherwise. */
@@ -24,25 +28,19 @@ export function makes(form: PageRoute): PageRoute {
   return { ...form, makes: true }
 }
 
-export function page(
-  method: HTTPMethods,
-  path: string,
-  handle: PageHandler,
-  schema: FastifySchema = { hide: true } as object,
-): PageRoute {
+export function page(method: HTTPMethods, path: string, handle: PageHandler, schema?: OperationSchema): PageRoute {
   return {
     method,
     path,
     errors: 'page',
+    takes: 'form',
+    schema,
     sites: ['live'],
     register(app, context) {
       app.route({
         method,
         url: path,
-        schema,
         config: { errors: 'page' },
-        // Forms answer with a page or a redirect of their own; the schema's part is the documentation.
-        attachValidation: true,
         handler: (request, reply) => handle(context, request, reply.headers(pageHeaders())),
       })
     },

@@ -4,6 +4,7 @@
  * notation, because `new URL` has normalised the host and the library has parsed the address.
  */
 import ipaddr from 'ipaddr.js'
+import { text as textOf } from '../schema.ts'
 
 /** "Public" to most libraries, and yet the inside of a cloud. */
 const metadataAddresses = new Set(['168.63.129.16'])
@@ -16,6 +17,17 @@ export interface GuardPolicy {
 }
 
 const maxUrlLength = 2_000
+
+/** As much of the rules as a schema can say. */
+export const UrlText = textOf(
+  'Where deliveries go: https, public, without credentials or fragment.',
+  'https://app.example.com/hooks',
+  {
+    minLength: 1,
+    maxLength: maxUrlLength,
+    pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[!-"$-~]+$',
+  },
+)
 
 /** What is wrong with a webhook's URL, or undefined. */
 export function findUrlProblem(text: string, policy: GuardPolicy): string | undefined {

@@ -1,5 +1,6 @@
 /** Spec 2 and 6: the kinds of webhook, the actions of each, and the shape of each payload. Policy as a table. */
 import Type, { type TObject } from 'typebox'
+import { integer, oneOf, text } from '../schema.ts'
 
 export const kinds = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION'] as const
 export type Kind = (typeof kinds)[number]
@@ -20,52 +21,97 @@ const actions = {
   ACH_PROFILE: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'CANCELED', 'MICRODEPOSITS_POSTED'],
 } as const
 
-const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: values })
-const id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-const account = Type.String({ description: 'A clearing account', minLength: 1, maxLength: 100 })
-const email = Type.String({
-  description: 'An e-mail address',
+const id = (description: string) => integer(description, 42, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+const kindWord = (kind: PublishedKind) => oneOf([kind], { description: 'The kind, always the same.' })
+const actionOf = (kind: PublishedKind) => oneOf<string>(actions[kind], { description: 'What happened.' })
+const account = text('A clearing account.', '6YA10001', { minLength: 1, maxLength: 100 })
+const email = text('An e-mail address.', 'ada@example.com', {
   // Every part excludes its separator, so that no text can make the checker try twice.
   pattern: '^[^\\s@]+@[^\\s@.]+(\\.[^\\s@.]+)+$',
   maxLength: 320,
 })
-const exactly = (properties: Parameters<typeof Type.Object>[0]) =>
-  Type.Object(properties, { additionalProperties: false })
+const exactly = (
+  properties: Parameters<typeof Type.Object>[0],
+  about: { title: string; description: string; examples: Payload[] },
+) => Type.Object(properties, { additionalProperties: false, ...about })
 
 /** Every field is required, and no other is allowed. The order is the order in which they are delivered. */
-export const payloads: Record<PublishedKind, TObject> = {
-  TRANSACTION: exactly({
-    transactionId: id('A transaction'),
-    clearingAccount: account,
-    type: oneOf(['TRANSACTION']),
-    action: oneOf(actions.TRANSACTION),
-    branchId: id('A branch'),
-    email,
-    amount: Type.Number({
-      description: 'A decimal number; its digits reach the receiver as they were sent',
-      minimum: 0,
-    }),
-    direction: oneOf(['DEPOSIT', 'WITHDRAWAL']),
-  }),
-  APPLICATION: exactly({
-    applicationId: id('An account application'),
-    clearingAccount: Type.Unsafe<string | null>({
-      description: 'null before an account exists',
-      type: ['string', 'null'],
-      maxLength: 100,
-    }),
-    type: oneOf(['APPLICATION']),
-    action: oneOf(actions.APPLICATION),
-    branchId: id('A branch'),
-    email,
-  }),
-  ACH_PROFILE: exactly({
-    profileId: id('An ACH profile'),
-    clearingAccount: account,
-    type: oneOf(['ACH_PROFILE']),
-    action: oneOf(actions.ACH_PROFILE),
-    branchId: id('A branch'),
-  }),
+export const payloads: Record<PublishedKind, TObject & { readonly examples?: readonly Payload[] }> = {
+  TRANSACTION: exactly(
+    {
+      transactionId: id('The transaction.'),
+      clearingAccount: account,
+      type: kindWord('TRANSACTION'),
+      action: actionOf('TRANSACTION'),
+      branchId: id('The branch.'),
+      email,
+      amount: Type.Number({
+        description: 'A decimal number. Its digits reach the receiver as they were sent.',
+        examples: [500.25],
+        minimum: 0,
+      }),
+      direction: oneOf(['DEPOSIT', 'WITHDRAWAL'], { description: 'Into the account, or out of it.' }),
+    },
+    {
+      title: 'TransactionPayload',
+      description: 'A deposit or a withdrawal.',
+      examples: [
+        {
+          transactionId: 42,
+          clearingAccount: '6YA10001',
+          type: 'TRANSACTION',
+          action: 'SUBMITTED',
+          branchId: 1,
+          email: 'ada@example.com',
+          amount: 500.25,
+          direction: 'DEPOSIT',
+        },
+      ],
+    },
+  ),
+  APPLICATION: exactly(
+    {
+      applicationId: id('The account application.'),
+      clearingAccount: Type.Unsafe<string | null>({
+        description: 'A clearing account; null before one exists.',
+        examples: ['6YA10001'],
+        type: ['string', 'null'],
+        maxLength: 100,
+      }),
+      type: kindWord('APPLICATION'),
+      action: actionOf('APPLICATION'),
+      branchId: id('The branch.'),
+      email,
+    },
+    {
+      title: 'ApplicationPayload',
+      description: 'An application for an account.',
+      examples: [
+        {
+          applicationId: 42,
+          clearingAccount: null,
+          type: 'APPLICATION',
+          action: 'SUBMITTED',
+          branchId: 1,
+          email: 'ada@example.com',
+        },
+      ],
+    },
+  ),
+  ACH_PROFILE: exactly(
+    {
+      profileId: id('The ACH profile.'),
+      clearingAccount: account,
+      type: kindWord('ACH_PROFILE'),
+      action: actionOf('ACH_PROFILE'),
+      branchId: id('The branch.'),
+    },
+    {
+      title: 'AchProfilePayload',
+      description: 'A bank account that is linked for transfers.',
+      examples: [{ profileId: 42, clearingAccount: '6YA10001', type: 'ACH_PROFILE', action: 'SUBMITTED', branchId: 1 }],
+    },
+  ),
 }
 
 const entityFields: Record<PublishedKind, string> = {

@@ -13,8 +13,7 @@ import { tellOfDisabled } from './webhook-notices.ts'
 import * as table from './webhooks.sql.ts'
 
 export const webhooksPerBranch = 100
-const secretMinCharacters = 8
-const secretMaxCharacters = 200
+export const secretCharacters = { least: 8, most: 200 }
 /** How long the old secret stays in `webhook-signature` after the new one has begun to sign. */
 export const overlapMs = day
 /** A secret that came with the webhook has always signed: the client's never did. */
@@ -224,9 +223,8 @@ function checkDraft({ url, secret }: WebhookDraft, policy: GuardPolicy): void {
 
 function findSecretProblem(secret: string): string | undefined {
   const { length } = [...secret]
-  if (length < secretMinCharacters || length > secretMaxCharacters) {
-    return `must have ${secretMinCharacters} to ${secretMaxCharacters} characters`
-  }
+  const { least, most } = secretCharacters
+  if (length < least || length > most) return `must have ${least} to ${most} characters`
   return undefined
 }
 

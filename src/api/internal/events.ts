@@ -2,43 +2,66 @@
 import Type from 'typebox'
 import type { Actor } from '../../audit/audit.ts'
 import { Invalid } from '../../problem.ts'
+import { text } from '../../schema.ts'
 import { type NewEvent, printEventId, publishAll } from '../../webhooks/event.ts'
 import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
 import { exactAmounts } from '../exact-amounts.ts'
-import { ProblemBody } from '../problem-body.ts'
 import type { Endpoint } from '../route.ts'
+import { EventId } from '../v2/delivery-resource.ts'
 
 export const eventsAtOnce = 1_000
 const bodyLimitBytes = 2 * 1024 * 1024
 
 /** The field `type` says which of the payloads an event is, and so which of its fields are at fault. */
 const EventPayload = Type.Unsafe<Payload & { type: PublishedKind }>({
+  title: 'EventPayload',
   type: 'object',
   discriminator: { propertyName: 'type' },
   required: ['type'],
   oneOf: Object.values(payloads),
 })
 
+const EventBatch = Type.Object(
+  {
+    events: Type.Array(EventPayload, {
+      minItems: 1,
+      maxItems: eventsAtOnce,
+      description: 'In the order they happened.',
+    }),
+  },
+  {
+    title: 'EventBatch',
+    description: 'What happened.',
+    additionalProperties: false,
+    examples: [{ events: [...(payloads.TRANSACTION.examples ?? [])] }],
+  },
+)
+
+const PublishedEvents = Type.Object(
+  { eventIds: Type.Array(EventId, { description: 'In the order of the request.' }) },
+  { title: 'PublishedEvents', description: 'All of them are published.' },
+)
+
 export const publishEvents: Endpoint<Actor> = {
   bodyLimit: bodyLimitBytes,
   schema: {
-    summary: 'Publish events (for systems of the brokerage)',
+    operationId: 'publishEvents',
+    summary: 'Publish events',
+    description:
+      'For systems of the brokerage. All events of a request are published, or none. With an `Idempotency-Key` the same request may be sent again without harm.',
     tags: ['Internal'],
-    security: [{ service: [] }],
+    security: [{ serviceBasic: [] }],
     headers: Type.Object({
       'idempotency-key': Type.Optional(
-        Type.String({
+        text('The same key again publishes nothing and is answered the same.', 'payroll-2026-01', {
           minLength: 1,
           maxLength: 200,
-          description: 'the same key again publishes nothing and is answered the same',
         }),
       ),
     }),
-    body: Type.Object(
-      { events: Type.Array(EventPayload, { minItems: 1, maxItems: eventsAtOnce }) },
-      { additionalProperties: false },
-    ),
-    response: { 202: Type.Object({ eventIds: Type.Array(Type.String()) }), '4xx': ProblemBody },
+    body: EventBatch,
+    response: { 202: PublishedEvents },
+    mayConflict: true,
   },
   async handle(context, by, request, reply) {
     const { events } = request.body as { events: (Payload & { type: PublishedKind })[] }

@@ -2,10 +2,53 @@
 import Type from 'typebox'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { readRedirectUri } from '../../oauth/redirect-uri.ts'
+import { oneOf, text } from '../../schema.ts'
 import { readFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { clientFields, field, formLimitBytes, refreshFor, sendTokens, tokenEndpointSchema } from './token-endpoint.ts'
+import {
+  clientFields,
+  formLimitBytes,
+  NarrowerScope,
+  otherFields,
+  refreshFor,
+  sendTokens,
+  tokenEndpointSchema,
+} from './token-endpoint.ts'
+
+/** Which of the fields is needed depends on the first one; the other may be left empty. */
+const TokenRequest = Type.Object(
+  {
+    grant_type: oneOf(['authorization_code', 'refresh_token'], { description: 'What is traded for the access token.' }),
+    code: Type.Optional(
+      Type.String({
+        description: 'The code from the callback: needed with `authorization_code`. Good once, for ten minutes.',
+      }),
+    ),
+    redirect_uri: Type.Optional(
+      text(
+        'The registered callback URL; `code`, `state` and `iss` may still be behind it. Not needed.',
+        'https://app.example.com/callback',
+      ),
+    ),
+    code_verifier: Type.Optional(
+      Type.String({ description: 'Needed when the authorization request had a `code_challenge` (RFC 7636).' }),
+    ),
+    refresh_token: Type.Optional(Type.String({ description: 'Needed with `refresh_token`.' })),
+    scope: Type.Optional(NarrowerScope),
+    ...clientFields,
+  },
+  {
+    title: 'TokenRequest',
+    description: 'A code, or a refresh token.',
+    additionalProperties: otherFields,
+    examples: [{ grant_type: 'authorization_code', code: 'CODE' }],
+    if: { properties: { grant_type: { const: 'refresh_token' } } },
+    // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.
+    then: { required: ['refresh_token'], properties: { refresh_token: { type: 'string', minLength: 1 } } },
+    else: { required: ['code'], properties: { code: { type: 'string', minLength: 1 } } },
+  },
+)
 
 export const accessToken: Endpoint<ClientCaller> = {
   errors: 'oauth',
@@ -13,18 +56,11 @@ export const accessToken: Endpoint<ClientCaller> = {
   takes: 'form',
   schema: {
     ...tokenEndpointSchema,
+    operationId: 'exchangeCode',
     summary: 'Exchange an authorization code for an access token',
-    body: Type.Object({
-      grant_type: field('authorization_code, or refresh_token'),
-      code: Type.Optional(field('The authorization code')),
-      redirect_uri: Type.Optional(
-        field('When sent: the registered callback URL; code, state and iss may still be behind it'),
-      ),
-      code_verifier: Type.Optional(field('When the authorization request had a code_challenge')),
-      refresh_token: Type.Optional(field('With grant_type=refresh_token')),
-      scope: Type.Optional(field('With grant_type=refresh_token: fewer scopes than before')),
-      ...clientFields,
-    }),
+    description:
+      'Trades the code from the callback for an access token, and a refresh token where the partner has refresh access. A second use of a code is refused and ends the tokens of the first. Refresh tokens are taken here too, for libraries that know one token URL.',
+    body: TokenRequest,
   },
   async handle(context, caller, request, reply) {
     const form = readFields(request.body)

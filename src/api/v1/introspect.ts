@@ -1,25 +1,22 @@
 /** RFC 7662: POST /v1/oauth/introspect. */
-import Type from 'typebox'
 import { type Asker, Introspection, introspect as look } from '../../oauth/introspection.ts'
 import { readFields } from '../form-fields.ts'
 import type { Endpoint } from '../route.ts'
-import { clientFields, field, formLimitBytes, OAuthErrorBody, sendUnstored } from './token-endpoint.ts'
+import { formLimitBytes, sendUnstored, TokenQuestion } from './token-endpoint.ts'
 
 export const introspect: Endpoint<Asker> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
   takes: 'form',
   schema: {
-    summary: 'What a token means: for the client it was issued to, and for services of the brokerage',
+    operationId: 'introspectToken',
+    summary: 'Ask what a token means',
+    description:
+      "RFC 7662. A client learns of its own tokens, the brokerage's services of all; of any other token they hear that it is not active.",
     tags: ['OAuth'],
-    security: [{ client: [] }],
-    consumes: ['application/x-www-form-urlencoded'],
-    body: Type.Object({
-      token: Type.Optional(field('The token')),
-      token_type_hint: Type.Optional(field('Not needed')),
-      ...clientFields,
-    }),
-    response: { 200: Introspection, '4xx': OAuthErrorBody },
+    security: [{ clientBasic: [] }],
+    body: TokenQuestion,
+    response: { 200: Introspection },
   },
   handle(context, asker, request, reply) {
     const found = look(context, asker, readFields(request.body).get('token'))

@@ -3,31 +3,46 @@
  * look for it. Nothing in it claims OpenID: there are no ID tokens.
  */
 import Type from 'typebox'
+import { text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
 import type { Endpoint } from '../route.ts'
 
-const Metadata = Type.Object({
-  issuer: Type.String(),
-  authorization_endpoint: Type.String(),
-  token_endpoint: Type.String(),
-  revocation_endpoint: Type.String(),
-  introspection_endpoint: Type.String(),
-  scopes_supported: Type.Array(Type.String()),
-  response_types_supported: Type.Array(Type.String()),
-  response_modes_supported: Type.Array(Type.String()),
-  grant_types_supported: Type.Array(Type.String()),
-  token_endpoint_auth_methods_supported: Type.Array(Type.String()),
-  revocation_endpoint_auth_methods_supported: Type.Array(Type.String()),
-  introspection_endpoint_auth_methods_supported: Type.Array(Type.String()),
-  code_challenge_methods_supported: Type.Array(Type.String()),
-  authorization_response_iss_parameter_supported: Type.Boolean(),
-  service_documentation: Type.String(),
-})
+const address = (description: string) => text(`${description}.`, 'https://api.example.com')
+const words = Type.Array(Type.String(), { description: 'What is supported.' })
+
+const Metadata = Type.Object(
+  {
+    issuer: address('The address of this site'),
+    authorization_endpoint: address('Where browsers are sent'),
+    token_endpoint: address('Where codes are exchanged'),
+    revocation_endpoint: address('Where tokens are revoked'),
+    introspection_endpoint: address('Where tokens are asked about'),
+    scopes_supported: words,
+    response_types_supported: words,
+    response_modes_supported: words,
+    grant_types_supported: words,
+    token_endpoint_auth_methods_supported: words,
+    revocation_endpoint_auth_methods_supported: words,
+    introspection_endpoint_auth_methods_supported: words,
+    code_challenge_methods_supported: words,
+    authorization_response_iss_parameter_supported: Type.Boolean({ description: 'RFC 9207.' }),
+    service_documentation: address('This interface as OpenAPI'),
+  },
+  { title: 'Metadata', description: 'What RFC 8414 lists of this authorization server.' },
+)
 
 const authMethods = ['client_secret_basic', 'client_secret_post']
 
 export const metadata: Endpoint<undefined> = {
-  schema: { summary: 'Where the endpoints are and what they support', tags: ['OAuth'], response: { 200: Metadata } },
+  cors: '*',
+  schema: {
+    operationId: 'getAuthorizationServerMetadata',
+    summary: 'Where the endpoints are and what they support',
+    description: 'RFC 8414. Pages of any origin may read it.',
+    tags: ['Discovery'],
+    security: [],
+    response: { 200: Metadata },
+  },
   handle({ baseUrl }, _caller, _request, reply) {
     reply.header('cache-control', 'public, max-age=3600')
     return reply.send({

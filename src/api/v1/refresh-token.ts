@@ -1,10 +1,35 @@
 /** Spec 4.4: POST /v1/oauth/refreshtoken. */
 import Type from 'typebox'
 import { OAuthError } from '../../oauth/oauth-error.ts'
+import { oneOf } from '../../schema.ts'
 import { readFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { clientFields, field, formLimitBytes, refreshFor, sendTokens, tokenEndpointSchema } from './token-endpoint.ts'
+import {
+  clientFields,
+  formLimitBytes,
+  NarrowerScope,
+  neededField,
+  otherFields,
+  refreshFor,
+  sendTokens,
+  tokenEndpointSchema,
+} from './token-endpoint.ts'
+
+const RefreshRequest = Type.Object(
+  {
+    grant_type: oneOf(['refresh_token'], { description: 'Codes are exchanged at /v1/oauth/accesstoken.' }),
+    refresh_token: neededField('The refresh token.'),
+    scope: Type.Optional(NarrowerScope),
+    ...clientFields,
+  },
+  {
+    title: 'RefreshRequest',
+    description: 'A refresh token.',
+    additionalProperties: otherFields,
+    examples: [{ grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' }],
+  },
+)
 
 export const refreshToken: Endpoint<ClientCaller> = {
   errors: 'oauth',
@@ -12,13 +37,11 @@ export const refreshToken: Endpoint<ClientCaller> = {
   takes: 'form',
   schema: {
     ...tokenEndpointSchema,
-    summary: 'Get a new access token with a refresh token (partners with refresh access)',
-    body: Type.Object({
-      grant_type: field('refresh_token'),
-      refresh_token: Type.Optional(field('The refresh token')),
-      scope: Type.Optional(field('Fewer scopes than before')),
-      ...clientFields,
-    }),
+    operationId: 'refreshAccessToken',
+    summary: 'Get a new access token with a refresh token',
+    description:
+      'For partners with refresh access. The same refresh token stays good and comes back with the answer, unless rotation was switched on for the application: then each answer brings a new one.',
+    body: RefreshRequest,
   },
   async handle(context, caller, request, reply) {
     const form = readFields(request.body)

@@ -1,26 +1,37 @@
 /** RFC 9728: GET /.well-known/oauth-protected-resource, for the site and for each address that takes a bearer token. */
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
+import type { OperationSchema } from '../../described-route.ts'
+import { text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
 import { anyone } from '../gates.ts'
 import { type Protection, pathOf, resourceMetadataPath } from '../protection.ts'
 import { type Endpoint, type Route, route } from '../route.ts'
 
-const ResourceMetadata = Type.Object({
-  resource: Type.String(),
-  resource_name: Type.String(),
-  authorization_servers: Type.Optional(Type.Array(Type.String())),
-  scopes_supported: Type.Array(Type.String()),
-  bearer_methods_supported: Type.Array(Type.String()),
-  resource_documentation: Type.String(),
-})
+const words = Type.Array(Type.String(), { description: 'What is supported.' })
+
+const ResourceMetadata = Type.Object(
+  {
+    resource: text('What the document is about.', 'https://api.example.com'),
+    resource_name: text('Its name, for people.', 'Brokerage Partner Interface'),
+    authorization_servers: Type.Optional(Type.Array(Type.String(), { description: 'Who issues tokens for it.' })),
+    scopes_supported: words,
+    bearer_methods_supported: words,
+    resource_documentation: text('This interface as OpenAPI.', 'https://api.example.com/openapi.json'),
+  },
+  { title: 'ResourceMetadata', description: 'What RFC 9728 lists of this resource.' },
+)
 type ResourceMetadata = Type.Static<typeof ResourceMetadata>
 
 type Particular = Pick<ResourceMetadata, 'resource' | 'authorization_servers' | 'scopes_supported'>
 
-const schema = {
+const schema: OperationSchema = {
+  operationId: 'getProtectedResourceMetadata',
   summary: 'Which authorization server and which scopes the interface takes tokens of',
-  tags: ['OAuth'],
+  description:
+    'RFC 9728. Beside each address that takes a bearer token stands a document of its own, which its challenges name.',
+  tags: ['Discovery'],
+  security: [],
   response: { 200: ResourceMetadata },
 }
 
@@ -44,7 +55,8 @@ export function describeResources(routes: readonly Route[]): Route[] {
 
 function addressMetadata({ scope, tokens }: Protection): Endpoint<undefined> {
   return {
-    schema: { ...schema, hide: true } as typeof schema,
+    isHidden: true,
+    schema,
     handle({ baseUrl }, _caller, request, reply) {
       const resource = baseUrl + pathOf(request).slice(resourceMetadataPath.length)
       const servers = tokens === 'issued' ? { authorization_servers: [baseUrl] } : {}

@@ -4,23 +4,24 @@ import { revokeToken } from '../../oauth/revocation.ts'
 import { readFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { clientFields, field, formLimitBytes, OAuthErrorBody, sendUnstored } from './token-endpoint.ts'
+import { formLimitBytes, sendUnstored, TokenQuestion } from './token-endpoint.ts'
+
+/** RFC 7009, 2.2: there is nothing to say. */
+const Revoked = Type.Object({}, { title: 'Revoked', description: 'The token counts no more.' })
 
 export const revoke: Endpoint<ClientCaller> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
   takes: 'form',
   schema: {
-    summary: 'Revoke an access token, or a refresh token with every access token that came of it',
+    operationId: 'revokeToken',
+    summary: 'Revoke an access token or a refresh token',
+    description:
+      "RFC 7009. A revoked refresh token takes every access token that came of it along. A token that does not exist, or is another client's, is answered the same.",
     tags: ['OAuth'],
-    security: [{ client: [] }],
-    consumes: ['application/x-www-form-urlencoded'],
-    body: Type.Object({
-      token: Type.Optional(field('The token')),
-      token_type_hint: Type.Optional(field('Not needed')),
-      ...clientFields,
-    }),
-    response: { 200: Type.Object({}), '4xx': OAuthErrorBody },
+    security: [{ clientBasic: [] }],
+    body: TokenQuestion,
+    response: { 200: Revoked },
   },
   async handle(context, { client, by }, request, reply) {
     const token = readFields(request.body).get('token')

@@ -3,27 +3,53 @@ import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
 import { type IssuedTokens, printTokenResponse, TokenResponse } from '../../oauth/token-response.ts'
+import { text } from '../../schema.ts'
+import { scopes } from '../../scope.ts'
 import type { FormFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 
 export const formLimitBytes = 8 * 1024
 
-export const OAuthErrorBody = Type.Object({ error: Type.String(), error_description: Type.String() })
+/** RFC 6749, 3.2: an empty field counts as absent, which one that is needed must not be. */
+export const neededField = (description: string) => Type.String({ description, minLength: 1 })
 
-/** A form field: anything but a string is a field that was sent twice. */
-export const field = (description: string) => Type.String({ description })
+/** Fields that nobody knows are ignored, but none may come twice: it would not be a string then. */
+export const otherFields = Type.String()
 
 export const clientFields = {
-  client_id: Type.Optional(field('Instead of HTTP Basic')),
-  client_secret: Type.Optional(field('Instead of HTTP Basic')),
+  client_id: Type.Optional(Type.String({ description: 'Instead of HTTP Basic, with `client_secret`.' })),
+  client_secret: Type.Optional(Type.String({ description: 'Instead of HTTP Basic.', format: 'password' })),
 }
+
+/** Of revocation and introspection. */
+export const TokenQuestion = Type.Object(
+  {
+    token: neededField('The token.'),
+    token_type_hint: Type.Optional(
+      text('`access_token` or `refresh_token`. Not needed: a token says itself what it is.', 'access_token'),
+    ),
+    ...clientFields,
+  },
+  {
+    title: 'TokenQuestion',
+    description: 'A token that is asked about.',
+    additionalProperties: otherFields,
+    examples: [{ token: 'ACCESS_TOKEN' }],
+  },
+)
+
+/** Empty, or some of the scopes. */
+export const NarrowerScope = text(
+  'Fewer scopes than were approved, separated by spaces or commas. All of them unless given.',
+  'read',
+  { pattern: `^[ ,]*(?:(?:${scopes.join('|')})(?:[ ,]+(?:${scopes.join('|')}))*[ ,]*)?$` },
+)
 
 export const tokenEndpointSchema = {
   tags: ['OAuth'],
-  security: [{ client: [] }],
-  consumes: ['application/x-www-form-urlencoded'],
-  response: { 200: TokenResponse, '4xx': OAuthErrorBody },
-}
+  security: [{ clientBasic: [] }],
+  response: { 200: TokenResponse },
+} as const
 
 export function refreshFor(context: Context, caller: ClientCaller, form: FormFields): Promise<IssuedTokens> {
   const presented = { refreshToken: form.get('refresh_token'), scope: form.find('scope') }

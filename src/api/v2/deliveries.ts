@@ -1,11 +1,13 @@
 /** The delivery log: what was sent where, what came back, and sending it again. */
 import Type from 'typebox'
 import { Invalid } from '../../problem.ts'
+import { instant, integer, oneOf, text } from '../../schema.ts'
 import {
   type Attempt,
   redeliver as again,
   type Delivery,
   type DeliveryFilter,
+  type DeliveryState,
   deliveryStates,
   getDelivery,
   listAttempts,
@@ -15,71 +17,88 @@ import { printEventId } from '../../webhooks/event.ts'
 import { type Kind, kinds } from '../../webhooks/kind.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
+import { attemptFields, DeliveryStateBody, EventId } from './delivery-resource.ts'
 import {
   Entity,
   IdParams,
   idOf,
+  idOfPath,
+  KindBody,
   limitOf,
+  NextCursor,
   PageQuery,
   parseCursor,
   printCursor,
-  problems,
   webhookSchema,
 } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
-const DeliveryBody = Type.Object({
-  id: Type.Integer(),
-  webhookId: Type.Integer(),
-  eventId: Type.String(),
-  kind: Type.String(),
-  action: Type.String(),
-  entity: Type.String(),
-  state: Type.String(),
-  attempts: Type.Integer(),
-  createdAt: Type.Integer(),
-  nextAttemptAt: Type.Optional(Type.Integer()),
-  settledAt: Type.Optional(Type.Integer()),
-})
+const DeliveryBody = Type.Object(
+  {
+    id: integer('The id of the delivery.', 1),
+    webhookId: integer('The webhook it is for.', 1),
+    eventId: EventId,
+    kind: KindBody,
+    action: text('What happened.', 'SUBMITTED'),
+    entity: text('What it happened to.', 'transaction:42'),
+    state: DeliveryStateBody,
+    attempts: integer('How often it was sent.', 1),
+    createdAt: instant('When it was made'),
+    nextAttemptAt: Type.Optional(instant('When it is sent next, while it waits')),
+    settledAt: Type.Optional(instant('When it was delivered or given up')),
+  },
+  { title: 'Delivery', description: 'One event for one webhook.' },
+)
 
-const AttemptBody = Type.Object({
-  number: Type.Integer(),
-  at: Type.Integer(),
-  durationMs: Type.Integer(),
-  outcome: Type.String(),
-  status: Type.Optional(Type.Integer()),
-  why: Type.Optional(Type.String()),
-  response: Type.Optional(Type.String()),
-})
+const AttemptBody = Type.Object(
+  {
+    number: integer('1 for the first.', 1),
+    at: instant('When it was sent'),
+    ...attemptFields,
+    response: Type.Optional(text('What the receiver answered, 8 KiB at most.', 'ok')),
+  },
+  { title: 'Attempt', description: 'One try to deliver.' },
+)
 
-const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] })
-const instant = Type.String({ pattern: '^\\d{1,15}$', description: 'epoch milliseconds' })
+const DeliveryWithLog = Type.Object(
+  {
+    ...DeliveryBody.properties,
+    body: text('The payload, byte for byte as it is sent.', '{"transactionId":42}'),
+    log: Type.Array(AttemptBody, { description: 'Every attempt that is still kept, oldest first.' }),
+  },
+  { title: 'DeliveryWithLog', description: 'One delivery with its payload and every attempt.' },
+)
+
+const DeliveryPage = Type.Object(
+  { deliveries: Type.Array(DeliveryBody, { description: 'Newest first.' }), next: NextCursor },
+  { title: 'DeliveryPage', description: 'Some of the deliveries of a webhook.' },
+)
+
+const DeliveryParams = Type.Object({ id: idOfPath('The id of the delivery.') })
 
 export const listDeliveries: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    ...{ operationId: 'listDeliveries', tags: ['Deliveries'] },
     summary: 'The deliveries of a webhook, newest first',
+    description: 'In pages; those of a state, a kind, an entity or a time, where asked for.',
     params: IdParams,
     querystring: Type.Object({
-      state: Type.Optional(oneOf(deliveryStates)),
-      kind: Type.Optional(oneOf(kinds)),
+      state: Type.Optional(oneOf(deliveryStates, { description: 'Only those in this state.' })),
+      kind: Type.Optional(oneOf(kinds, { description: 'Only those of this kind.' })),
       entity: Type.Optional(Entity),
-      from: Type.Optional(instant),
-      to: Type.Optional(instant),
+      from: Type.Optional(instant('Only those made at or after this moment')),
+      to: Type.Optional(
+        instant('Only those made before this moment; later than `from`', { examples: [1_798_761_600_000] }),
+      ),
       ...PageQuery,
     }),
-    response: {
-      200: Type.Object({
-        deliveries: Type.Array(DeliveryBody),
-        next: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-      }),
-      ...problems,
-    },
+    response: { 200: DeliveryPage },
   },
   async handle(context, caller, request) {
-    const query = request.query as Record<string, string | undefined>
+    const query = request.query as DeliveryQuery
     const webhook = await find(context, caller, request)
-    const most = limitOf(query as { limit?: string })
+    const most = limitOf(query)
     const page = await list(
       context.db,
       webhook,
@@ -97,12 +116,11 @@ export const listDeliveries: Endpoint<BranchCaller> = {
 export const fetchDelivery: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    ...{ operationId: 'getDelivery', tags: ['Deliveries'] },
     summary: 'One delivery with its payload and every attempt',
-    params: IdParams,
-    response: {
-      200: Type.Object({ ...DeliveryBody.properties, body: Type.String(), log: Type.Array(AttemptBody) }),
-      ...problems,
-    },
+    description: 'Attempts are kept for 30 days, deliveries for 90, unless set otherwise.',
+    params: DeliveryParams,
+    response: { 200: DeliveryWithLog },
   },
   async handle({ db }, caller, request) {
     const delivery = await getDelivery(db, caller, idOf(request.params))
@@ -117,9 +135,13 @@ export const fetchDelivery: Endpoint<BranchCaller> = {
 export const redeliver: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    ...{ operationId: 'redeliver', tags: ['Deliveries'] },
     summary: 'Send a delivery again',
-    params: IdParams,
-    response: { 202: DeliveryBody, ...problems },
+    description:
+      'Whether it was delivered or not. One that waits for an earlier one of its entity is refused with 409.',
+    params: DeliveryParams,
+    response: { 202: DeliveryBody },
+    mayConflict: true,
   },
   async handle({ db, clock }, caller, request, reply) {
     const id = idOf(request.params)
@@ -128,18 +150,20 @@ export const redeliver: Endpoint<BranchCaller> = {
   },
 }
 
-function parseFilter(query: Record<string, string | undefined>): DeliveryFilter {
-  const date = (text: string | undefined) => (text === undefined ? undefined : new Date(Number(text)))
-  const filter = {
-    state: query.state,
-    kind: query.kind as Kind,
-    entity: query.entity,
-    from: date(query.from),
-    to: date(query.to),
-  }
+interface DeliveryQuery extends PageQuery {
+  readonly state?: DeliveryState
+  readonly kind?: Kind
+  readonly entity?: string
+  readonly from?: number
+  readonly to?: number
+}
+
+function parseFilter({ state, kind, entity, from, to }: DeliveryQuery): DeliveryFilter {
+  const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
+  const filter = { state, kind, entity, from: date(from), to: date(to) }
   if (filter.from && filter.to && filter.from >= filter.to)
     throw new Invalid([{ field: 'from', problem: 'must be earlier than to' }])
-  return filter as DeliveryFilter
+  return filter
 }
 
 function printDelivery(delivery: Delivery) {

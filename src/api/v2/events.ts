@@ -8,49 +8,74 @@ import Type from 'typebox'
 import type { Context } from '../../context.ts'
 import { endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { TooManyRequests } from '../../problem.ts'
+import { instant, integer, latestInstantMs, text } from '../../schema.ts'
 import { findLogBounds, type LoggedEvent, printEventId, readLog } from '../../webhooks/event.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { limitOf, PageQuery, problems, webhookSchema } from './webhook-resource.ts'
+import { EventId } from './delivery-resource.ts'
+import { KindBody, limitOf, PageQuery, webhookSchema } from './webhook-resource.ts'
 
 const streamPage = 100
 const lookEveryMs = 1_000
 const heartbeatMs = 15_000
 const retrySeconds = 5
 
-const EventBody = Type.Object({
-  sequence: Type.Integer(),
-  eventId: Type.String(),
-  kind: Type.String(),
-  action: Type.String(),
-  entity: Type.String(),
-  simulated: Type.Boolean(),
-  createdAt: Type.Integer(),
-  body: Type.String({ description: 'the payload, byte for byte as it is delivered' }),
-})
+const EventBody = Type.Object(
+  {
+    sequence: integer('The number of the event in its branch, without a gap.', 1),
+    eventId: EventId,
+    kind: KindBody,
+    action: text('What happened.', 'SUBMITTED'),
+    entity: text('What it happened to.', 'transaction:42'),
+    simulated: Type.Boolean({ description: 'Whether it is a test and did not happen.' }),
+    createdAt: instant('When it was published'),
+    body: text('The payload, byte for byte as it is delivered.', '{"transactionId":42}'),
+  },
+  { title: 'Event', description: 'Something that happened.' },
+)
+
+const EventPage = Type.Object(
+  {
+    events: Type.Array(EventBody, { description: 'In the order of their numbers.' }),
+    after: integer('Pass it as `after` for the next page.', 1),
+    oldest: integer('The oldest number that is still kept.', 1),
+    newest: integer('The newest number given.', 1),
+  },
+  { title: 'EventPage', description: 'Some of the events of the branch, or all that follow as a stream.' },
+)
+
+const EventStream = text(
+  'Server-sent events without an end: `id` is the sequence number, `event` the kind, `data` an Event as JSON. Comments keep the connection alive.',
+  'id: 1\nevent: TRANSACTION\ndata: {"sequence":1}\n\n',
+)
 
 export const pullEvents: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    ...{ operationId: 'pullEvents', tags: ['Events'] },
     summary: 'Events of the branch after a sequence number, as a page or as a stream',
+    description:
+      'A missing number proves a missing event. With `Accept: text/event-stream` the answer is a stream that goes on with what happens; after a break, `Last-Event-ID` resumes it.',
     querystring: Type.Object({
       after: Type.Optional(
-        Type.String({ pattern: '^\\d{1,15}$', description: 'the last sequence number you have; 0 from the beginning' }),
+        integer('The last sequence number you have; 0 from the beginning.', 0, {
+          minimum: 0,
+          maximum: latestInstantMs,
+          default: 0,
+        }),
       ),
       limit: PageQuery.limit,
     }),
-    response: {
-      200: Type.Object({
-        events: Type.Array(EventBody),
-        after: Type.Integer({ description: 'pass it as `after` for the next page' }),
-        oldest: Type.Integer({ description: 'the oldest number that is still kept' }),
-        newest: Type.Integer({ description: 'the newest number given' }),
-      }),
-      ...problems,
-    },
+    headers: Type.Object({
+      'last-event-id': Type.Optional(
+        text('The last `id` that a stream gave; goes before `after`. Anything else is ignored.', '0'),
+      ),
+    }),
+    response: { 200: EventPage },
+    stream: EventStream,
   },
   async handle(context, caller, request, reply) {
-    const query = request.query as { after?: string; limit?: string }
+    const query = request.query as { after?: number; limit?: number }
     const resumed = request.headers['last-event-id']
     const start = Number(typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0))
     if (request.headers.accept?.includes('text/event-stream')) {

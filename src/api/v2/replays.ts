@@ -1,6 +1,7 @@
 /** Replaying by time range, by entity, or all that failed: a durable job with a dry run and progress. */
 import Type from 'typebox'
 import { Invalid } from '../../problem.ts'
+import { instant, integer, oneOf } from '../../schema.ts'
 import {
   cancelReplay as cancel,
   countReplay,
@@ -11,39 +12,61 @@ import {
 } from '../../webhooks/replay.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { Entity, IdParams, latestInstantMs, problems, webhookSchema } from './webhook-resource.ts'
+import { Entity, IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
-const ReplayBody = Type.Object({
-  id: Type.Integer(),
-  webhookId: Type.Integer(),
-  state: Type.String(),
-  total: Type.Integer(),
-  done: Type.Integer(),
-  createdAt: Type.Integer(),
-  finishedAt: Type.Optional(Type.Integer()),
-})
+const total = integer('How many deliveries it chose.', 12)
 
-const ReplayParams = Type.Object({ ...IdParams.properties, replayId: IdParams.properties.id })
+const ReplayBody = Type.Object(
+  {
+    id: integer('The id of the replay.', 1),
+    webhookId: integer('The webhook it is for.', 1),
+    state: oneOf(['running', 'finished', 'canceled'], { description: 'How far it is.' }),
+    total,
+    done: integer('How many of them it has set going.', 5),
+    createdAt: instant('When it was started'),
+    finishedAt: Type.Optional(instant('When it was finished or canceled')),
+  },
+  { title: 'Replay', description: 'A job that sends deliveries again.' },
+)
 
-const instant = Type.Integer({ minimum: 0, maximum: latestInstantMs, description: 'epoch milliseconds' })
+const ReplayCount = Type.Object({ total }, { title: 'ReplayCount', description: 'What a dry run counted.' })
+
+const ReplayParams = Type.Object({ ...IdParams.properties, replayId: idOfPath('The id of the replay.') })
+
+const chosenBy = (...fields: string[]) => fields.map((field) => ({ required: [field] }))
+
+const ReplayDraft = Type.Object(
+  {
+    from: Type.Optional(instant('Deliveries made at or after this moment')),
+    to: Type.Optional(
+      instant('Deliveries made before this moment; later than `from`', { examples: [1_798_761_600_000] }),
+    ),
+    entity: Type.Optional(Entity),
+    failed: Type.Optional(Type.Boolean({ description: 'Only those that were given up.', examples: [true] })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Count them, and send nothing.', examples: [false] })),
+  },
+  {
+    title: 'ReplayDraft',
+    description: 'Which deliveries to send again: by time, by entity, or all that failed.',
+    additionalProperties: false,
+    // `failed: false` chooses nothing.
+    anyOf: [...chosenBy('from', 'to', 'entity'), { required: ['failed'], properties: { failed: { const: true } } }],
+    examples: [{ failed: true, dryRun: true }],
+  },
+)
 
 export const startReplay: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
-    summary: 'Send a selection of deliveries again; with dryRun, only count them',
+    ...{ operationId: 'startReplay', tags: ['Deliveries'] },
+    summary: 'Send a selection of deliveries again, or count them',
+    description: 'A job in the background, whose progress can be asked for. A webhook has ten of them running at most.',
     params: IdParams,
-    body: Type.Object(
-      {
-        from: Type.Optional(instant),
-        to: Type.Optional(instant),
-        entity: Type.Optional(Entity),
-        failed: Type.Optional(Type.Boolean({ description: 'only exhausted deliveries' })),
-        dryRun: Type.Optional(Type.Boolean()),
-      },
-      { additionalProperties: false },
-    ),
-    response: { 200: Type.Object({ total: Type.Integer() }), 201: ReplayBody, ...problems },
+    body: ReplayDraft,
+    response: { 200: ReplayCount, 201: ReplayBody },
+    answerHeaders: ['Location'],
+    mayConflict: true,
   },
   async handle(context, caller, request, reply) {
     const { dryRun, ...selection } = request.body as Selection & { dryRun?: boolean }
@@ -59,9 +82,11 @@ export const startReplay: Endpoint<BranchCaller> = {
 export const fetchReplay: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    ...{ operationId: 'getReplay', tags: ['Deliveries'] },
     summary: 'How far a replay is',
+    description: 'While it is running, and afterwards.',
     params: ReplayParams,
-    response: { 200: ReplayBody, ...problems },
+    response: { 200: ReplayBody },
   },
   async handle(context, caller, request) {
     const webhook = await find(context, caller, request)
@@ -72,9 +97,11 @@ export const fetchReplay: Endpoint<BranchCaller> = {
 export const cancelReplay: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
-    summary: 'Stop a replay; what it has set going goes on',
+    ...{ operationId: 'cancelReplay', tags: ['Deliveries'] },
+    summary: 'Stop a replay',
+    description: 'What it has set going goes on.',
     params: ReplayParams,
-    response: { 200: ReplayBody, ...problems },
+    response: { 200: ReplayBody },
   },
   async handle(context, caller, request) {
     const { db, clock } = context
@@ -84,16 +111,14 @@ export const cancelReplay: Endpoint<BranchCaller> = {
   },
 }
 
-/** `failed: false` chooses nothing. */
-function checkSelection({ from, to, entity, failed }: Selection): void {
-  if (from === undefined && to === undefined && entity === undefined && !failed)
-    throw new Invalid([{ field: 'body', problem: 'must choose by from and to, entity, or failed' }])
+/** What no schema can say. */
+function checkSelection({ from, to }: Selection): void {
   if (from !== undefined && to !== undefined && from >= to)
     throw new Invalid([{ field: 'from', problem: 'must be earlier than to' }])
 }
 
 function replayIdOf(params: unknown): number {
-  return Number((params as { replayId: string }).replayId)
+  return (params as { replayId: number }).replayId
 }
 
 function printReplay({ id, webhook_id, state, total, done, created_at, finished_at }: Replay) {

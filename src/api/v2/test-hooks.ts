@@ -5,6 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
+import { integer, text } from '../../schema.ts'
 import { type EventDelivery, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
 import { dispatchOnce } from '../../webhooks/dispatch.ts'
 import { printEventId } from '../../webhooks/event.ts'
@@ -13,39 +14,56 @@ import { simulateEvent } from '../../webhooks/simulated-event.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { problems, webhookSchema } from './webhook-resource.ts'
+import { attemptFields, DeliveryStateBody, EventId } from './delivery-resource.ts'
+import { webhookSchema } from './webhook-resource.ts'
 
 const longestWaitSeconds = 30
 const pollMs = 25
 const eventsAtOnce = 100
 
-const TestHookAnswer = Type.Object({
-  eventId: Type.String(),
-  deliveries: Type.Array(
-    Type.Object({
-      id: Type.Integer(),
-      webhookId: Type.Integer(),
-      url: Type.String(),
-      state: Type.String(),
-      attempt: Type.Optional(
-        Type.Object({
-          outcome: Type.String(),
-          status: Type.Optional(Type.Integer()),
-          why: Type.Optional(Type.String()),
-          durationMs: Type.Integer(),
-        }),
-      ),
-    }),
-  ),
-})
+const TestAttempt = Type.Object(attemptFields, { title: 'TestAttempt', description: 'What became of it so far.' })
+
+const TestDelivery = Type.Object(
+  {
+    id: integer('The id of the delivery.', 1),
+    webhookId: integer('The webhook it is for.', 1),
+    url: text('Where it goes.', 'https://app.example.com/hooks'),
+    state: DeliveryStateBody,
+    attempt: Type.Optional(TestAttempt),
+  },
+  { title: 'TestDelivery', description: 'The simulated event for one webhook.' },
+)
+
+const TestHookAnswer = Type.Object(
+  { eventId: EventId, deliveries: Type.Array(TestDelivery, { description: 'One for each webhook of this kind.' }) },
+  { title: 'TestWebhookAnswer', description: 'The simulated event is on its way.' },
+)
+
+const hooks = {
+  TRANSACTION: { operationId: 'testTransactionWebhook', words: 'a transaction' },
+  APPLICATION: { operationId: 'testApplicationWebhook', words: 'an account application' },
+  ACH_PROFILE: { operationId: 'testAchProfileWebhook', words: 'an ACH profile' },
+} as const
 
 export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
   return {
     schema: {
       ...webhookSchema,
-      summary: `Send a simulated ${kind} webhook to every registered URL`,
+      ...{ operationId: hooks[kind].operationId, tags: ['Test webhooks'] },
+      summary: `Send a simulated webhook of ${hooks[kind].words} to every registered URL`,
+      description:
+        'The data may be made up: nothing is checked against real records. Deliveries are marked with `x-webhook-test: true` and never hold up a real one.',
+      headers: Type.Object({
+        prefer: Type.Optional(
+          text(
+            `RFC 7240: \`wait=10\` waits up to ten seconds, ${longestWaitSeconds} at most, for the outcome at every URL. Any other preference is ignored.`,
+            'wait=2',
+          ),
+        ),
+      }),
       body: payloads[kind],
-      response: { 202: TestHookAnswer, ...problems },
+      response: { 202: TestHookAnswer },
+      answerHeaders: ['Preference-Applied'],
     },
     async handle(context, caller, request, reply) {
       const { branchId, environment } = caller

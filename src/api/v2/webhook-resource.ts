@@ -1,37 +1,44 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { Invalid } from '../../problem.ts'
+import { instant, integer, latestInstantMs, oneOf, text } from '../../schema.ts'
 import { kinds } from '../../webhooks/kind.ts'
 import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
-import { ProblemBody } from '../problem-body.ts'
 
-export const WebhookBody = Type.Object({
-  id: Type.Integer(),
-  createdAt: Type.Integer({ description: 'epoch milliseconds' }),
-  updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
-  url: Type.String(),
-})
+export const KindBody = oneOf(kinds, { title: 'Kind', description: 'What an event is about.' })
 
-export const ListedWebhook = Type.Object({
-  ...WebhookBody.properties,
-  kinds: Type.Array(Type.String()),
-  state: Type.String(),
-  disabledReason: Type.Optional(Type.String()),
-})
+export const WebhookBody = Type.Object(
+  {
+    id: integer('The id of the webhook.', 1),
+    createdAt: instant('When it was registered'),
+    updatedAt: instant('When it last changed'),
+    url: text('Where its deliveries go.', 'https://app.example.com/hooks'),
+  },
+  { title: 'Webhook', description: 'A registered URL.' },
+)
 
-export const IdParams = Type.Object({ id: Type.String({ pattern: '^[1-9][0-9]{0,14}$', description: 'an integer' }) })
+export const ListedWebhook = Type.Object(
+  {
+    ...WebhookBody.properties,
+    kinds: Type.Array(KindBody, { description: 'The kinds of events it is told of.' }),
+    state: oneOf(['active', 'paused', 'disabled'], { description: 'Whether deliveries go out.' }),
+    disabledReason: Type.Optional(text('Why the gateway disabled it.', 'The receiver answered 410 Gone.')),
+  },
+  { title: 'ListedWebhook', description: 'A registered URL with its state.' },
+)
 
-export const KindList = Type.Array(Type.Unsafe<(typeof kinds)[number]>({ type: 'string', enum: [...kinds] }), {
+export const idOfPath = (description: string) => integer(description, 1, { minimum: 1, maximum: latestInstantMs })
+
+export const IdParams = Type.Object({ id: idOfPath('The id of the webhook.') })
+
+export const KindList = Type.Array(KindBody, {
   minItems: 1,
   uniqueItems: true,
+  description: 'The kinds of events to be told of. Unless given: all but `AUTHORIZATION`.',
+  examples: [['TRANSACTION']],
 })
 
-export const webhookSchema = {
-  tags: ['Webhooks'],
-  security: [{ client: [] }, { bearer: [] }],
-}
-export const problems = { '4xx': ProblemBody }
+export const webhookSchema = { tags: ['Webhooks'], security: [{ clientBasic: [] }, { personalToken: [] }] } as const
 
 export function printWebhook({ id, created_at, updated_at, url }: Webhook) {
   return { id, createdAt: created_at.getTime(), updatedAt: updated_at.getTime(), url }
@@ -52,32 +59,43 @@ export function registrationDesk({ db, vault, guard }: Context): RegistrationDes
 }
 
 export function idOf(params: unknown): number {
-  return Number((params as { id: string }).id)
+  return (params as { id: number }).id
 }
+
+const defaultLimit = 50
 
 /** Cursors are opaque to clients; here they are the id after which the next page begins. */
 export function printCursor(id: number | undefined): string | null {
-  return id === undefined ? null : Buffer.from(String(id)).toString('base64url')
+  return id === undefined ? null : `c${id}`
 }
 
-export function parseCursor(text: string | undefined, start: number): number {
-  if (text === undefined) return start
-  const id = Buffer.from(text, 'base64url').toString()
-  if (!/^\d{1,16}$/.test(id)) throw new Invalid([{ field: 'cursor', problem: 'is not one that this service issued' }])
-  return Number(id)
+/** Of the shape that the schema of the query has let through. */
+export function parseCursor(cursor: string | undefined, start: number): number {
+  return cursor === undefined ? start : Number(cursor.slice(1))
 }
 
 export const PageQuery = {
-  cursor: Type.Optional(Type.String({ description: 'from `next` of the page before' })),
-  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; 50 unless given' })),
+  cursor: Type.Optional(text('`next` of the page before.', 'c1000000', { pattern: '^c[0-9]{1,15}$' })),
+  limit: Type.Optional(integer('How many at most.', defaultLimit, { minimum: 1, maximum: 100, default: defaultLimit })),
 }
 
-/** Both JavaScript and PostgreSQL know it: the year 33658. */
-export const latestInstantMs = 999_999_999_999_999
+export interface PageQuery {
+  readonly cursor?: string
+  readonly limit?: number
+}
+
+export const NextCursor = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  description: 'Pass it as `cursor` for the next page; null on the last one.',
+  examples: ['c1000000'],
+})
 
 /** PostgreSQL's text holds every character but this one. */
-export const Entity = Type.String({ maxLength: 100, pattern: '^[^\\u0000]*$', description: 'such as transaction:42' })
+export const Entity = text('What an event is about, such as `transaction:42`.', 'transaction:42', {
+  maxLength: 100,
+  pattern: '^[^\\u0000]*$',
+})
 
-export function limitOf(query: { limit?: string }): number {
-  return Number(query.limit ?? 50)
+export function limitOf({ limit = defaultLimit }: PageQuery): number {
+  return limit
 }

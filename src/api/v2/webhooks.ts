@@ -2,12 +2,15 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
+import { instant, text } from '../../schema.ts'
+import { UrlText } from '../../webhooks/address-guard.ts'
 import {
   createWebhook as create,
   getWebhook,
   listWebhooks as list,
   deleteWebhook as remove,
   rotateWebhookSecret as rotate,
+  secretCharacters,
   setWebhookState,
   updateWebhook as update,
   type Webhook,
@@ -20,29 +23,73 @@ import {
   idOf,
   KindList,
   ListedWebhook,
-  latestInstantMs,
   limitOf,
+  NextCursor,
   PageQuery,
   parseCursor,
   printCursor,
   printListedWebhook,
   printWebhook,
-  problems,
   registrationDesk,
   WebhookBody,
   webhookSchema,
 } from './webhook-resource.ts'
 
-const secret = Type.String({
-  description: 'signs in place of the client secret; 8 to 200 characters; never shown again',
+const secret = text('Signs in place of the client secret. It is never shown again.', 'correct horse battery', {
+  minLength: secretCharacters.least,
+  maxLength: secretCharacters.most,
 })
-const Draft = Type.Object(
-  { url: Type.String(), secret: Type.Optional(secret), kinds: Type.Optional(KindList) },
-  { additionalProperties: false },
+
+const draft = { url: UrlText, secret: Type.Optional(secret), kinds: Type.Optional(KindList) }
+
+const WebhookDraftBody = Type.Object(draft, {
+  title: 'WebhookDraft',
+  description: 'A webhook to be registered.',
+  additionalProperties: false,
+  examples: [{ url: 'https://app.example.com/hooks', kinds: ['TRANSACTION', 'APPLICATION'] }],
+})
+
+const WebhookChange = Type.Object(
+  { ...draft, url: Type.Optional(UrlText) },
+  {
+    title: 'WebhookChange',
+    description: 'What is to change of a webhook. What is not given stays.',
+    additionalProperties: false,
+    minProperties: 1,
+    examples: [{ url: 'https://app.example.com/hooks/2' }],
+  },
+)
+
+const WebhookPage = Type.Object(
+  { webhooks: Type.Array(ListedWebhook, { description: 'In the order of their ids.' }), next: NextCursor },
+  { title: 'WebhookPage', description: 'Some of the webhooks of the branch.' },
+)
+
+const SecretChange = Type.Object(
+  {
+    secret,
+    switchAt: Type.Optional(instant('From when on the new secret signs, at most seven days on; now unless given')),
+  },
+  {
+    title: 'SecretChange',
+    description: 'A new signing secret.',
+    additionalProperties: false,
+    examples: [{ secret: 'correct horse battery' }],
+  },
 )
 
 export const createWebhook: Endpoint<BranchCaller> = {
-  schema: { ...webhookSchema, summary: 'Register a webhook', body: Draft, response: { 201: WebhookBody, ...problems } },
+  schema: {
+    ...webhookSchema,
+    operationId: 'createWebhook',
+    summary: 'Register a webhook',
+    description:
+      'The URL must be https and public. Deliveries begin with the next event. A branch may register 100 webhooks; the secret of the client signs unless a secret is given.',
+    body: WebhookDraftBody,
+    response: { 201: WebhookBody },
+    answerHeaders: ['Location'],
+    mayConflict: true,
+  },
   async handle(context, caller, request, reply) {
     const draft = request.body as WebhookDraft
     const webhook = await create(
@@ -63,18 +110,14 @@ export const createWebhook: Endpoint<BranchCaller> = {
 export const listWebhooks: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    operationId: 'listWebhooks',
     summary: 'List the webhooks of the branch',
+    description: 'In pages. Webhooks that were deleted are not listed.',
     querystring: Type.Object(PageQuery),
-    response: {
-      200: Type.Object({
-        webhooks: Type.Array(ListedWebhook),
-        next: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-      }),
-      ...problems,
-    },
+    response: { 200: WebhookPage },
   },
   async handle({ db }, caller, request) {
-    const query = request.query as { cursor?: string; limit?: string }
+    const query = request.query as PageQuery
     const most = limitOf(query)
     const page = await list(db, caller, parseCursor(query.cursor, 0), most)
     return {
@@ -87,34 +130,43 @@ export const listWebhooks: Endpoint<BranchCaller> = {
 export const fetchWebhook: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    operationId: 'getWebhook',
     summary: 'Fetch one webhook of the branch',
+    description: "Another branch's webhook is answered like one that does not exist.",
     params: IdParams,
-    response: { 200: WebhookBody, ...problems },
+    response: { 200: WebhookBody },
   },
   handle: async (context, caller, request) => printWebhook(await find(context, caller, request)),
 }
 
-export const updateWebhook: Endpoint<BranchCaller> = {
-  schema: {
-    ...webhookSchema,
-    summary: 'Change the URL, the kinds or the secret of a webhook',
-    params: IdParams,
-    body: Type.Partial(Draft, { additionalProperties: false, minProperties: 1 }),
-    response: { 200: WebhookBody, ...problems },
-  },
-  async handle(context, caller, request) {
-    const webhook = await find(context, caller, request)
-    const change = request.body as Partial<WebhookDraft>
-    return printWebhook(await update(registrationDesk(context), webhook, change, caller.by, context.clock.now()))
-  },
+/** PUT and PATCH do the same; an operation has one name. */
+export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endpoint<BranchCaller> {
+  return {
+    schema: {
+      ...webhookSchema,
+      operationId,
+      summary: 'Change the URL, the kinds or the secret of a webhook',
+      description: 'PUT and PATCH do the same: what is not given stays. A new secret signs at once.',
+      params: IdParams,
+      body: WebhookChange,
+      response: { 200: WebhookBody },
+    },
+    async handle(context, caller, request) {
+      const webhook = await find(context, caller, request)
+      const change = request.body as Partial<WebhookDraft>
+      return printWebhook(await update(registrationDesk(context), webhook, change, caller.by, context.clock.now()))
+    },
+  }
 }
 
 export const deleteWebhook: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
+    description: 'Nothing more is sent to it. What was delivered stays in the history of the branch.',
     params: IdParams,
-    response: { 204: Type.Null(), ...problems },
+    response: { 204: Type.Null({ description: 'It is deleted.' }) },
   },
   async handle(context, caller, request, reply) {
     await remove(context.db, await find(context, caller, request), caller.by, context.clock.now())
@@ -122,28 +174,27 @@ export const deleteWebhook: Endpoint<BranchCaller> = {
   },
 }
 
-export const pauseWebhook = stateEndpoint('paused', 'Hold back the deliveries of a webhook')
-export const resumeWebhook = stateEndpoint('active', 'Let the deliveries of a paused or disabled webhook go on')
+export const pauseWebhook = stateEndpoint('paused', {
+  operationId: 'pauseWebhook',
+  summary: 'Hold back the deliveries of a webhook',
+  description: 'What happens meanwhile waits, and goes out in order when the webhook is resumed.',
+})
+export const resumeWebhook = stateEndpoint('active', {
+  operationId: 'resumeWebhook',
+  summary: 'Let the deliveries of a paused or disabled webhook go on',
+  description: 'What waited goes out. Nothing happens to a webhook that is active.',
+})
 
 export const rotateSecret: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
+    operationId: 'rotateWebhookSecret',
     summary: 'Replace the secret, at once or at a named moment',
+    description:
+      'From that moment on the new secret makes `x-webhook-signature`. `webhook-signature` has both until a day later.',
     params: IdParams,
-    body: Type.Object(
-      {
-        secret,
-        switchAt: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: latestInstantMs,
-            description: 'epoch milliseconds, at most seven days on; now unless given',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    response: { 204: Type.Null(), ...problems },
+    body: SecretChange,
+    response: { 204: Type.Null({ description: 'The secret is replaced, or will be.' }) },
   },
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
@@ -155,9 +206,12 @@ export const rotateSecret: Endpoint<BranchCaller> = {
   },
 }
 
-function stateEndpoint(state: 'active' | 'paused', summary: string): Endpoint<BranchCaller> {
+function stateEndpoint(
+  state: 'active' | 'paused',
+  words: { operationId: string; summary: string; description: string },
+): Endpoint<BranchCaller> {
   return {
-    schema: { ...webhookSchema, summary, params: IdParams, response: { 200: ListedWebhook, ...problems } },
+    schema: { ...webhookSchema, ...words, params: IdParams, response: { 200: ListedWebhook } },
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
       return printListedWebhook(await setWebhookState(context.db, webhook, state, caller.by, context.clock.now()))

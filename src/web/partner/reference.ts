@@ -9,6 +9,7 @@ import { sendPortal } from './portal.ts'
 import { type Quick, type QuickStart, quickStarts } from './quick-starts.ts'
 
 interface Schema {
+  readonly $ref?: string
   readonly type?: string | readonly string[]
   readonly description?: string
   readonly enum?: readonly string[]
@@ -34,6 +35,7 @@ interface Operation {
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
 export async function showReference(visit: Visit, member: Member) {
@@ -41,7 +43,7 @@ export async function showReference(visit: Visit, member: Member) {
   const { branch_id: branchId } = member.partner
   const [client] = (await listClients(db, branchId)).filter((each) => each.environment === environment)
   const quick = { baseUrl, clientId: client?.id ?? 'YOUR_CLIENT_ID', branchId }
-  const document = visit.request.server.swagger() as unknown as Document
+  const document = visit.request.server.openapi() as unknown as Document
   return sendPortal(visit, member, {
     title: 'API reference',
     section: '/reference',
@@ -61,21 +63,21 @@ function printQuickStart({ language, start, verify }: QuickStart, quick: Quick, 
 ${verify !== undefined && html`<h3>Verify what arrives</h3><pre tabindex="0" data-verify="${language}">${verify}</pre>`}</details>`
 }
 
-/** The brokerage's own endpoints are not for partners. */
-function printEndpoints({ paths }: Document, quick: Quick): Html[] {
-  return Object.entries(paths)
-    .filter(([path]) => !path.startsWith('/internal'))
-    .flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) => printOperation(path, method, operation, quick)),
-    )
+function printEndpoints({ paths, components }: Document, quick: Quick): Html[] {
+  const find = (schema: Schema) => components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => printOperation(path, method, operation, find, quick)),
+  )
 }
 
-function printOperation(path: string, method: string, operation: Operation, quick: Quick): Html {
+type Find = (schema: Schema) => Schema
+
+function printOperation(path: string, method: string, operation: Operation, find: Find, quick: Quick): Html {
   const { parameters = [], requestBody, responses = {}, summary = '' } = operation
   const [content] = Object.entries(requestBody?.content ?? {})
   return html`<details class="card"><summary>${badge('off', method.toUpperCase())} <code>${path}</code> <span class="faint">${summary}</span></summary>
 ${parameters.length > 0 && printParameters(parameters)}
-${content && printBody(content[0], content[1].schema)}
+${content && printBody(content[0], find(content[1].schema))}
 <p class="small">Answers: ${Object.keys(responses).join(', ')}</p>
 <pre tabindex="0">${printExample(path, method, operation, content?.[0], quick)}</pre></details>`
 }
@@ -110,9 +112,9 @@ function printExample(
   quick: Quick,
 ) {
   const schemes = security.flatMap((each) => Object.keys(each))
-  const who = schemes.includes('client')
+  const who = schemes.includes('clientBasic')
     ? ` -u "${quick.clientId}:$CLIENT_SECRET"`
-    : schemes.includes('bearer')
+    : schemes.includes('personalToken')
       ? ' -H "Authorization: Bearer $ACCESS_TOKEN"'
       : ''
   const how = method === 'get' ? '' : ` -X ${method.toUpperCase()}`

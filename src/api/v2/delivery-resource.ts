@@ -1,0 +1,24 @@
+/** What deliveries look like wherever they are told of. */
+import Type from 'typebox'
+import { integer, oneOf, text } from '../../schema.ts'
+import { deliveryStates } from '../../webhooks/delivery.ts'
+
+export const EventId = text(
+  'The id of the event, the same in every delivery of it: `webhook-id`.',
+  'evt_0198c5f2a3b47d6e8f90a1b2c3d4e5f6',
+)
+
+export const DeliveryStateBody = oneOf(deliveryStates, {
+  title: 'DeliveryState',
+  description:
+    '`waiting` for its moment, `blocked` behind an earlier one of its entity, `delivered`, `exhausted` after the last attempt, `canceled`.',
+})
+
+export const attemptFields = {
+  outcome: oneOf(['accepted', 'refused', 'unreachable'], {
+    description: 'A 2xx; any other answer; no answer.',
+  }),
+  status: Type.Optional(integer('The status that the receiver answered.', 200)),
+  why: Type.Optional(text('Why there was no answer.', 'timeout')),
+  durationMs: integer('How long it took, in milliseconds.', 42),
+}
