@@ -39,6 +39,7 @@ test('a settlement that a deadlock ended is made again: both attempts are writte
   ])
   const lane = openLane({
     webhookId: webhook.id,
+    branchId: engine.branchId,
     claimId,
     leasedUntilMs: Number.POSITIVE_INFINITY,
     failures: 0,
