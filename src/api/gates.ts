@@ -4,6 +4,7 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
+import type { Judge } from '../http/standing.ts'
 import { type Bearer, invalidToken, parseBearer, pausedToken, readBearerText, requireScope } from '../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
@@ -23,6 +24,7 @@ import type { Service } from '../services/service.ts'
 import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import type { Gate } from './route.ts'
+import { judgeClient, judgeMember } from './standing.ts'
 
 export const anyone: Gate<undefined> = () => undefined
 
@@ -103,6 +105,8 @@ export interface BranchCaller extends Branch {
   /** Absent when a member calls with a personal token. */
   readonly clientId: string | undefined
   readonly by: Actor
+  /** Whether it would be let in again, for answers that go on. */
+  readonly judgeAnew: Judge
 }
 
 /**
@@ -125,7 +129,7 @@ export const branch: Gate<BranchCaller> = async (context, request, reply) => {
   const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
   const branchId = await getBranchOfMember(context.db, known.userId)
   request.who = { userId: known.userId, branchId }
-  return { branchId, environment, clientId: undefined, by }
+  return { branchId, environment, clientId: undefined, by, judgeAnew: () => judgeMember(context, token, branchId) }
 }
 
 function parseBranchBasic(authorization: string): Credentials[] {
@@ -146,7 +150,8 @@ async function clientBranch(
   if (!found) throw branchRefusal()
   if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
   const { by } = callerOf(context, request, found)
-  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by }
+  const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
+  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by, judgeAnew }
 }
 
 /** One of the brokerage's own systems. */

@@ -1,6 +1,6 @@
 /** The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no brokerage. */
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, {
@@ -199,6 +199,10 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, r
   // Whoever does not close their side would otherwise keep the connection for ever.
   setTimeout(() => socket.destroy(), brokenPatienceMs).unref()
   if (!socket.writable) return undefined
+  if (isAnswering(socket)) {
+    socket.destroy()
+    return undefined
+  }
   const [status, reason, description] = explainBrokenRequest(error.code)
   const body = JSON.stringify({ error: 'invalid_request', error_description: description, request_id: requestId })
   const head = [
@@ -209,6 +213,15 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, r
   ]
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
   return status
+}
+
+/**
+ * Whether a part of an answer has left already: a second one would be written into it. Node's own handler asks the same, of the same
+ * place; there is no other that tells.
+ */
+function isAnswering(socket: Socket): boolean {
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }
+  return answer?.headersSent === true
 }
 
 function explainBrokenRequest(code: string | undefined): [status: number, reason: string, description: string] {

@@ -1,4 +1,5 @@
 /** Who may enter: a signed-in operator. For everybody else there is no console. */
+import { alwaysInDoubt, type Judge } from '../../http/standing.ts'
 import { NotFound } from '../../problem.ts'
 import type { SubmittedForm } from '../forms.ts'
 import type { Watcher } from '../live.ts'
@@ -35,10 +36,15 @@ function requireOperator(visitor: SignedIn): Operator {
   return visitor
 }
 
+export function watcherOf(visit: Visit): Watcher {
+  return { place: `console ${visit.context.environment}`, judge: judgeOperator(visit) }
+}
+
 /** Whoever signed out, or was disabled, sees no more. */
-export function watcherOf({ context, request }: Visit): Watcher {
-  return {
-    place: `console ${context.environment}`,
-    maySee: async () => (await currentSession(context, request))?.user.role === 'operator',
+export function judgeOperator({ context, request }: Visit): Judge {
+  return async () => {
+    const session = await currentSession(context, request, false)
+    if (session?.user.role !== 'operator') return undefined
+    return { tags: [`session:${session.id}`, `user:${session.user.id}`], soundUntilMs: alwaysInDoubt }
   }
 }
