@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
-import { type FieldProblem, Invalid, Problem, Unavailable } from '../problem.ts'
+import { type FieldProblem, findOverflow, Invalid, Problem, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
 export type ErrorShape = 'api' | 'oauth' | 'page'
@@ -95,7 +95,13 @@ export function toProblem(error: FastifyError | Problem | Error): Problem {
 
 /** A fault of the validator in the words of the field's sender. */
 export function describeFault(
-  fault: { keyword?: string; instancePath?: string; params?: Record<string, unknown>; message?: string },
+  fault: {
+    keyword?: string
+    instancePath?: string
+    params?: Record<string, unknown>
+    message?: string
+    data?: unknown
+  },
   where: string,
 ): FieldProblem {
   const { keyword, params = {}, message } = fault
@@ -113,6 +119,6 @@ export function describeFault(
     case 'format':
       return { field: path, problem: `must look like an ${params.format}` }
     default:
-      return { field: path || where, problem: message ?? 'is not valid' }
+      return { field: path || where, problem: findOverflow(fault.data) ?? message ?? 'is not valid' }
   }
 }

@@ -72,6 +72,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         useDefaults: false,
         allErrors: true,
         discriminator: true,
+        // Faults with the value that they are about: it may be what tells most.
+        verbose: true,
       },
     },
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {

@@ -54,7 +54,7 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
     async handle(context, caller, request, reply) {
       const { branchId, environment } = caller
       const payload = request.body as Payload
-      const [amount] = exactAmounts(request.bodyText, [payload])
+      const [amount] = exactAmounts(request.bodyText, [payload], () => 'amount')
       const event = simulateEvent(caller, kind, payload, amount)
       const [published] = await context.publisher.publish([event], context.clock.now(), request.span?.traceparent)
       const { id, uid } = published!
