@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, second } from '../src/clock.ts'
 import { type Database, openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
-import { applyAsPartner } from '../src/partners/partner.ts'
+import { applyAsPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import { claimLanes, selectDue } from '../src/webhooks/lanes.sql.ts'
 import type { Benchmark } from './benchmark.ts'
 import { startPostgres } from './postgres.ts'
@@ -39,7 +39,10 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Da
   const db = openDatabase({ connectionString: await startPostgres(stage) })
   stage.owns(() => db.close())
   await migrate(db)
-  const { branch_id } = await applyAsPartner(db, 'Bench Partner', { name: 'operator:bench' }, new Date())
+  const by = { name: 'operator:bench' }
+  const partner = await applyAsPartner(db, 'Bench Partner', by, new Date())
+  await setPartnerStatus(db, partner, 'approved', undefined, by, new Date())
+  const { branch_id } = partner
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()

@@ -96,3 +96,10 @@ export class TooManyRequests extends Problem {
     })
   }
 }
+
+/** JSON has numbers that no number here can be: they are read as infinite, and "must be a number" would help nobody. */
+export function findOverflow(value: unknown): string | undefined {
+  if (value === Number.POSITIVE_INFINITY) return `is too large: at most ${Number.MAX_VALUE}`
+  if (value === Number.NEGATIVE_INFINITY) return `is too small: at least ${-Number.MAX_VALUE}`
+  return undefined
+}

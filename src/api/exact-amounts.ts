@@ -1,11 +1,32 @@
 /** Every `amount` as the text it was written in: `500.10` is not `500.1` to an accountant. */
+import { Invalid } from '../problem.ts'
 import type { Payload } from '../webhooks/kind.ts'
 
 /** A member of this name: within a string, its quotes would be escaped. */
 const writtenAmount = /"amount"[ \t\n\r]*:[ \t\n\r]*(-?[\d.eE+-]+)/g
 
-/** In the order of the payloads, which are what the text holds, and valid; undefined for those without an amount. */
-export function exactAmounts(text: string, payloads: readonly Payload[]): (string | undefined)[] {
+/**
+ * In the order of the payloads, which are what the text holds, and valid; undefined for those without an amount. One that is below zero
+ * by so little that its number is not is refused, as any other: `fieldOf` is its name.
+ */
+export function exactAmounts(
+  text: string,
+  payloads: readonly Payload[],
+  fieldOf: (place: number) => string,
+): (string | undefined)[] {
+  const amounts = findAmounts(text, payloads)
+  const faults = amounts.flatMap((amount, place) =>
+    isBelowZero(amount) ? [{ field: fieldOf(place), problem: 'must be >= 0' }] : [],
+  )
+  if (faults.length > 0) throw new Invalid(faults)
+  return amounts
+}
+
+function isBelowZero(amount: string | undefined): boolean {
+  return amount !== undefined && /^-[0.]*[1-9]/.test(amount)
+}
+
+function findAmounts(text: string, payloads: readonly Payload[]): (string | undefined)[] {
   const having = payloads.filter((payload) => payload.amount !== undefined).length
   const amounts = findWritten(text, having) ?? parseWritten(text)
   let place = 0

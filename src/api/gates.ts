@@ -5,6 +5,7 @@ import type { Context } from '../context.ts'
 import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
+import type { Judge } from '../http/standing.ts'
 import {
   type Bearer,
   invalidToken,
@@ -33,6 +34,7 @@ import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import { type Protection, protect } from './protection.ts'
 import type { Gate } from './route.ts'
+import { judgeClient, judgeMember } from './standing.ts'
 
 export const anyone: Gate<undefined> = () => undefined
 
@@ -113,6 +115,8 @@ export interface BranchCaller extends Branch {
   /** Absent when a member calls with a personal token. */
   readonly clientId: string | undefined
   readonly by: Actor
+  /** Whether it would be let in again, for answers that go on. */
+  readonly judgeAnew: Judge
 }
 
 /** A personal token has every scope; whoever follows the challenge to ask for one asks for the least. */
@@ -140,7 +144,7 @@ export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, req
   const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
   const branchId = await getBranchOfMember(context.db, known.userId)
   request.who = { userId: known.userId, branchId }
-  return { branchId, environment, clientId: undefined, by }
+  return { branchId, environment, clientId: undefined, by, judgeAnew: () => judgeMember(context, token, branchId) }
 })
 
 function parseBranchBasic(authorization: string): Credentials[] {
@@ -161,7 +165,8 @@ async function clientBranch(
   if (!found) throw branchRefusal()
   if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
   const { by } = callerOf(context, request, found)
-  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by }
+  const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
+  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by, judgeAnew }
 }
 
 /** One of the brokerage's own systems. */

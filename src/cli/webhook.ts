@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { exactAmounts } from '../api/exact-amounts.ts'
 import { listClients } from '../partners/client.ts'
 import { getPartner } from '../partners/partner.ts'
-import { type FieldProblem, Invalid } from '../problem.ts'
+import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
 import { getDelivery, listAttempts, redeliver } from '../webhooks/delivery.ts'
 import { listDeliveries } from '../webhooks/delivery-search.ts'
 import { type NewEvent, printEventId, publishAll } from '../webhooks/event.ts'
@@ -258,7 +258,7 @@ function parseEvents(text: string, environment: NewEvent['environment']): NewEve
   const events = [parsed].flat()
   const problems = events.flatMap((payload, index) => findPayloadProblems(payload, `events.${index}`))
   if (problems.length > 0) throw new Invalid(problems)
-  const amounts = exactAmounts(text, events)
+  const amounts = exactAmounts(text, events, (place) => `events.${place}.amount`)
   return events.map((payload, index) => {
     const kind = payload.type as Parameters<typeof entityOf>[0]
     return {
@@ -275,6 +275,6 @@ function findPayloadProblems(payload: Payload, where: string): FieldProblem[] {
     return [{ field: `${where}.type`, problem: `must be one of ${Object.keys(payloads).join(', ')}` }]
   return [...Value.Errors(payloads[kind], payload)].map((fault) => ({
     field: where + fault.instancePath.replaceAll('/', '.'),
-    problem: fault.message,
+    problem: findOverflow(payload[fault.instancePath.slice(1)]) ?? fault.message,
   }))
 }

@@ -23,8 +23,8 @@ const [innerPad, outerPad] = [0x36, 0x5c]
  * HMAC-SHA256 of a text (RFC 2104), by two hashes in one call each. Node's own Hmac object, made anew for every message, costs four to seven
  * times as much, and every delivery is signed twice.
  */
-export function signText(secret: string, text: string, encoding: 'hex' | 'base64'): string {
-  const given = Buffer.from(secret)
+export function signText(secret: string | Buffer, text: string, encoding: 'hex' | 'base64'): string {
+  const given = typeof secret === 'string' ? Buffer.from(secret) : secret
   const key = given.length > blockBytes ? hash('sha256', given, 'buffer') : given
   const inner = Buffer.allocUnsafe(blockBytes + Buffer.byteLength(text))
   inner.write(text, blockBytes)

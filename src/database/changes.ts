@@ -8,8 +8,8 @@ import type { Database, Listener } from './database.ts'
 
 export interface Changes {
   readonly isLive: boolean
-  /** `everything` is heard when changes may have been missed. */
-  subscribe(heard: (tag: string) => void): void
+  /** `everything` is heard when changes may have been missed. Answers how to hear no more. */
+  subscribe(heard: (tag: string) => void): () => void
   /** Lets this process forget at once what it has just changed itself. */
   announce(tag: string): void
   close(): Promise<void>
@@ -21,9 +21,9 @@ const heartbeatMs = 1_000
 const silenceLimitMs = 2_500
 
 export async function openChanges(db: Database): Promise<Changes> {
-  const subscribers: ((tag: string) => void)[] = []
+  const subscribers = new Set<(tag: string) => void>()
   const announce = (tag: string) => {
-    for (const heard of subscribers) heard(tag)
+    for (const heard of [...subscribers]) heard(tag)
   }
   const stopping = new AbortController()
   let listener: Listener | undefined
@@ -38,13 +38,18 @@ export async function openChanges(db: Database): Promise<Changes> {
     listener = await db.listen(channel, announce, lose)
     answeredAt = performance.now()
   }
+  /** What was said in between nobody here has heard. */
+  async function connectAgain(): Promise<void> {
+    await connect()
+    announce(everything)
+  }
   async function beat(): Promise<void> {
     while (!stopping.signal.aborted) {
       await wait(heartbeatMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
       if (stopping.signal.aborted) return
       try {
         if (listener) await listener.ping(silenceLimitMs)
-        else await connect()
+        else await connectAgain()
         answeredAt = performance.now()
       } catch {
         lose()
@@ -58,7 +63,10 @@ export async function openChanges(db: Database): Promise<Changes> {
     get isLive() {
       return performance.now() - answeredAt < silenceLimitMs && listener !== undefined
     },
-    subscribe: (heard) => subscribers.push(heard),
+    subscribe(heard) {
+      subscribers.add(heard)
+      return () => subscribers.delete(heard)
+    },
     announce,
     async close() {
       stopping.abort()

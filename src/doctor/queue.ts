@@ -14,7 +14,7 @@ export async function checkDispatch(db: Database, clock: Clock): Promise<Answer>
   return { finding: judgeAge(`${inbox} events wait for their dispatch`, publishedAt, clock, limits.dispatch) }
 }
 
-/** Webhooks whose breaker is open, and those that are paused, keep theirs waiting on purpose. */
+/** Webhooks whose breaker is open, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
 export async function checkDeliveries(db: Database, clock: Clock): Promise<Answer> {
   const { waiting } = await readDepths(db, clock.now())
   const { dueAt } = await readOldest(db)

@@ -1,4 +1,5 @@
 /** What never reaches a route: too large a head, a body that dawdles, no HTTP at all, a tunnel that is asked for. */
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 export interface BrokenRequest extends Error {
@@ -58,6 +59,10 @@ function answer(refusal: Refusal, socket: Duplex, requestId: string, isPerson: b
   // Whoever does not close their side would otherwise keep the connection for ever.
   setTimeout(() => socket.destroy(), brokenPatienceMs).unref()
   if (!socket.writable) return undefined
+  if (isAnswering(socket)) {
+    socket.destroy()
+    return undefined
+  }
   const { status, reason } = refusal
   const body = isPerson ? printPage(refusal, requestId) : printBody(refusal, requestId)
   const head = [
@@ -71,6 +76,15 @@ function answer(refusal: Refusal, socket: Duplex, requestId: string, isPerson: b
   ]
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
   return status
+}
+
+/**
+ * Whether a part of an answer has left already: a second one would be written into it. Node's own handler asks the same, of the same
+ * place; there is no other that tells.
+ */
+function isAnswering(socket: Duplex): boolean {
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }
+  return answer?.headersSent === true
 }
 
 function printBody({ code, description }: Refusal, requestId: string): string {

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
-import { type FieldProblem, Invalid, Problem, printDescription, Unavailable } from '../problem.ts'
+import { type FieldProblem, findOverflow, Invalid, Problem, printDescription, Unavailable } from '../problem.ts'
 
 /** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
 export type ErrorShape = 'api' | 'oauth' | 'page'
@@ -109,6 +109,7 @@ export function describeFault(
     params?: Record<string, unknown>
     message?: string
     parentSchema?: { examples?: unknown[]; minLength?: number; maxLength?: number }
+    data?: unknown
   },
   where: string,
 ): FieldProblem {
@@ -132,7 +133,7 @@ export function describeFault(
     case 'format':
       return { field: path, problem: `must look like an ${params.format}` }
     default:
-      return { field: path || where, problem: message ?? 'is not valid' }
+      return { field: path || where, problem: findOverflow(fault.data) ?? message ?? 'is not valid' }
   }
 }
 

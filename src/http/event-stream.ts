@@ -20,8 +20,15 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply): S
   return out
 }
 
+/** For whoever may read no more: what they have not taken yet they do not get. */
+export function cutEventStream(out: ServerResponse): void {
+  if (out.writableLength > 0) out.destroy()
+  else endEventStream(out)
+}
+
 /** Whoever does not read would hold the end back for ever. */
 export function endEventStream(out: ServerResponse): void {
+  if (out.writableEnded || out.destroyed) return
   const timer = setTimeout(() => out.destroy(), endPatienceMs)
   out.once('close', () => clearTimeout(timer))
   out.end()

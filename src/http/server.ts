@@ -76,7 +76,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         useDefaults: false,
         allErrors: true,
         discriminator: true,
-        // Faults are told in the words of the schema that found them.
+        // Faults are told in the words of the schema that found them, with the value that they are about: it may be what tells most.
         verbose: true,
       },
     },

@@ -98,7 +98,10 @@ const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
   waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
   blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
   exhausted: ['countersign_exhausted_deliveries', 'Deliveries that were given up and can be replayed.'],
-  overdueSeconds: ['countersign_overdue_seconds', 'How long the oldest delivery that is due has been waiting.'],
+  overdueSeconds: [
+    'countersign_overdue_seconds',
+    'How long the oldest delivery that is due, and may be sent, has been waiting.',
+  ],
   lanesHeld: ['countersign_lanes_held', 'Lanes that workers hold.'],
   breakersOpen: ['countersign_breakers_open', 'Webhooks that fail and are only probed.'],
   webhooksDisabled: ['countersign_webhooks_disabled', 'Webhooks that were switched off because they fail.'],

@@ -12,9 +12,12 @@ export function browserOf(request: FastifyRequest): Browser {
   return { address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
 }
 
-export async function currentSession(context: Context, request: FastifyRequest): Promise<Session | undefined> {
+export async function currentSession(
+  context: Context,
+  request: FastifyRequest,
+  isPerson = request.headers.accept !== 'text/event-stream',
+): Promise<Session | undefined> {
   const presented = readCookie(context, request, 'session')
-  const isPerson = request.headers.accept !== 'text/event-stream'
   const session = await findSession(context.db, presented, context.environment, context.clock.now(), isPerson)
   if (session) request.who = { userId: session.user.id }
   return session

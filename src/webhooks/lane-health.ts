@@ -6,8 +6,8 @@ import { NotFound } from '../problem.ts'
 import { breakerThreshold } from './lane.ts'
 import type { Webhook } from './webhook.ts'
 
-/** In this order. `late`: its receiver is well, but what is due has not been sent for a minute. */
-export const laneConditions = ['breaker open', 'disabled', 'failing', 'late', 'paused', 'healthy'] as const
+/** In this order. `late`: its receiver is well, but what is due has not been sent for a minute. `held`: its partner is not approved. */
+export const laneConditions = ['breaker open', 'disabled', 'failing', 'late', 'paused', 'held', 'healthy'] as const
 export type LaneCondition = (typeof laneConditions)[number]
 export const unwellConditions: readonly LaneCondition[] = laneConditions.filter((each) => each !== 'healthy')
 
@@ -37,7 +37,7 @@ const judged = (
   which: string,
 ) => `SELECT w.id, w.branch_id, w.environment, w.client_id, w.url, w.kinds, w.state, w.disabled_reason,
     w.created_at, w.updated_at, p.name AS partner, l.failures, l.failing_since, due.due_at,
-    CASE WHEN w.state <> 'active' THEN w.state WHEN l.failures >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
+    CASE WHEN w.state <> 'active' THEN w.state WHEN p.status <> 'approved' THEN 'held' WHEN l.failures >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
       WHEN due.due_at < $2 THEN 'late' ELSE 'healthy' END AS condition
   FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id JOIN lanes l ON l.webhook_id = w.id
   LEFT JOIN LATERAL (

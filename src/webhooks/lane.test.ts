@@ -16,6 +16,7 @@ const now = new Date('2026-03-02T10:00:00Z')
 const fresh = (failures = 0) =>
   openLane({
     webhookId: 1,
+    branchId: 1,
     claimId: 'claim',
     leasedUntilMs: Number.POSITIVE_INFINITY,
     failures,

@@ -28,6 +28,7 @@ export interface DueDelivery {
 
 export interface Lane {
   readonly webhookId: number
+  readonly branchId: number
   readonly claimId: string
   /** By `performance.now()`: what the lease says, as far as this worker knows. Past it nothing is sent. */
   leasedUntilMs: number
@@ -40,7 +41,7 @@ export interface Lane {
   failingSince: Date | undefined
   /** Nothing more was due when the worker last looked. */
   drained: boolean
-  /** The webhook changed since the worker last looked: what it reads now may be stale. */
+  /** The webhook or its partner changed since the worker last looked: what it reads now may be stale. */
   changed: boolean
   /** Not before this, whatever is due: the breaker's next probe. */
   probeAt: Date | undefined
@@ -49,7 +50,10 @@ export interface Lane {
   quietSince: number | undefined
 }
 
-export type ClaimedLane = Pick<Lane, 'webhookId' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince'>
+export type ClaimedLane = Pick<
+  Lane,
+  'webhookId' | 'branchId' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince'
+>
 
 export function openLane(claimed: ClaimedLane): Lane {
   return {

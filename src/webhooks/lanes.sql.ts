@@ -6,7 +6,7 @@ export const claimLanes = statement(
   `UPDATE lanes SET claim_id = $1, attention_at = $3, has_news = false
    WHERE webhook_id = ANY (ARRAY(
      SELECT webhook_id FROM lanes WHERE attention_at <= $2 ORDER BY attention_at LIMIT $4 FOR UPDATE SKIP LOCKED))
-   RETURNING webhook_id, failures, failing_since`,
+   RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, failures, failing_since`,
 )
 
 /** Lanes of claims whose answer never came are free for everybody. */
@@ -15,12 +15,16 @@ export const undoClaims = statement(
   'UPDATE lanes SET claim_id = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
 )
 
-/** The next deliveries of lanes that this worker holds, in the order they are due; never one that it has in hand already. */
+/**
+ * The next deliveries of lanes that this worker holds, in the order they are due; never one that it has in hand already, and none of
+ * a webhook that is switched off or of a partner that is not approved.
+ */
 export const selectDue = statement(
   'select_due_deliveries',
   `SELECT due.id, due.webhook_id, w.branch_id, due.due_at, due.attempts, due.tries, e.uid, e.created_at AS published_at, e.traceparent, e.body, w.url
    FROM unnest($1::bigint[], $2::int[]) AS lane (webhook_id, most)
    JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
+   JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
    CROSS JOIN LATERAL (
      SELECT d.id, d.webhook_id, d.event_id, d.attempts, d.tries, d.due_at FROM deliveries d
      WHERE d.webhook_id = lane.webhook_id AND d.state = 'waiting' AND d.due_at <= $3
@@ -40,7 +44,7 @@ export const renewLeases = statement(
 
 /**
  * Lets lanes go. A lane is next looked at when its earliest delivery is due (or its breaker probes); at once when news came while
- * it was held, because the statement may not see what the news was about; never while its webhook is switched off.
+ * it was held, because the statement may not see what the news was about; never while its webhook is switched off or its partner is not approved.
  */
 export const releaseLanes = statement(
   'release_lanes',
@@ -48,14 +52,14 @@ export const releaseLanes = statement(
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id FOR UPDATE)
    UPDATE lanes l SET claim_id = NULL, has_news = false, failures = held.failures, failing_since = held.failing_since,
      attention_at = CASE
-       WHEN w.state <> 'active' AND NOT l.has_news THEN NULL
+       WHEN (w.state <> 'active' OR p.status <> 'approved') AND NOT l.has_news THEN NULL
        ELSE greatest(held.not_before, CASE WHEN l.has_news THEN $6 ELSE (
          SELECT d.due_at FROM deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'waiting'
          ORDER BY d.due_at, d.id LIMIT 1) END)
        END
    FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::timestamptz[], $5::timestamptz[])
      AS held (webhook_id, claim_id, failures, failing_since, not_before)
-   JOIN webhooks w ON w.id = held.webhook_id
+   JOIN webhooks w ON w.id = held.webhook_id JOIN partners p ON p.branch_id = w.branch_id
    WHERE l.webhook_id = held.webhook_id AND l.claim_id = held.claim_id AND l.webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked))`,
 )
 

@@ -1,7 +1,8 @@
 /** Lets any number of waiters sleep until something may have happened, or for a while. */
 export interface Signal {
   fire(): void
-  wait(atMostMs: number): Promise<void>
+  /** `until` ends it early. */
+  wait(atMostMs: number, until?: AbortSignal): Promise<void>
 }
 
 export function openSignal(): Signal {
@@ -10,15 +11,18 @@ export function openSignal(): Signal {
     fire() {
       for (const wake of waiting) wake()
     },
-    wait: (atMostMs) =>
+    wait: (atMostMs, until) =>
       new Promise((done) => {
         const wake = () => {
           clearTimeout(timer)
           waiting.delete(wake)
+          until?.removeEventListener('abort', wake)
           done()
         }
         const timer = setTimeout(wake, atMostMs)
         waiting.add(wake)
+        until?.addEventListener('abort', wake)
+        if (until?.aborted) wake()
       }),
   }
 }

@@ -52,7 +52,7 @@ const readAhead = 50
 
 export interface WorkerDesk {
   readonly db: Database
-  /** Says when a webhook was paused, deleted or sent elsewhere. */
+  /** Says when a webhook was paused, deleted or sent elsewhere, and when a partner was suspended. */
   readonly changes: Changes
   readonly clock: Clock
   readonly log: Logger
@@ -75,6 +75,13 @@ export interface Worker {
 
 export function openWorker(desk: WorkerDesk): Worker {
   return new DeliveryWorker(desk)
+}
+
+interface ClaimedRow {
+  readonly webhook_id: number
+  readonly branch_id: number
+  readonly failures: number
+  readonly failing_since: Date | null
 }
 
 class DeliveryWorker implements Worker {
@@ -130,12 +137,16 @@ class DeliveryWorker implements Worker {
   /** What was read and not sent yet may no longer be wanted, or not there. */
   #reconsider(tag: string): void {
     for (const lane of this.#lanes.values()) {
-      if (tag !== everything && tag !== `webhook:${lane.webhookId}`) continue
-      handBack(lane)
+      if (tag !== everything && tag !== `webhook:${lane.webhookId}` && tag !== `branch:${lane.branchId}`) continue
+      this.#lookAgainAt(lane)
       lane.changed = true
-      lane.drained = false
       this.#look(false)
     }
+  }
+
+  #lookAgainAt(lane: Lane): void {
+    handBack(lane)
+    lane.drained = false
   }
 
   /** Opens the connection that hears of work, or asks whether it still answers; losing it sets it to undefined. */
@@ -228,20 +239,16 @@ class DeliveryWorker implements Worker {
     const claimId = randomUUID()
     const leasedUntilMs = performance.now() + leaseMs
     const rows = await db
-      .query<{ webhook_id: number; failures: number; failing_since: Date | null }>(table.claimLanes, [
-        ...[claimId, now, after(now, leaseMs), most],
-      ])
+      .query<ClaimedRow>(table.claimLanes, [...[claimId, now, after(now, leaseMs), most]])
       .catch((error: unknown) => {
         this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
         throw error
       })
-    for (const { webhook_id, failures, failing_since } of rows) {
-      const before = this.#lanes.get(webhook_id)
+    for (const { webhook_id: webhookId, branch_id: branchId, failures, failing_since } of rows) {
+      const before = this.#lanes.get(webhookId)
       if (before) before.lost = true
-      this.#lanes.set(
-        webhook_id,
-        openLane({ webhookId: webhook_id, claimId, leasedUntilMs, failures, failingSince: failing_since ?? undefined }),
-      )
+      const failingSince = failing_since ?? undefined
+      this.#lanes.set(webhookId, openLane({ webhookId, branchId, claimId, leasedUntilMs, failures, failingSince }))
     }
     if (rows.length === most) this.#look(true)
   }
@@ -253,12 +260,15 @@ class DeliveryWorker implements Worker {
     this.#doubtful = this.#doubtful.filter((claimId) => !claims.includes(claimId))
   }
 
+  /** Nothing ahead while changes cannot be heard: what is in the buffer might have to be kept back, and nobody would say so. */
   async #readAhead(): Promise<void> {
+    const { isLive } = this.#desk.changes
+    if (!isLive) for (const lane of this.#lanes.values()) this.#lookAgainAt(lane)
     const hungry = [...this.#lanes.values()].filter(
       (lane) => lane.buffer.length === 0 && !lane.drained && freeSlots(lane) > 0,
     )
     if (hungry.length === 0) return
-    const mosts = hungry.map((lane) => (isBreakerOpen(lane) ? 1 : readAhead))
+    const mosts = hungry.map((lane) => (isBreakerOpen(lane) ? 1 : isLive ? readAhead : freeSlots(lane)))
     const inHand = hungry.flatMap((lane) => [...lane.inHand])
     for (const lane of hungry) {
       lane.drained = true
@@ -303,6 +313,7 @@ class DeliveryWorker implements Worker {
       if (outcome.kind === 'accepted') noteSuccess(lane)
       else noteFailure(lane, now)
       lane.sending--
+      if (!this.#desk.changes.isLive) this.#lookAgainAt(lane)
       this.#sendFrom(lane)
       const disable = findReasonToDisable(lane, outcome, now)
       const durationMs = timing.totalMs

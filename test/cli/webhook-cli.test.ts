@@ -173,6 +173,14 @@ test('a bad event is named by its index and nothing of the file is published', a
     [JSON.stringify([good, null]), /events\.1/],
     [JSON.stringify([good, { ...good, branchId: 999_999 }]), /events\.1\.branchId/],
     [JSON.stringify([good, { ...good, branchId: 2 ** 31 }]), /events\.1\.branchId/],
+    [
+      JSON.stringify([good, { ...good, amount: 0 }]).replace('"amount":0', '"amount":1e400'),
+      /events\.1\.amount is too large/,
+    ],
+    [
+      JSON.stringify([good, { ...good, amount: 0 }]).replace('"amount":0', '"amount":-1e-400'),
+      /events\.1\.amount must be >= 0/,
+    ],
     ['{', /JSON/],
   ] as const
   for (const [text, about] of texts) {

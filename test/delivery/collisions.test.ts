@@ -5,9 +5,11 @@ import { after, test } from 'node:test'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { createDeliveries, numberEvents, tryLockDispatch } from '../../src/webhooks/dispatch.sql.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
+import { printEventId } from '../../src/webhooks/event.ts'
 import { type DueDelivery, openLane } from '../../src/webhooks/lane.ts'
 import { openSettlements } from '../../src/webhooks/settlement.ts'
 import { deleteWebhook } from '../../src/webhooks/webhook.ts'
+import { transaction } from '../support/branch.ts'
 import { entities, eventually, openEngine } from '../support/engine.ts'
 import { operator } from '../support/gateway.ts'
 
@@ -39,6 +41,7 @@ test('a settlement that a deadlock ended is made again: both attempts are writte
   ])
   const lane = openLane({
     webhookId: webhook.id,
+    branchId: engine.branchId,
     claimId,
     leasedUntilMs: Number.POSITIVE_INFINITY,
     failures: 0,
@@ -106,4 +109,75 @@ test('a webhook that is deleted while its deliveries are being created keeps non
     (await engine.deliveries(webhook)).map((delivery) => delivery.state),
     ['canceled'],
   )
+})
+
+interface Fired {
+  readonly eventId: string
+  readonly deliveries: readonly { readonly state: string }[]
+}
+
+test('a test hook whose dispatch PostgreSQL ends to resolve a deadlock was published, and is answered so', async () => {
+  const webhook = await engine.makeWebhook('/c')
+  const payload = transaction()
+  // An unfinished delivery of the same entity, which the dispatch of the next one holds still.
+  await engine.call('POST', '/v2/webhooks/transaction', payload)
+  const [tail] = await engine.deliveries(webhook)
+  let answered: ReturnType<typeof engine.call> | undefined
+  await db.transaction(async (rival) => {
+    // The rival is patient; the dispatch notices the circle first and is the one that PostgreSQL ends.
+    await rival.script("SET LOCAL deadlock_timeout = '1min'")
+    await rival.query(statement('', 'SELECT FROM lanes WHERE webhook_id = $1 FOR UPDATE'), [webhook.id])
+    answered = engine.call('POST', '/v2/webhooks/transaction', payload)
+    await eventually('the dispatch waits for the rival', async () => (await countWaitingBackends()) > 0)
+    await rival.query(statement('', 'SELECT FROM deliveries WHERE id = $1 FOR UPDATE'), [tail!.id])
+  })
+  const answer = await answered!
+  assert.equal(answer.status, 202, answer.text)
+  const { deliveries } = answer.json<Fired>()
+  assert.ok(deliveries.some(({ state }) => state === 'blocked'))
+  assert.equal((await engine.deliveries(webhook)).length, 2, 'published once')
+})
+
+test('a test hook that was published is answered 202 with its event, whatever fails behind it, and is delivered later', async () => {
+  const webhook = await engine.makeWebhook('/d')
+  await db.script(`
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'a disk is full' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION fail();`)
+  const answer = await engine.call('POST', '/v2/webhooks/transaction', transaction())
+  await db.script('DROP TRIGGER fail ON deliveries; DROP FUNCTION fail;')
+  assert.equal(answer.status, 202, answer.text)
+  const { eventId, deliveries } = answer.json<Fired>()
+  assert.match(eventId, /^evt_[0-9a-f]{32}$/)
+  assert.deepEqual(deliveries, [])
+  await dispatchOnce(db, engine.house.clock.now(), 100)
+  const made = await engine.deliveries(webhook)
+  assert.deepEqual(
+    made.map(({ uid }) => printEventId(uid)),
+    [eventId],
+  )
+})
+
+test('a redelivery that was set going is answered 202, although its webhook is gone when it is looked at again', async () => {
+  const webhook = await engine.makeWebhook('/e')
+  await engine.call('POST', '/v2/webhooks/transaction', transaction())
+  const [delivery] = await engine.deliveries(webhook)
+  await sql(`UPDATE deliveries SET state = 'exhausted', settled_at = $2 WHERE id = $1`, [delivery!.id, new Date()])
+  await db.script(`
+    CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      UPDATE webhooks SET state = 'deleted' WHERE id = NEW.webhook_id; RETURN NULL; END $$;
+    CREATE TRIGGER vanish AFTER UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION vanish();`)
+  const answer = await engine.call('POST', `/v2/deliveries/${delivery!.id}/redeliver`)
+  await db.script('DROP TRIGGER vanish ON deliveries; DROP FUNCTION vanish;')
+  assert.equal(answer.status, 202, answer.text)
+  assert.equal(answer.json<{ id: number }>().id, delivery!.id)
+})
+
+test('a test hook waits five seconds for a dispatcher that hangs, and is answered', async () => {
+  const answer = await db.transaction(async (rival) => {
+    await rival.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+    await rival.query(tryLockDispatch)
+    return engine.call('POST', '/v2/webhooks/transaction', transaction())
+  })
+  assert.equal(answer.status, 202, answer.text)
+  assert.deepEqual(answer.json<Fired>().deliveries, [])
 })

@@ -13,7 +13,7 @@ import { second } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { statement } from '../../src/database/database.ts'
 import { openGateway } from '../../src/gateway.ts'
-import { applyAsPartner } from '../../src/partners/partner.ts'
+import { applyAsPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { eventOf, eventually, openEngine, startWorkerProcess } from '../support/engine.ts'
@@ -136,7 +136,9 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
     rmSync(dataDir, { recursive: true, force: true })
   })
   const { db, vault, guard } = gateway.context
-  const { branch_id: branchId } = await applyAsPartner(db, 'Partner', operator, new Date())
+  const partner = await applyAsPartner(db, 'Partner', operator, new Date())
+  await setPartnerStatus(db, partner, 'approved', undefined, operator, new Date())
+  const { branch_id: branchId } = partner
   for (const path of paths) {
     const draft = { url: receiver.url(path), secret: 'a secret of its own', kinds: undefined }
     const desk = { db, vault, policy: guard }

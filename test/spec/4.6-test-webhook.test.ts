@@ -222,6 +222,40 @@ test('the digits of an amount reach the receiver as they were sent', async () =>
   }
 })
 
+const withAmount = (amount: string, change: Record<string, unknown> = {}) =>
+  JSON.stringify(transaction({ ...change, amount: 0 })).replace('"amount":0', `"amount":${amount}`)
+
+test('an amount beyond what a number can be, or below zero by however little, is refused in words about it', async () => {
+  const program = await openBranch(house)
+  const tooLarge = 'is too large: at most 1.7976931348623157e+308'
+  const tooSmall = 'is too small: at least -1.7976931348623157e+308'
+  for (const [amount, problem] of [
+    ['1e400', tooLarge],
+    ['9'.repeat(400), tooLarge],
+    ['-1e400', tooSmall],
+    ['-1e-400', 'must be >= 0'],
+    [`-0.${'0'.repeat(400)}1`, 'must be >= 0'],
+  ] as const) {
+    const answer = await program.call('POST', transactionPath, withAmount(amount))
+    assertProblem(answer, 400)
+    assert.deepEqual(faultsOf(answer), { amount: problem }, amount)
+  }
+  const { events } = (await program.call('GET', '/v2/events')).json<{ events: unknown[] }>()
+  assert.deepEqual(events, [])
+})
+
+test('an amount of nothing, or of next to nothing, keeps its digits', async () => {
+  const program = await openBranch(house)
+  const amounts = ['0e400', '-0', '-0.00', '1e-400', '1.7976931348623157e308']
+  for (const amount of amounts)
+    assert.equal((await program.call('POST', transactionPath, withAmount(amount))).status, 202, amount)
+  const { events } = (await program.call('GET', '/v2/events')).json<{ events: { body: string }[] }>()
+  assert.deepEqual(
+    events.map(({ body }) => /"amount":([^,]*)/.exec(body)![1]),
+    amounts,
+  )
+})
+
 test('of an amount that is written twice the last one counts, for the check and for the receiver', async () => {
   const program = await openBranch(house)
   await program.register(`${receiver.url}/twice`)

@@ -89,6 +89,73 @@ test('text beyond ASCII is signed as the UTF-8 bytes that are sent, with the UTF
   assert.equal(Number(received.headers['content-length']), received.body.length)
 })
 
+/** As a partner does who hands the secret over as it is. */
+const verifyAsIs = ({ body, headers }: Received, secret: string) => new StandardWebhook(secret).verify(body, headers)
+
+for (const [what, secret] of [
+  ['padded', `whsec_${Buffer.alloc(32, 'key').toString('base64')}`],
+  ['of a length that needs no padding', `whsec_${Buffer.alloc(24, '\xff').toString('base64')}`],
+  ['without the padding it needs', `whsec_${Buffer.alloc(32, 'key').toString('base64').replaceAll('=', '')}`],
+] as const) {
+  test(`a secret of whsec_ and base64, ${what}, works as text and as Standard Webhooks libraries read it`, async () => {
+    await branch.register(receiver.url, { secret })
+    const payload = transaction()
+    const received = await fireAndSee(payload)
+    assert.ok(isGenuine(received, secret), 'x-webhook-signature is keyed by the whole text')
+    assert.ok(isStandard(received, secret))
+    assert.deepEqual(verifyByPackage(received, secret), payload)
+    assert.deepEqual(verifyAsIs(received, secret), payload)
+    const forged = { ...received, body: Buffer.from(received.body.toString().replace('DEPOSIT', 'WITHDRAWAL')) }
+    assert.throws(() => verifyAsIs(forged, secret), /No matching signature/)
+  })
+}
+
+test('a secret of whsec_ and something that is no base64 is one key, the whole text: no library reads it otherwise', async () => {
+  for (const secret of ['whsec_no base64!', 'whsec_url-safe_base64_', 'whsec_Schlüssel', 'whsec_====', 'whsec_AA===']) {
+    const id = await branch.register(receiver.url, { secret })
+    const received = await fireAndSee()
+    assert.ok(isGenuine(received, secret))
+    assert.equal(received.headers['webhook-signature']!.split(' ').length, 1, secret)
+    assert.ok(verifyByPackage(received, secret))
+    assert.throws(() => verifyAsIs(received, secret), secret)
+    await branch.call('DELETE', `/v2/webhooks/${id}`)
+  }
+})
+
+test('a secret beyond ASCII verifies as its UTF-8 bytes, and the package refuses it as text', async () => {
+  const secret = 'Schlüßel für Haken'
+  await branch.register(receiver.url, { secret })
+  const received = await fireAndSee()
+  assert.ok(verifyByPackage(received, secret))
+  assert.throws(() => verifyAsIs(received, secret), /incorrect characters/)
+  const asText = new StandardWebhook(secret, { format: 'raw' })
+  assert.throws(() => asText.verify(received.body, received.headers), /No matching signature/)
+})
+
+test('a secret without whsec_ is never taken for base64, although libraries that are handed it as text do so', async () => {
+  const secret = Buffer.alloc(24, 'key').toString('base64')
+  await branch.register(receiver.url, { secret })
+  const received = await fireAndSee()
+  assert.ok(verifyByPackage(received, secret))
+  assert.throws(() => verifyAsIs(received, secret), /No matching signature/)
+})
+
+test('while secrets of whsec_ are being replaced both verify, either way', async () => {
+  const [old, young] = ['old', 'new'].map((word) => `whsec_${Buffer.alloc(32, word).toString('base64')}`) as [
+    string,
+    string,
+  ]
+  const id = await branch.register(receiver.url, { secret: old })
+  assert.equal((await rotate(id, young)).status, 204)
+  const received = await fireAndSee()
+  for (const secret of [old, young]) {
+    assert.ok(isStandard(received, secret))
+    assert.ok(verifyAsIs(received, secret))
+  }
+  assert.ok(isGenuine(received, young))
+  assert.equal(received.headers['webhook-signature']!.split(' ').length, 4)
+})
+
 test('by default the client secret of the client that registered the webhook signs', async () => {
   const partner = await getPartner(house.gateway.context.db, String(branch.branchId))
   const second = await openBranch(house, { client: await house.makeClient({ partner }) })

@@ -201,6 +201,24 @@ test('a fault names the index and the field of the bad event, and no event of th
   assert.deepEqual(await readLog(program), [])
 })
 
+test('an amount of a batch that no number can be, or that is below zero by however little, is refused by its place', async () => {
+  const program = await openBranch(house)
+  const { branchId } = program
+  const write = (amount: string) =>
+    JSON.stringify(transaction({ branchId, amount: 0 })).replace('"amount":0', `"amount":${amount}`)
+  for (const [amount, problem] of [
+    ['1e400', 'is too large: at most 1.7976931348623157e+308'],
+    ['-1e-400', 'must be >= 0'],
+  ] as const) {
+    const answer = await publish(
+      `{"events":[${write('1')},${JSON.stringify(application({ branchId }))},${write(amount)}]}`,
+    )
+    assert.equal(answer.status, 400, answer.text)
+    assert.deepEqual(faultsOf(answer), { 'events.2.amount': problem })
+  }
+  assert.deepEqual(await readLog(program), [])
+})
+
 test('the faults of several events are reported at once', async () => {
   const { branchId } = branch
   const events = [

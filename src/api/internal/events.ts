@@ -65,7 +65,7 @@ export const publishEvents: Endpoint<Actor> = {
   },
   async handle(context, by, request, reply) {
     const { events } = request.body as { events: (Payload & { type: PublishedKind })[] }
-    const amounts = exactAmounts(request.bodyText, events)
+    const amounts = exactAmounts(request.bodyText, events, (place) => `events.${place}.amount`)
     const published = events.map(
       (payload, index): NewEvent => ({
         environment: context.environment,

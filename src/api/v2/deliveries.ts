@@ -145,8 +145,10 @@ export const redeliver: Endpoint<BranchCaller> = {
   },
   async handle({ db, clock }, caller, request, reply) {
     const id = idOf(request.params)
-    await again(db, await getDelivery(db, caller, id), caller.by, clock.now())
-    return reply.status(202).send(printDelivery(await getDelivery(db, caller, id)))
+    const delivery = await getDelivery(db, caller, id)
+    await again(db, delivery, caller.by, clock.now())
+    // It is set going: that it cannot be looked at again is no reason to refuse.
+    return reply.status(202).send(printDelivery(await getDelivery(db, caller, id).catch(() => delivery)))
   },
 }
 

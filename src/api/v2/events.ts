@@ -6,7 +6,8 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { endEventStream, openEventStream } from '../../http/event-stream.ts'
+import { cutEventStream, endEventStream, openEventStream } from '../../http/event-stream.ts'
+import { watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { instant, integer, latestInstantMs, text } from '../../schema.ts'
 import { findLogBounds, type LoggedEvent, printEventId, readLog } from '../../webhooks/event.ts'
@@ -103,54 +104,63 @@ function printEvent({ sequence, uid, kind, action, entity, simulated, created_at
   }
 }
 
-/** Ends when the client leaves, the gateway closes or a write fails. Waits for slow readers instead of buffering for them. */
+/**
+ * Ends when the client leaves or would be refused, when the gateway closes, or when a write fails. Waits for slow readers instead of
+ * buffering for them.
+ */
 async function stream(
-  { db, log, eventSignal, closing }: Context,
+  context: Context,
   caller: BranchCaller,
   start: number,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { db, log, eventSignal } = context
   const out = openEventStream(request, reply)
   out.write(': connected\n\n')
+  const watch = watchStanding(context, caller.judgeAnew)
+  const { over } = watch
+  over.addEventListener('abort', () => (watch.isRefused() ? cutEventStream(out) : endEventStream(out)))
   let last = start
   let wroteAt = performance.now()
   try {
-    while (!out.destroyed && !closing.aborted) {
+    while (!out.destroyed && !over.aborted) {
       const events = await readLog(db, caller, last, streamPage)
       for (const event of events) {
+        if (out.destroyed || over.aborted) break
         const text = `id: ${event.sequence}\nevent: ${event.kind}\ndata: ${JSON.stringify(printEvent(event))}\n\n`
-        if (!out.write(text)) await drained(out, closing)
-        if (out.destroyed || closing.aborted) break
+        if (!out.write(text)) await drained(out, over)
         last = event.sequence
         wroteAt = performance.now()
       }
       if (events.length === streamPage) continue
-      await eventSignal.wait(lookEveryMs)
-      if (performance.now() - wroteAt > heartbeatMs) {
+      await eventSignal.wait(lookEveryMs, over)
+      if (!over.aborted && performance.now() - wroteAt > heartbeatMs) {
         out.write(': still here\n\n')
         wroteAt = performance.now()
       }
     }
   } catch (error) {
     log.warn({ err: error, request_id: request.id }, 'event stream ended')
+  } finally {
+    watch.close()
+    // Whoever was cut off resumes by Last-Event-ID.
+    endEventStream(out)
   }
-  // Whoever was cut off resumes by Last-Event-ID.
-  endEventStream(out)
   return reply
 }
 
-function drained(out: ServerResponse, closing: AbortSignal): Promise<void> {
+function drained(out: ServerResponse, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       out.off('drain', done)
       out.off('close', done)
-      closing.removeEventListener('abort', done)
+      over.removeEventListener('abort', done)
       resolve()
     }
-    if (out.destroyed || closing.aborted) return resolve()
+    if (out.destroyed || over.aborted) return resolve()
     out.on('drain', done)
     out.on('close', done)
-    closing.addEventListener('abort', done)
+    over.addEventListener('abort', done)
   })
 }

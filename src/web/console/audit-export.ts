@@ -3,12 +3,13 @@ import { Readable } from 'node:stream'
 import { type AuditEntry, recordAct } from '../../audit/audit.ts'
 import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
+import { watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { refuseForeignOrigin } from '../forms.ts'
 import type { Visit } from '../visit.ts'
 import { readAuditQuestion } from './audit-question.ts'
 import { csvHead, printCsvRow } from './csv.ts'
-import type { Operator } from './operator.ts'
+import { judgeOperator, type Operator } from './operator.ts'
 
 const formats = ['csv', 'json'] as const
 const types = { csv: 'text/csv; charset=utf-8; header=present', json: 'application/json; charset=utf-8' }
@@ -26,19 +27,27 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
   if (problem) throw problem
   const leave = context.streams.take('console export')
   if (!leave) throw new TooManyRequests('Too many exports are under way at once.', retrySeconds)
+  const watch = watchStanding(context, judgeOperator(visit))
+  const end = () => {
+    leave()
+    watch.close()
+  }
   try {
     const now = context.clock.now()
     await recordAct(context.db, by, 'audit.exported', logSubject, now, { format, search: values })
     const left = new AbortController()
-    request.raw.socket.once('close', () => left.abort(new Error('The reader has left.')))
-    const pages = walkEntries(context.db, question, AbortSignal.any([context.closing, left.signal]))
+    const { socket } = request.raw
+    socket.once('close', () => left.abort(new Error('The reader has left.')))
+    // Half a file must not look like a whole one.
+    watch.over.addEventListener('abort', () => watch.isRefused() && socket.destroy())
+    const pages = walkEntries(context.db, question, AbortSignal.any([watch.over, left.signal]))
     const body = Readable.from(format === 'csv' ? printCsv(pages) : printJson(pages), { objectMode: false })
     // However it ends: read to the end, given up by the reader, or broken.
-    body.once('close', leave)
+    body.once('close', end)
     const name = `countersign-audit-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
     return reply.header('content-disposition', `attachment; filename="${name}"`).type(types[format]).send(body)
   } catch (error) {
-    leave()
+    end()
     throw error
   }
 }

@@ -3,7 +3,7 @@ import { conditionTones, conditionWords } from '../health-words.ts'
 import type { Html } from '../html.ts'
 import { badge, type Tone } from '../parts.ts'
 
-const tones: Record<LaneCondition, Tone> = { ...conditionTones, late: 'wait' }
+const tones: Record<LaneCondition, Tone> = { ...conditionTones, late: 'wait', held: 'off' }
 
 /** With how many there are of them, where that is known. */
 export function laneBadge(condition: LaneCondition, count?: number): Html {
@@ -14,6 +14,7 @@ export function laneBadge(condition: LaneCondition, count?: number): Html {
 export const laneWords: Record<LaneCondition, string> = {
   ...conditionWords,
   late: 'Its receiver is well, but what is due has waited for more than a minute: do the workers keep up?',
+  held: 'Its partner is not approved. Deliveries gather and go out when it is.',
   paused: 'Somebody holds it back. Deliveries gather and go out when it is resumed.',
   disabled: 'Nothing is sent until it is resumed; then what gathered goes out.',
 }

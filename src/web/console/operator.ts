@@ -1,5 +1,6 @@
 /** Who may enter: a signed-in operator, where the brokerage demands it with a second factor. For everybody else there is no console. */
 import type { Context } from '../../context.ts'
+import { alwaysInDoubt, type Judge } from '../../http/standing.ts'
 import { NotFound } from '../../problem.ts'
 import { hasSecondFactor } from '../../users/second-factor.ts'
 import type { Session } from '../../users/session.ts'
@@ -79,13 +80,15 @@ function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn) 
   })
 }
 
+export function watcherOf(visit: Visit): Watcher {
+  return { place: `console ${visit.context.environment}`, judge: judgeOperator(visit) }
+}
+
 /** Whoever signed out, or was disabled, sees no more. */
-export function watcherOf({ context, request }: Visit): Watcher {
-  return {
-    place: `console ${context.environment}`,
-    async maySee() {
-      const session = await currentSession(context, request)
-      return session?.user.role === 'operator' && (await findLack(context, session)) === undefined
-    },
+export function judgeOperator({ context, request }: Visit): Judge {
+  return async () => {
+    const session = await currentSession(context, request, false)
+    if (session?.user.role !== 'operator' || (await findLack(context, session)) !== undefined) return undefined
+    return { tags: [`session:${session.id}`, `user:${session.user.id}`], soundUntilMs: alwaysInDoubt }
   }
 }

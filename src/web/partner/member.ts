@@ -1,5 +1,6 @@
 /** Who may enter: a signed-in member. What belongs to a partner of others does not exist for the visitor. */
 import type { Context } from '../../context.ts'
+import { alwaysInDoubt } from '../../http/standing.ts'
 import { listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { Forbidden, NotFound } from '../../problem.ts'
 import type { Branch } from '../../webhooks/webhook.ts'
@@ -68,10 +69,13 @@ export function requireApproved(member: Member): Member {
 export function watcherOf({ context, request }: Visit, { partner }: Member): Watcher {
   return {
     place: `portal ${context.environment} ${partner.branch_id}`,
-    async maySee() {
-      const session = await currentSession(context, request)
-      const partners = session ? await listPartnersOf(context.db, session.user.id) : []
-      return partners.some(({ branch_id, status }) => branch_id === partner.branch_id && status === 'approved')
+    async judge() {
+      const session = await currentSession(context, request, false)
+      if (!session) return undefined
+      const partners = await listPartnersOf(context.db, session.user.id)
+      if (!partners.some((each) => each.branch_id === partner.branch_id && each.status === 'approved')) return undefined
+      const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branch_id}`]
+      return { tags, soundUntilMs: alwaysInDoubt }
     },
   }
 }

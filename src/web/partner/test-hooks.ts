@@ -1,7 +1,7 @@
 /** Spec 4.6 for people: a simulated webhook of each kind to every registered URL, and what comes of it. */
 import { Value } from 'typebox/value'
 import type { Database } from '../../database/database.ts'
-import { Invalid, NotFound } from '../../problem.ts'
+import { findOverflow, Invalid, NotFound } from '../../problem.ts'
 import { type EventDelivery, findEvent, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
 import { insertEvents, printEventId } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
@@ -79,7 +79,12 @@ function parsePayload(kind: PublishedKind, values: Readonly<Record<string, strin
 function checkPayload(kind: PublishedKind, payload: Payload): void {
   const faults = [...Value.Errors(payloads[kind], payload)]
   if (faults.length === 0) return
-  throw new Invalid(faults.map(({ instancePath, message }) => ({ field: instancePath.slice(1), problem: message })))
+  throw new Invalid(
+    faults.map(({ instancePath, message }) => {
+      const field = instancePath.slice(1)
+      return { field, problem: findOverflow(payload[field]) ?? message }
+    }),
+  )
 }
 
 async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft: Draft) {

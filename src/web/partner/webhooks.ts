@@ -161,7 +161,9 @@ function printUrlField(draft: Draft): Html {
 
 function printSecretField(draft: Draft, hint: string): Html {
   const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"`
-  return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint}`, more })
+  const libraries =
+    'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
+  return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
 }
 
 function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, WebhookHealth>, { home }: Member): Html {

@@ -129,6 +129,25 @@ test('a delivery shows its attempts, what was sent, and how it is signed, but ne
   assert.ok(text.includes(`••••••••${own.client.secret.slice(-4)}`))
 })
 
+test('with a secret of whsec_ the page tells how each of its two signatures comes about, and the form says which secret to take', async () => {
+  const other = await openPartner(house)
+  const key = Buffer.alloc(32, 'key')
+  const secret = `whsec_${key.toString('base64')}`
+  const id = await other.program.register(receiver.url('/standard'), { secret })
+  const fired = await other.program.fire(transaction())
+  const page = await other.browser.get(`${other.home}/deliveries/${fired.deliveries[0]!.id}`)
+  const [sent] = receiver.at('/standard')
+  const { 'webhook-id': eventId, 'webhook-timestamp': at, 'webhook-signature': signatures } = sent!.headers
+  for (const by of [secret, key]) {
+    const signature = `v1,${createHmac('sha256', by).update(`${eventId}.${at}.${sent!.body}`).digest('base64')}`
+    assert.ok(String(signatures).split(' ').includes(signature))
+    assert.ok(page.text.includes(`<code>${signature}</code>`))
+  }
+  assert.equal(page.text.includes(secret), false)
+  for (const path of ['/webhooks', `/webhooks/${id}`])
+    assert.match((await other.browser.get(other.home + path)).text, /whsec_ followed by base64/)
+})
+
 test('a delivery is sent again from its page, and what came back is text', async () => {
   const page = `${own.home}/deliveries/${delivered.deliveryId}`
   const count = receiver.at('/hooks').length

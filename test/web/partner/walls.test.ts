@@ -30,11 +30,11 @@ before(async () => {
   own = await furnish()
   other = await openPartner(house)
   suspended = await furnish()
-  await suspend(house, suspended.partner, 'The terms were broken.')
   holder = await house.signIn(await house.makeUser())
   runner = await house.signIn(await house.makeOperator())
   await receiver.count('/hooks', 4)
   await settle()
+  await suspend(house, suspended.partner, 'The terms were broken.')
 })
 after(async () => {
   await house?.close()

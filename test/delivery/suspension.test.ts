@@ -1,0 +1,250 @@
+/** A partner that is not approved is sent nothing: what comes is held, and goes out in order when it is approved. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { day, minute } from '../../src/clock.ts'
+import { type Changes, everything } from '../../src/database/changes.ts'
+import { applyAsPartner, decide, getPartner, type PartnerStatus } from '../../src/partners/partner.ts'
+import { redeliver } from '../../src/webhooks/delivery.ts'
+import { readDepths, readOldest } from '../../src/webhooks/depths.ts'
+import { insertEvents } from '../../src/webhooks/event.ts'
+import { getLane } from '../../src/webhooks/lane-health.ts'
+import { startReplay } from '../../src/webhooks/replay.ts'
+import { retireOnce } from '../../src/webhooks/retention.ts'
+import { createWebhook, setWebhookState, type Webhook } from '../../src/webhooks/webhook.ts'
+import { transaction } from '../support/branch.ts'
+import { type Engine, entities, eventOf, eventually, openEngine } from '../support/engine.ts'
+import { operator } from '../support/gateway.ts'
+import { accept, fail, gate } from '../support/receiver.ts'
+
+let engine: Engine
+let webhook: Webhook
+beforeEach(async () => {
+  engine = await openEngine()
+  webhook = await engine.makeWebhook('/hook')
+})
+afterEach(() => engine.close())
+
+async function set(status: Exclude<PartnerStatus, 'applied'>, branchId = engine.branchId): Promise<void> {
+  const partner = await getPartner(engine.db, String(branchId))
+  assert.ok(await decide(engine.db, partner, { status, reason: 'a test' }, operator, engine.house.clock.now()))
+}
+
+/** Suspends, and answers when this node has been told; whoever hears of changes earlier, its worker first, has been told too. */
+async function suspendAndTell({ changes } = engine.house.gateway.context): Promise<void> {
+  const told = heardOf(changes, `branch:${engine.branchId}`)
+  await set('suspended')
+  await told
+}
+
+function heardOf(changes: Changes, wanted: string): Promise<void> {
+  return new Promise((heard) => changes.subscribe((tag) => tag === wanted && heard()))
+}
+
+const sent = (path = '/hook') => engine.receiver.at(path).map((request) => JSON.parse(request.body) as Sent)
+interface Sent {
+  readonly entity: string
+  readonly action: string
+}
+
+/** The partner's lanes are at rest, although something waits. */
+async function nothingMore(path: string, count: number): Promise<void> {
+  await engine.idle()
+  assert.equal(engine.receiver.at(path).length, count)
+  assert.equal((await engine.lane(webhook)).attention_at, null, 'nobody looks at it in vain')
+}
+
+test('a suspended partner is sent nothing from the next attempt on, what was read already included; approved, it goes on in order', async () => {
+  const held = gate()
+  engine.receiver.on('/hook', held.behaviour)
+  await engine.publish(...entities(30))
+  await engine.receiver.count('/hook', 10)
+  await suspendAndTell()
+  held.open()
+  await nothingMore('/hook', 10)
+  await engine.publish(...entities(30).map((draft) => ({ ...draft, action: 'COMPLETED' })))
+  await nothingMore('/hook', 10)
+  await set('approved')
+  await engine.receiver.count('/hook', 60)
+  await engine.idle()
+  const all = sent()
+  assert.equal(all.length, 60)
+  for (const { entity } of entities(30)) {
+    const actions = all.filter((each) => each.entity === entity).map((each) => each.action)
+    assert.deepEqual(actions, ['SUBMITTED', 'COMPLETED'])
+  }
+})
+
+test('a worker on another node, which reads ahead, stops as well', async () => {
+  await engine.close()
+  engine = await openEngine({ ROLES: 'api' })
+  webhook = await engine.makeWebhook('/hook')
+  const worker = await engine.openNode({ ROLES: 'worker' })
+  const held = gate()
+  engine.receiver.on('/hook', held.behaviour)
+  await engine.publish(...entities(30))
+  await engine.receiver.count('/hook', 10)
+  await suspendAndTell(worker.context)
+  held.open()
+  await nothingMore('/hook', 10)
+  await set('approved')
+  await engine.receiver.count('/hook', 30)
+})
+
+test('a worker that cannot be told of changes reads nothing ahead that it might have to keep back', async () => {
+  const { changes } = engine.house.gateway.context
+  const held = gate()
+  engine.receiver.on('/hook', held.behaviour)
+  const lost = heardOf(changes, everything)
+  await engine.sql(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%changes%'`,
+  )
+  await lost
+  await engine.publish(...entities(30))
+  await engine.receiver.count('/hook', 10)
+  let told = false
+  changes.subscribe(() => {
+    told = true
+  })
+  await set('suspended')
+  await eventually('a node that was told, or knows that it is not', async () => told || !changes.isLive)
+  held.open()
+  await nothingMore('/hook', 10)
+})
+
+test('a retry that falls due while its partner is suspended waits for the approval', async () => {
+  engine.receiver.on('/hook', fail)
+  await engine.publish({ entity: 'transaction:1' }, { entity: 'transaction:1', action: 'COMPLETED' })
+  await engine.receiver.count('/hook', 1)
+  await engine.idle()
+  await suspendAndTell()
+  engine.receiver.on('/hook', accept)
+  engine.house.clock.advance(minute)
+  await engine.sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+  await nothingMore('/hook', 1)
+  await set('approved')
+  await engine.receiver.count('/hook', 3)
+  assert.deepEqual(
+    engine.receiver.at('/hook').map(({ attempt, body }) => [attempt, JSON.parse(body).action]),
+    [
+      [1, 'SUBMITTED'],
+      [2, 'SUBMITTED'],
+      [1, 'COMPLETED'],
+    ],
+  )
+})
+
+test('what an operator sends again while the partner is suspended, one by one or as a replay, waits for the approval', async () => {
+  await engine.publish(...entities(3))
+  await engine.receiver.count('/hook', 3)
+  await engine.idle()
+  await suspendAndTell()
+  const [first] = await engine.deliveries(webhook)
+  const now = engine.house.clock.now()
+  await redeliver(engine.db, { ...first!, id: first!.id } as never, now)
+  await nothingMore('/hook', 3)
+  await startReplay(engine.db, webhook, { from: 0 }, operator, now)
+  await eventually('the end of the replay', async () => {
+    const [replay] = await engine.sql<{ state: string }>('SELECT state FROM replays')
+    return replay!.state === 'finished'
+  })
+  await nothingMore('/hook', 3)
+  await set('approved')
+  await engine.receiver.count('/hook', 6)
+  await engine.idle()
+  assert.equal(sent().length, 6)
+})
+
+test('a test hook is refused while the partner is suspended, and one that was published a moment before is held', async () => {
+  await suspendAndTell()
+  const refused = await engine.call('POST', '/v2/webhooks/transaction', transaction())
+  assert.deepEqual([refused.status, refused.json().error], [403, 'forbidden'])
+  await insertEvents(engine.db, [{ ...eventOf(engine.branchId, {}), simulated: true }], engine.house.clock.now())
+  await nothingMore('/hook', 0)
+  await set('approved')
+  await engine.receiver.count('/hook', 1)
+})
+
+for (const [what, status] of [
+  ['has never been approved', 'applied'],
+  ['was declined', 'suspended'],
+] as const) {
+  test(`a partner that ${what} is sent nothing, live and in the sandbox, until it is approved`, async () => {
+    const { db, vault, guard } = engine.house.gateway.context
+    const now = engine.house.clock.now()
+    const { branch_id: branchId } = await applyAsPartner(db, `Newcomer that ${what}`, operator, now)
+    if (status === 'suspended') await set('suspended', branchId)
+    for (const environment of ['live', 'sandbox'] as const) {
+      const draft = { url: engine.receiver.url(`/${environment}`), kinds: undefined, secret: 'a secret of its own' }
+      const made = await createWebhook(
+        { db, vault, policy: guard },
+        { branchId, environment },
+        undefined,
+        draft,
+        operator,
+        now,
+      )
+      await insertEvents(db, [{ ...eventOf(branchId, {}), environment }], now)
+      webhook = made
+      await nothingMore(`/${environment}`, 0)
+    }
+    await set('approved', branchId)
+    await Promise.all([engine.receiver.count('/live', 1), engine.receiver.count('/sandbox', 1)])
+  })
+}
+
+test('a webhook that is paused stays so when its partner is approved, and one resumed while it is suspended stays still', async () => {
+  await setWebhookState(engine.db, webhook, 'paused', operator, engine.house.clock.now())
+  await suspendAndTell()
+  await engine.publish(...entities(2))
+  await setWebhookState(engine.db, webhook, 'active', operator, engine.house.clock.now())
+  await nothingMore('/hook', 0)
+  await setWebhookState(engine.db, webhook, 'paused', operator, engine.house.clock.now())
+  await set('approved')
+  await nothingMore('/hook', 0)
+  await setWebhookState(engine.db, webhook, 'active', operator, engine.house.clock.now())
+  await engine.receiver.count('/hook', 2)
+})
+
+test('what is held for a suspended partner leaves when its time is over, and the rest goes out in order', async () => {
+  await suspendAndTell()
+  await engine.publish({ entity: 'transaction:1' })
+  await engine.idle()
+  engine.house.clock.advance(60 * day)
+  await engine.publish({ entity: 'transaction:1', action: 'COMPLETED' })
+  await engine.idle()
+  engine.house.clock.advance(31 * day)
+  await retireOnce(engine.db, { attemptDays: 30, eventDays: 90 }, engine.house.clock.now())
+  await set('approved')
+  await engine.receiver.count('/hook', 1)
+  await engine.idle()
+  assert.deepEqual(
+    sent().map(({ action }) => action),
+    ['COMPLETED'],
+  )
+})
+
+test('days of suspension are no days of failure: a webhook that failed before is not disabled by its first failure after', async () => {
+  engine.receiver.on('/hook', fail)
+  const longAgo = engine.house.clock.now()
+  await engine.sql('UPDATE lanes SET failures = 99, failing_since = $1', [longAgo])
+  await suspendAndTell()
+  engine.house.clock.advance(6 * day)
+  await engine.publish({})
+  await set('approved')
+  await engine.receiver.count('/hook', 1)
+  await engine.idle()
+  const [row] = await engine.sql<{ state: string }>('SELECT state FROM webhooks')
+  assert.equal(row!.state, 'active')
+})
+
+test('what is held is not late: no alarm, no doctor and no operator is told that workers do not keep up', async () => {
+  await suspendAndTell()
+  await engine.publish(...entities(2))
+  await engine.idle()
+  engine.house.clock.advance(day)
+  const now = engine.house.clock.now()
+  const { waiting, overdueSeconds } = await readDepths(engine.db, now)
+  assert.deepEqual([waiting, overdueSeconds], [2, 0])
+  assert.equal((await readOldest(engine.db)).dueAt, null)
+  assert.equal((await getLane(engine.db, webhook.id, now)).condition, 'held')
+})
