@@ -4,7 +4,15 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage } from '../http/rate-limit.ts'
-import { type Bearer, invalidToken, parseBearer, pausedToken, readBearerText, requireScope } from '../oauth/bearer.ts'
+import {
+  type Bearer,
+  invalidToken,
+  type Obstacle,
+  obstructedToken,
+  parseBearer,
+  readBearerText,
+  requireScope,
+} from '../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
   type Credentials,
@@ -83,9 +91,9 @@ function noteClient(request: FastifyRequest, { id, branch_id }: Registration): v
 export function bearer(scope: Scope): Gate<Bearer> {
   return (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
-    const admit = (bearer: Bearer | 'paused' | undefined) => {
+    const admit = (bearer: Bearer | Obstacle | undefined) => {
       if (!bearer) throw invalidToken()
-      if (bearer === 'paused') throw pausedToken()
+      if (typeof bearer === 'string') throw obstructedToken(bearer)
       request.who = bearer
       const now = context.clock.now()
       countUse(context, bearer, reply, now)

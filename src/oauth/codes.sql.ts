@@ -1,4 +1,5 @@
 import { statement } from '../database/database.ts'
+import { scopesLeft, stillHolds } from './reach.sql.ts'
 
 /**
  * Judges and exchanges any number of codes in one statement. Each code's row is locked in one order (no deadlock between
@@ -12,19 +13,22 @@ export const exchangeCodes = statement(
    found AS MATERIALIZED (
      SELECT * FROM grants WHERE code_hash = ANY ($1::bytea[]) ORDER BY id FOR UPDATE),
    judged AS MATERIALIZED (
-     SELECT f.id, f.code_hash, f.scopes, f.user_id, f.client_id, asked.access_hash, asked.refresh_hash, asked.address, asked.request_id,
+     SELECT g.id, g.code_hash, left_over.scopes, g.user_id, g.client_id, asked.access_hash, asked.refresh_hash, asked.address, asked.request_id,
        CASE
-         WHEN f.client_id <> asked.client_id THEN 'foreign'
-         WHEN f.exchanged_at IS NOT NULL THEN 'replayed'
-         WHEN f.code_expires_at <= $9 THEN 'expired'
-         WHEN f.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
+         WHEN g.client_id <> asked.client_id THEN 'foreign'
+         WHEN g.exchanged_at IS NOT NULL THEN 'replayed'
+         WHEN g.code_expires_at <= $9 THEN 'expired'
+         WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
          WHEN a.paused_at IS NOT NULL THEN 'paused'
-         WHEN asked.callback_url <> f.callback_url THEN 'other-callback'
-         WHEN f.code_challenge IS DISTINCT FROM asked.challenge THEN 'wrong-verifier'
+         WHEN asked.callback_url <> g.callback_url THEN 'other-callback'
+         WHEN g.code_challenge IS DISTINCT FROM asked.challenge THEN 'wrong-verifier'
+         WHEN NOT ${stillHolds()} THEN 'no-account'
+         WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
          ELSE 'exchanged'
        END AS outcome
-     FROM found f JOIN asked USING (code_hash)
-     JOIN authorizations a ON a.id = f.authorization_id JOIN users u ON u.id = f.user_id),
+     FROM found g JOIN asked USING (code_hash)
+     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id
+     CROSS JOIN LATERAL (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) left_over),
    won AS (
      UPDATE grants SET exchanged_at = $9 WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'exchanged'))),
    issued AS (

@@ -17,6 +17,11 @@ export const Introspection = Type.Object({
   iat: Type.Optional(Type.Integer()),
   sub: Type.Optional(Type.String()),
   iss: Type.Optional(Type.String()),
+  account_numbers: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'For services: the accounts it reaches now. Absent for a personal token: all of them',
+    }),
+  ),
 })
 export type Introspection = Type.Static<typeof Introspection>
 
@@ -28,6 +33,7 @@ const inactive = print({ active: false })
 interface RefreshTokenRow {
   readonly issued_at: Date
   readonly scopes: string[]
+  readonly account_numbers: string[]
   readonly client_id: string
   readonly user_id: string
   readonly username: string
@@ -53,10 +59,12 @@ export function introspect(desk: IntrospectionDesk, asker: Asker, presented: str
 
 async function introspectRefreshToken({ db, baseUrl }: IntrospectionDesk, asker: Asker, token: Token): Promise<string> {
   const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
-  if (!row?.in_force || !mayKnow(asker, row.client_id)) return inactive
-  const { client_id, username, user_id: sub } = row
+  if (!row?.in_force || row.scopes.length === 0 || !mayKnow(asker, row.client_id)) return inactive
+  const { client_id, username, user_id: sub, account_numbers } = row
   const iat = seconds(row.issued_at.getTime())
-  return print({ active: true, scope: printScopes(row.scopes), client_id, username, sub, iat, iss: baseUrl })
+  const scope = printScopes(row.scopes)
+  const accounts = asker.kind === 'service' && { account_numbers }
+  return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl, ...accounts })
 }
 
 function mayKnow(asker: Asker, clientId: string | undefined): boolean {
@@ -64,18 +72,20 @@ function mayKnow(asker: Asker, clientId: string | undefined): boolean {
 }
 
 /** What was said of a bearer stays true for as long as it is remembered. */
-const printed = new WeakMap<Bearer, string>()
+const printed = { client: new WeakMap<Bearer, string>(), service: new WeakMap<Bearer, string>() }
 
+/** A token with no scope left can do nothing: whoever looks at `active` alone must not be misled. */
 function printFor(asker: Asker, bearer: Bearer | undefined, { baseUrl }: IntrospectionDesk): string {
-  if (!bearer || !mayKnow(asker, bearer.clientId)) return inactive
-  const known = printed.get(bearer)
+  if (!bearer || bearer.scopes.length === 0 || !mayKnow(asker, bearer.clientId)) return inactive
+  const known = printed[asker.kind].get(bearer)
   if (known !== undefined) return known
-  const text = print(describe(bearer, baseUrl))
-  printed.set(bearer, text)
+  const text = print(describe(asker, bearer, baseUrl))
+  printed[asker.kind].set(bearer, text)
   return text
 }
 
-function describe(bearer: Bearer, issuer: string): Introspection {
+/** A client learns the accounts from the profile, with the scope that it takes. */
+function describe({ kind }: Asker, bearer: Bearer, issuer: string): Introspection {
   return {
     active: true,
     scope: printScopes(bearer.scopes),
@@ -86,6 +96,7 @@ function describe(bearer: Bearer, issuer: string): Introspection {
     ...(bearer.clientId !== undefined && { client_id: bearer.clientId }),
     ...(bearer.issuedAtMs !== undefined && { iat: seconds(bearer.issuedAtMs) }),
     ...(Number.isFinite(bearer.expiresAtMs) && { exp: seconds(bearer.expiresAtMs) }),
+    ...(kind === 'service' && bearer.accountNumbers && { account_numbers: [...bearer.accountNumbers] }),
   }
 }
 

@@ -1,0 +1,22 @@
+/**
+ * What is left of a grant: what it shares with its authorization (what the holder approved last), with its client (what the
+ * brokerage allows) and with the accounts that the holder still holds. Asked anew in every statement that judges a token, so that
+ * narrowing any of them is one row changed. Each stands in a query that has `g` for the grant, `a` for its authorization and `c` for
+ * its client.
+ */
+
+/** Of these scopes. */
+export function scopesLeft(scopes: string): string {
+  return `ARRAY(SELECT scope FROM unnest(${scopes}) AS scope
+    WHERE scope = ANY (g.scopes) AND scope = ANY (a.scopes) AND scope = ANY (c.scopes))`
+}
+
+/** Open accounts that the holder has and shares. */
+export const accountsLeft = `ARRAY(SELECT account_number FROM accounts
+    WHERE user_id = g.user_id AND environment = c.environment AND status = 'active'
+      AND account_number = ANY (g.account_numbers) AND account_number = ANY (a.account_numbers) ORDER BY account_number)`
+
+/** Somebody without an account may approve, and loses none; whoever shared some must still hold one of them. */
+export function stillHolds(accounts = accountsLeft): string {
+  return `(cardinality(g.account_numbers) = 0 OR cardinality(${accounts}) > 0)`
+}
