@@ -7,6 +7,7 @@ import { type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
 import { badge } from '../parts.ts'
 import type { Visit } from '../visit.ts'
+import { confirmFirst, isConfirmed } from './confirmation.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
 
@@ -15,6 +16,7 @@ export function showMembers(visit: Visit, member: Member) {
 }
 
 export async function invite(visit: Visit, member: Member, form: SubmittedForm) {
+  if (!isConfirmed(visit, member)) return confirmFirst(visit, `${member.home}/members`)
   const username = form.find('username')?.trim() ?? ''
   const { db, clock } = visit.context
   const problem = await findProblem(() => inviteMember(db, member.partner, username, member.by, clock.now()))
@@ -22,11 +24,14 @@ export async function invite(visit: Visit, member: Member, form: SubmittedForm) 
 }
 
 export async function uninvite(visit: Visit, member: Member, form: SubmittedForm) {
+  if (!isConfirmed(visit, member)) return confirmFirst(visit, `${member.home}/members`)
   await endInvitation(visit.context.db, member.partner.branch_id, form.find('username') ?? '')
   return back(visit, member)
 }
 
+/** Whoever found an open browser must not put the other members out. */
 export async function remove(visit: Visit, member: Member, form: SubmittedForm) {
+  if (!isConfirmed(visit, member)) return confirmFirst(visit, `${member.home}/members`)
   const { db, clock } = visit.context
   const userId = form.find('user') ?? ''
   const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.by, clock.now()))

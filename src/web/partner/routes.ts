@@ -3,6 +3,7 @@ import { type PageRoute, page } from '../page-route.ts'
 import type { Params } from '../visit.ts'
 import {
   askRefresh,
+  askScopes,
   createClient,
   revokeSecret,
   rotateSecret,
@@ -68,6 +69,7 @@ export const partnerRoutes: readonly PageRoute[] = [
   memberForm('/partner/:branch/clients/refresh', clients, askRefresh),
   memberPage('/partner/:branch/clients/:client', showClient),
   memberForm('/partner/:branch/clients/:client/update', client, updateClient),
+  memberForm('/partner/:branch/clients/:client/scopes', client, askScopes),
   memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
   memberPage('/partner/:branch/refusals', showRefusals),
