@@ -102,9 +102,10 @@ export const clientCommands: readonly Command[] = [
         }).filter(([, value]) => value !== undefined),
       )
       const atMost = parseMost(words.find('scope'))
-      const changed = await updateClient(desk.db, client, change, acting(desk))
-      const { db, by, clock } = desk
-      desk.print.record({ ...(atMost ? await setScopesAtMost(db, changed, atMost, by, clock.now()) : changed) })
+      const { db, by, clock, print } = desk
+      if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
+      if (atMost) await setScopesAtMost(db, client, atMost, by, clock.now())
+      print.record({ ...(await getClient(db, client.id)) })
     },
   },
   answerCommand('grant-scopes', 'Grants the wider scopes that a client was asked for.', true),

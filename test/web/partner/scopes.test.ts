@@ -140,7 +140,7 @@ test('a declined request changes nothing, is shown, and may be made again', asyn
 test('of operators who grant and decline at once one decides, and whoever sets the most meanwhile waits for nobody in a circle', async () => {
   const { db } = house.gateway.context
   for (let round = 0; round < 5; round++) {
-    const { client } = await openBounded('read')
+    const client = await read(await openBounded('read'))
     await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, operator, house.clock.now())
     const { id } = (await findScopeRequest(db, client.id))!
     const answer = (granted: boolean) => answerScopeRequest(db, client, { id, granted }, operator, house.clock.now())
