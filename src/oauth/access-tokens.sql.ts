@@ -5,14 +5,13 @@ import { accountsLeft, scopesLeft, stillHolds } from './reach.sql.ts'
 export const selectAccessToken = statement(
   'select_access_token',
   `SELECT t.id, ${scopesLeft('t.scopes')} AS scopes, t.issued_at, t.expires_at, t.grant_id, g.authorization_id,
-          left_over.accounts AS account_numbers, ${stillHolds('left_over.accounts')} AS holds,
+          ${accountsLeft} AS account_numbers, ${stillHolds} AS holds,
           u.id AS user_id, u.username, c.id AS client_id, c.branch_id,
           a.paused_at IS NOT NULL AS paused,
           (t.revoked_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL
            AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved') AS in_force
    FROM access_tokens t JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id
    JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id JOIN partners p USING (branch_id)
-   CROSS JOIN LATERAL (SELECT ${accountsLeft} AS accounts OFFSET 0) left_over
    WHERE t.hash = $1`,
 )
 
@@ -32,13 +31,12 @@ export const revokeByRefreshToken = statement(
 
 export const selectRefreshToken = statement(
   'select_refresh_token',
-  `SELECT r.issued_at, ${scopesLeft('g.scopes')} AS scopes, left_over.accounts AS account_numbers,
+  `SELECT r.issued_at, ${scopesLeft('g.scopes')} AS scopes, ${accountsLeft} AS account_numbers,
           g.client_id, u.id AS user_id, u.username,
-          (${stillHolds('left_over.accounts')} AND r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
+          (${stillHolds} AND r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
            AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved' AND p.refresh_access) AS in_force
    FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id
    JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id JOIN partners p USING (branch_id)
-   CROSS JOIN LATERAL (SELECT ${accountsLeft} AS accounts OFFSET 0) left_over
    WHERE r.hash = $1`,
 )
 

@@ -22,7 +22,7 @@ export const exchangeCodes = statement(
          WHEN a.paused_at IS NOT NULL THEN 'paused'
          WHEN asked.callback_url <> g.callback_url THEN 'other-callback'
          WHEN g.code_challenge IS DISTINCT FROM asked.challenge THEN 'wrong-verifier'
-         WHEN NOT ${stillHolds()} THEN 'no-account'
+         WHEN NOT ${stillHolds} THEN 'no-account'
          WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
          ELSE 'exchanged'
        END AS outcome

@@ -11,12 +11,12 @@ export function scopesLeft(scopes: string): string {
     WHERE scope = ANY (g.scopes) AND scope = ANY (a.scopes) AND scope = ANY (c.scopes))`
 }
 
-/** Open accounts that the holder has and shares. */
-export const accountsLeft = `ARRAY(SELECT account_number FROM accounts
+const shared = `FROM accounts
     WHERE user_id = g.user_id AND environment = c.environment AND status = 'active'
-      AND account_number = ANY (g.account_numbers) AND account_number = ANY (a.account_numbers) ORDER BY account_number)`
+      AND account_number = ANY (g.account_numbers) AND account_number = ANY (a.account_numbers)`
+
+/** Open accounts that the holder has and shares. */
+export const accountsLeft = `ARRAY(SELECT account_number ${shared} ORDER BY account_number)`
 
 /** Somebody without an account may approve, and loses none; whoever shared some must still hold one of them. */
-export function stillHolds(accounts = accountsLeft): string {
-  return `(cardinality(g.account_numbers) = 0 OR cardinality(${accounts}) > 0)`
-}
+export const stillHolds = `(cardinality(g.account_numbers) = 0 OR EXISTS (SELECT ${shared}))`

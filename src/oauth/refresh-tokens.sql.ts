@@ -15,7 +15,7 @@ export const refreshTokens = statement(
          WHEN r.replaced_at IS NOT NULL THEN 'reused'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
          WHEN a.paused_at IS NOT NULL THEN 'paused'
-         WHEN NOT ${stillHolds()} THEN 'no-account'
+         WHEN NOT ${stillHolds} THEN 'no-account'
          WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
          WHEN NOT string_to_array(asked.scope, ' ') <@ left_over.scopes THEN 'wider-scope'
          ELSE 'refreshed'
@@ -60,7 +60,7 @@ export const rotateToken = statement(
      CROSS JOIN LATERAL (
        SELECT scopes, CASE
          WHEN a.paused_at IS NOT NULL THEN 'paused'
-         WHEN NOT ${stillHolds()} THEN 'no-account'
+         WHEN NOT ${stillHolds} THEN 'no-account'
          WHEN cardinality(scopes) = 0 THEN 'no-scope' END AS obstacle
        FROM (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) reached) left_over),
    replaced AS (
