@@ -5,10 +5,11 @@
  * its client.
  */
 
-/** Of these scopes. */
+/** Of these scopes. Mostly all of them, which is found out in a fraction of the time that it takes to look at each. */
 export function scopesLeft(scopes: string): string {
-  return `ARRAY(SELECT scope FROM unnest(${scopes}) AS scope
-    WHERE scope = ANY (g.scopes) AND scope = ANY (a.scopes) AND scope = ANY (c.scopes))`
+  return `CASE WHEN ${scopes} <@ g.scopes AND ${scopes} <@ a.scopes AND ${scopes} <@ c.scopes THEN ${scopes}
+    ELSE ARRAY(SELECT scope FROM unnest(${scopes}) AS scope
+      WHERE scope = ANY (g.scopes) AND scope = ANY (a.scopes) AND scope = ANY (c.scopes)) END`
 }
 
 const shared = `FROM accounts
