@@ -35,3 +35,11 @@ export function printScopes(granted: readonly string[]): string {
 export function covers(granted: readonly Scope[], asked: readonly Scope[]): boolean {
   return asked.every((scope) => granted.includes(scope))
 }
+
+export function without(asked: readonly Scope[], granted: readonly Scope[]): readonly Scope[] {
+  return asked.filter((scope) => !granted.includes(scope))
+}
+
+export function union(one: readonly Scope[], other: readonly Scope[]): readonly Scope[] {
+  return scopes.filter((scope) => one.includes(scope) || other.includes(scope))
+}

@@ -9,8 +9,9 @@ import type { Judge } from '../http/standing.ts'
 import {
   type Bearer,
   invalidToken,
+  type Obstacle,
+  obstructedToken,
   parseBearer,
-  pausedToken,
   readBearerText,
   requireScope,
   type TakenKinds,
@@ -95,9 +96,9 @@ function noteClient(request: FastifyRequest, { id, branch_id }: Registration): v
 export function bearer(scope: Scope): Gate<Bearer> {
   return protect({ scope, tokens: 'issued' }, (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
-    const admit = (bearer: Bearer | 'paused' | undefined) => {
+    const admit = (bearer: Bearer | Obstacle | undefined) => {
       if (!bearer) throw invalidToken()
-      if (bearer === 'paused') throw pausedToken()
+      if (typeof bearer === 'string') throw obstructedToken(bearer)
       request.who = bearer
       const now = context.clock.now()
       countUse(context, bearer, reply, now)

@@ -1,8 +1,18 @@
 import { isDevelopment } from '../config.ts'
-import { createClient, getClient, listClients, setClientStatus, updateClient } from '../partners/client.ts'
+import {
+  createClient,
+  getClient,
+  listClients,
+  parseClientScopes,
+  setClientStatus,
+  setScopesAtMost,
+  updateClient,
+} from '../partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secret.ts'
 import { getPartner } from '../partners/partner.ts'
-import { Invalid } from '../problem.ts'
+import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
+import { Invalid, NotFound } from '../problem.ts'
+import type { Scope } from '../scope.ts'
 import type { Command, Desk } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 
@@ -28,7 +38,7 @@ export const clientCommands: readonly Command[] = [
       { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
       { name: 'name', value: 'TEXT', required: true, meaning: 'the name account holders will see' },
       { name: 'callback', value: 'URL', required: true, meaning: 'where codes are sent' },
-      { name: 'scope', value: 'SCOPES', required: true, meaning: 'what it may ask for, such as "read,trade"' },
+      { name: 'scope', value: 'SCOPES', required: true, meaning: 'what it may ask for at most, such as "read,trade"' },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       rotationOption,
     ],
@@ -68,6 +78,7 @@ export const clientCommands: readonly Command[] = [
       print.record({
         ...client,
         secrets: (await listSecrets(db, client.id, clock.now())).map(({ id, hint }) => `${id} (…${hint})`),
+        ...(await describeRequest(db, client.id)),
       })
     },
   },
@@ -78,7 +89,7 @@ export const clientCommands: readonly Command[] = [
     options: [
       { name: 'name', value: 'TEXT', meaning: 'new name' },
       { name: 'callback', value: 'URL', meaning: 'new callback' },
-      { name: 'scope', value: 'SCOPES', meaning: 'new scopes' },
+      { name: 'scope', value: 'SCOPES', meaning: 'what it may ask for at most; answers what the partner asked for' },
       rotationOption,
     ],
     async run(desk, words) {
@@ -87,13 +98,18 @@ export const clientCommands: readonly Command[] = [
         Object.entries({
           name: words.find('name'),
           callbackUrl: words.find('callback'),
-          scope: words.find('scope'),
           rotateRefreshTokens: parseRotation(words.find(rotationOption.name)),
         }).filter(([, value]) => value !== undefined),
       )
-      desk.print.record({ ...(await updateClient(desk.db, client, change, acting(desk))) })
+      const atMost = parseMost(words.find('scope'))
+      const { db, by, clock, print } = desk
+      if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
+      if (atMost) await setScopesAtMost(db, client, atMost, by, clock.now())
+      print.record({ ...(await getClient(db, client.id)) })
     },
   },
+  answerCommand('grant-scopes', 'Grants the wider scopes that a client was asked for.', true),
+  answerCommand('decline-scopes', 'Declines the wider scopes that a client was asked for.', false),
   statusCommand('suspend', 'Suspends a client: its tokens stop working at once.', 'suspended'),
   statusCommand('activate', 'Activates a suspended client.', 'active'),
   {
@@ -138,6 +154,32 @@ export const clientCommands: readonly Command[] = [
     },
   },
 ]
+
+function parseMost(text: string | undefined): readonly Scope[] | undefined {
+  const atMost = text === undefined ? undefined : parseClientScopes(text)
+  if (atMost && 'field' in atMost) throw new Invalid([atMost])
+  return atMost
+}
+
+async function describeRequest(db: Desk['db'], clientId: string): Promise<Record<string, unknown>> {
+  const asked = await findOpenScopeRequest(db, clientId)
+  return asked ? { asks_for_scopes: asked.scopes, asks_because: asked.reason } : {}
+}
+
+function answerCommand(verb: string, summary: string, granted: boolean): Command {
+  return {
+    name: `client ${verb}`,
+    summary,
+    positionals: ['client'],
+    async run({ db, clock, by, print }, { positionals }) {
+      const client = await getClient(db, positionals[0]!)
+      const asked = await findOpenScopeRequest(db, client.id)
+      if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, by, clock.now())))
+        throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
+      print.record({ ...(await getClient(db, client.id)) })
+    },
+  }
+}
 
 function statusCommand(verb: string, summary: string, status: 'active' | 'suspended'): Command {
   return {

@@ -1,9 +1,11 @@
 import { statement } from '../database/database.ts'
+import { accountsLeft, scopesLeft, stillHolds } from './reach.sql.ts'
 
 /** Everything that decides whether an access token counts, in one look-up. */
 export const selectAccessToken = statement(
   'select_access_token',
-  `SELECT t.id, t.scopes, t.issued_at, t.expires_at, t.grant_id, g.authorization_id, g.account_numbers,
+  `SELECT t.id, ${scopesLeft('t.scopes')} AS scopes, t.issued_at, t.expires_at, t.grant_id, g.authorization_id,
+          ${accountsLeft} AS account_numbers, ${stillHolds} AS holds,
           u.id AS user_id, u.username, c.id AS client_id, c.branch_id,
           a.paused_at IS NOT NULL AS paused,
           (t.revoked_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL
@@ -29,8 +31,9 @@ export const revokeByRefreshToken = statement(
 
 export const selectRefreshToken = statement(
   'select_refresh_token',
-  `SELECT r.issued_at, g.scopes, g.client_id, u.id AS user_id, u.username,
-          (r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
+  `SELECT r.issued_at, ${scopesLeft('g.scopes')} AS scopes, ${accountsLeft} AS account_numbers,
+          g.client_id, u.id AS user_id, u.username,
+          (${stillHolds} AND r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
            AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved' AND p.refresh_access) AS in_force
    FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id
    JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id JOIN partners p USING (branch_id)

@@ -10,7 +10,7 @@ import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
 import { isInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
-import { OAuthError, pausedText } from './oauth-error.ts'
+import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 export interface PresentedCode {
@@ -28,6 +28,8 @@ type Outcome =
   | 'paused'
   | 'other-callback'
   | 'wrong-verifier'
+  | 'no-account'
+  | 'no-scope'
 
 interface Exchange {
   readonly codeHash: Buffer
@@ -55,6 +57,8 @@ const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
   paused: pausedText,
   'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
   'wrong-verifier': 'code_verifier does not match the code_challenge of the authorization request.',
+  'no-account': noAccountText,
+  'no-scope': noScopeText,
 }
 
 export interface CodeExchange {
@@ -87,11 +91,15 @@ export function openCodeExchange(db: Database, changes: Changes, clock: Clock, e
       })
       if (judged?.outcome !== 'exchanged') {
         if (judged) await punish(db, changes, judged, by, now)
-        throw new OAuthError('invalid_grant', refusals[judged?.outcome ?? 'foreign'])
+        throw refusalOf(judged?.outcome ?? 'foreign')
       }
       return { accessToken: access.text, refreshToken: refresh?.text, scopes: judged.scopes, issuedAt: now }
     },
   }
+}
+
+function refusalOf(outcome: Exclude<Outcome, 'exchanged'>): OAuthError {
+  return new OAuthError(outcome === 'no-scope' ? 'invalid_scope' : 'invalid_grant', refusals[outcome])
 }
 
 async function exchangeAll(

@@ -24,6 +24,7 @@ const client: Registration = {
   name: 'Portfolio Pal',
   callback_url: 'https://app.example.com/cb?tenant=7',
   scopes: ['read', 'market', 'trade'],
+  scopes_at_most: ['read', 'market', 'trade'],
   status: 'active',
   rotate_refresh_tokens: false,
   created_at: new Date(0),

@@ -18,8 +18,11 @@ export interface Authorization {
   readonly id: number
   readonly user_id: string
   readonly client_id: string
+  /** What it is good for now, which may be less than what was approved. */
   readonly scopes: readonly Scope[]
   readonly account_numbers: readonly string[]
+  /** Whether accounts were shared at all: then it counts while one of them is left. */
+  readonly shared_accounts: boolean
   readonly approved_at: Date
   readonly updated_at: Date
   readonly last_used_at: Date | null
@@ -41,11 +44,20 @@ export interface Consent {
   readonly accountNumbers: readonly string[]
 }
 
-/** Spec 4.2. Undefined when the request has been answered before. Whoever approves a paused application resumes it. */
-export async function approve(db: Database, consent: Consent, by: Actor, now: Date): Promise<Token | undefined> {
+/**
+ * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved before, also in the
+ * tokens given then; whoever approves a paused application resumes it.
+ */
+export async function approve(
+  db: Database,
+  changes: Pick<Changes, 'announce'>,
+  consent: Consent,
+  by: Actor,
+  now: Date,
+): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
-  return db.transaction(async (sql) => {
+  const approved = await db.transaction(async (sql) => {
     const [granted] = await sql.query<{ id: number; authorization_id: number; resumed: boolean; is_new: boolean }>(
       table.approveRequest,
       [
@@ -60,8 +72,11 @@ export async function approve(db: Database, consent: Consent, by: Actor, now: Da
     await recordAct(sql, by, 'authorization.approved', subject, now, details)
     if (granted.is_new) await tellOfApplication(sql, consent, authorizationId, by, now)
     if (resumed) await recordAct(sql, by, 'authorization.resumed', subject, now, { authorizationId, userId })
-    return code
+    return authorizationId
   })
+  if (approved === undefined) return undefined
+  changes.announce(`authorization:${approved}`)
+  return code
 }
 
 /** False when the request has been answered before. */
@@ -134,8 +149,12 @@ export async function pauseAuthorizationsOf(sql: Sql, userId: string, by: Actor,
   return paused.map(({ id }) => id)
 }
 
-export async function isPaused(sql: Sql, userId: string, clientId: string): Promise<boolean> {
-  return (await sql.query(table.selectPaused, [userId, clientId])).length > 0
+/** What a user's approval of a client is good for now. */
+export type Standing = Pick<Authorization, 'scopes' | 'account_numbers' | 'paused_at'>
+
+export async function findStanding(sql: Sql, userId: string, clientId: string): Promise<Standing | undefined> {
+  const [standing] = await sql.query<Standing>(table.selectStanding, [userId, clientId])
+  return standing
 }
 
 /** A request can no longer be answered well before its answer is forgotten. */

@@ -1,6 +1,9 @@
 import { statement } from '../database/database.ts'
 
-/** One request, one answer: who comes second finds the request answered and changes nothing. */
+/**
+ * One request, one answer: who comes second finds the request answered and changes nothing. What was approved before is replaced: an
+ * authorization is what its owner said last.
+ */
 export const approveRequest = statement(
   'approve_request',
   `WITH answered AS (
@@ -11,8 +14,7 @@ export const approveRequest = statement(
      INSERT INTO authorizations AS a (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
      SELECT $3, $4, $5::text[], $6::text[], $2, $2 FROM answered
      ON CONFLICT (user_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
-       scopes = ARRAY(SELECT DISTINCT scope FROM unnest(a.scopes || excluded.scopes) AS scope),
-       account_numbers = excluded.account_numbers, updated_at = excluded.updated_at, paused_at = NULL
+       scopes = excluded.scopes, account_numbers = excluded.account_numbers, updated_at = excluded.updated_at, paused_at = NULL
      RETURNING id, xmax = 0 AS is_new)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_challenge,
                        code_hash, code_expires_at, approved_at)
@@ -25,9 +27,20 @@ export const denyRequest = statement(
   'INSERT INTO answered_requests (request_id, answered_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING request_id',
 )
 
+/** What an authorization is good for now: of what was approved, what the client is still allowed and the holder still holds. */
+const goodFor = `ARRAY(SELECT scope FROM unnest(a.scopes) AS scope WHERE scope = ANY (c.scopes)) AS scopes,
+          ARRAY(SELECT account_number FROM accounts WHERE user_id = a.user_id AND environment = c.environment AND status = 'active'
+                AND account_number = ANY (a.account_numbers) ORDER BY account_number) AS account_numbers`
+
+export const selectStanding = statement(
+  'select_standing_authorization',
+  `SELECT ${goodFor}, a.paused_at FROM authorizations a JOIN clients c ON c.id = a.client_id
+   WHERE a.user_id = $1 AND a.client_id = $2 AND a.revoked_at IS NULL`,
+)
+
 export const selectAuthorizations = statement(
   'select_authorizations',
-  `SELECT a.id, a.user_id, a.client_id, a.scopes, a.account_numbers, a.approved_at, a.updated_at, a.last_used_at, a.paused_at,
+  `SELECT a.id, a.user_id, a.client_id, ${goodFor}, cardinality(a.account_numbers) > 0 AS shared_accounts, a.approved_at, a.updated_at, a.last_used_at, a.paused_at,
           c.name AS client_name, c.environment, c.callback_url, c.status AS client_status,
           p.name AS partner_name, p.status AS partner_status,
           EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
@@ -55,12 +68,6 @@ export const pauseAll = statement(
   'pause_authorizations',
   `UPDATE authorizations SET paused_at = $2, updated_at = $2
    WHERE user_id = $1 AND revoked_at IS NULL AND paused_at IS NULL RETURNING id, client_id`,
-)
-
-export const selectPaused = statement(
-  'select_paused_authorization',
-  `SELECT id FROM authorizations
-   WHERE user_id = $1 AND client_id = $2 AND revoked_at IS NULL AND paused_at IS NOT NULL`,
 )
 
 export const touchAuthorizations = statement(

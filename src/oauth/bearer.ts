@@ -12,7 +12,7 @@ import type { Environment } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
-import { BearerError, pausedText } from './oauth-error.ts'
+import { BearerError, noAccountText, pausedText } from './oauth-error.ts'
 
 export interface Bearer {
   readonly kind: 'access' | 'personal'
@@ -25,7 +25,7 @@ export interface Bearer {
   readonly clientId: string | undefined
   readonly branchId: number | undefined
   readonly authorizationId: number | undefined
-  /** The accounts the user chose to share; absent means all of them. */
+  /** The accounts the user shares and still holds; absent means all of them. */
   readonly accountNumbers: readonly string[] | undefined
   readonly issuedAtMs: number | undefined
   readonly expiresAtMs: number
@@ -36,34 +36,38 @@ export interface Bearers {
   recall(text: string): Bearer | undefined
   /** Undefined for anything that is not, or no longer, in force. */
   find(token: Token): Promise<Bearer | undefined>
-  /** The same for those who owe an explanation: a token whose application is paused is told apart. */
-  judge(token: Token): Promise<Bearer | 'paused' | undefined>
+  /** The same for those who owe an explanation: what stands in the way for now is told apart. */
+  judge(token: Token): Promise<Bearer | Obstacle | undefined>
 }
+
+/** The user has paused the application, or holds none of the accounts any more that the token was given. */
+export type Obstacle = 'paused' | 'no-account'
 
 export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
   const memory = openMemory<Bearer>(changes, 50_000)
   const living = (bearer: Bearer | undefined) =>
     bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
-  async function judge(token: Token): Promise<Bearer | 'paused' | undefined> {
-    let paused = false
+  async function judge(token: Token): Promise<Bearer | Obstacle | undefined> {
+    let obstacle: Obstacle | undefined
     const found = await memory.learn(fingerprint(token.text), async () => {
       const read = await readBearer(db, token)
-      paused = read === 'paused'
-      return read === 'paused' ? undefined : read
+      if (typeof read !== 'string') return read
+      obstacle = read
+      return undefined
     })
-    return paused ? 'paused' : living(found)
+    return obstacle ?? living(found)
   }
   return {
     recall: (text) => (text.length === tokenLength ? living(memory.recall(fingerprint(text))) : undefined),
     async find(token) {
       const found = await judge(token)
-      return found === 'paused' ? undefined : found
+      return typeof found === 'string' ? undefined : found
     },
     judge,
   }
 }
 
-function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | 'paused' | undefined> {
+function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
   if (token.kind === 'access') return readAccessToken(db, token)
   if (token.kind === 'personal') return readPersonalToken(db, token)
   return Promise.resolve(undefined)
@@ -82,13 +86,15 @@ interface AccessTokenRow {
   readonly client_id: string
   readonly branch_id: number
   readonly paused: boolean
+  readonly holds: boolean
   readonly in_force: boolean
 }
 
-async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | 'paused' | undefined> {
+async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
   const [row] = await db.query<AccessTokenRow>(selectAccessToken, [token.hash])
   if (!row?.in_force) return undefined
   if (row.paused) return 'paused'
+  if (!row.holds) return 'no-account'
   const { id, grant_id, authorization_id, user_id, client_id, branch_id } = row
   return {
     value: {
@@ -200,8 +206,10 @@ export function invalidToken(): BearerError {
   return new BearerError(401, 'invalid_token', 'The access token is unknown, expired or revoked.')
 }
 
-export function pausedToken(): BearerError {
-  return new BearerError(401, 'invalid_token', pausedText)
+const obstacleTexts: Record<Obstacle, string> = { paused: pausedText, 'no-account': noAccountText }
+
+export function obstructedToken(obstacle: Obstacle): BearerError {
+  return new BearerError(401, 'invalid_token', obstacleTexts[obstacle])
 }
 
 export function requireScope(bearer: Bearer, scope: Scope): void {

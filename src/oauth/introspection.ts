@@ -21,6 +21,11 @@ export const Introspection = Type.Object(
     iat: Type.Optional(integer('When it was issued, in epoch seconds.', 1_767_225_600)),
     sub: Type.Optional(text('The id of its user.', 'id-4f7k2m9q1x3z')),
     iss: Type.Optional(text('The site that issued it.', 'https://api.example.com')),
+    account_numbers: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'For services: the accounts it reaches now. Absent for a personal token: all of them.',
+      }),
+    ),
   },
   { title: 'Introspection', description: 'What a token means.' },
 )
@@ -34,6 +39,7 @@ const inactive = print({ active: false })
 interface RefreshTokenRow {
   readonly issued_at: Date
   readonly scopes: string[]
+  readonly account_numbers: string[]
   readonly client_id: string
   readonly user_id: string
   readonly username: string
@@ -59,10 +65,12 @@ export function introspect(desk: IntrospectionDesk, asker: Asker, presented: str
 
 async function introspectRefreshToken({ db, baseUrl }: IntrospectionDesk, asker: Asker, token: Token): Promise<string> {
   const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
-  if (!row?.in_force || !mayKnow(asker, row.client_id)) return inactive
-  const { client_id, username, user_id: sub } = row
+  if (!row?.in_force || row.scopes.length === 0 || !mayKnow(asker, row.client_id)) return inactive
+  const { client_id, username, user_id: sub, account_numbers } = row
   const iat = seconds(row.issued_at.getTime())
-  return print({ active: true, scope: printScopes(row.scopes), client_id, username, sub, iat, iss: baseUrl })
+  const scope = printScopes(row.scopes)
+  const accounts = asker.kind === 'service' && { account_numbers }
+  return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl, ...accounts })
 }
 
 function mayKnow(asker: Asker, clientId: string | undefined): boolean {
@@ -70,18 +78,20 @@ function mayKnow(asker: Asker, clientId: string | undefined): boolean {
 }
 
 /** What was said of a bearer stays true for as long as it is remembered. */
-const printed = new WeakMap<Bearer, string>()
+const printed = { client: new WeakMap<Bearer, string>(), service: new WeakMap<Bearer, string>() }
 
+/** A token with no scope left can do nothing: whoever looks at `active` alone must not be misled. */
 function printFor(asker: Asker, bearer: Bearer | undefined, { baseUrl }: IntrospectionDesk): string {
-  if (!bearer || !mayKnow(asker, bearer.clientId)) return inactive
-  const known = printed.get(bearer)
+  if (!bearer || bearer.scopes.length === 0 || !mayKnow(asker, bearer.clientId)) return inactive
+  const known = printed[asker.kind].get(bearer)
   if (known !== undefined) return known
-  const text = print(describe(bearer, baseUrl))
-  printed.set(bearer, text)
+  const text = print(describe(asker, bearer, baseUrl))
+  printed[asker.kind].set(bearer, text)
   return text
 }
 
-function describe(bearer: Bearer, issuer: string): Introspection {
+/** A client learns the accounts from the profile, with the scope that it takes. */
+function describe({ kind }: Asker, bearer: Bearer, issuer: string): Introspection {
   return {
     active: true,
     scope: printScopes(bearer.scopes),
@@ -92,6 +102,7 @@ function describe(bearer: Bearer, issuer: string): Introspection {
     ...(bearer.clientId !== undefined && { client_id: bearer.clientId }),
     ...(bearer.issuedAtMs !== undefined && { iat: seconds(bearer.issuedAtMs) }),
     ...(Number.isFinite(bearer.expiresAtMs) && { exp: seconds(bearer.expiresAtMs) }),
+    ...(kind === 'service' && bearer.accountNumbers && { account_numbers: [...bearer.accountNumbers] }),
   }
 }
 

@@ -29,6 +29,11 @@ export class OAuthError extends Problem {
 /** What a partner hears of an application that its holder has paused: nothing is lost, and trying again is no use. */
 export const pausedText = 'The user has paused this application. It works again when the user resumes it.'
 
+export const noAccountText = 'The user no longer holds any of the accounts that this access was given for.'
+
+/** All that was approved was taken back, by the user or by the brokerage. */
+export const noScopeText = 'Nothing of what was approved is allowed to this application any more.'
+
 /** What an address asks of a bearer token, and where that is written (RFC 9728, 5.1). */
 export interface Demand {
   readonly scope: Scope

@@ -16,14 +16,24 @@ import type { Registration } from '../partners/client.ts'
 import { parseScopes, printScopes } from '../scope.ts'
 import { isInForce } from './client-directory.ts'
 import { revokeGrant } from './codes.sql.ts'
-import { OAuthError, pausedText } from './oauth-error.ts'
+import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import * as table from './refresh-tokens.sql.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 /** How long a client that did not hear the answer may ask again. */
 const rotationGrace = '30 seconds'
 
-type Outcome = 'refreshed' | 'rotated' | 'repeated' | 'reused' | 'revoked' | 'paused' | 'unknown' | 'wider-scope'
+type Outcome =
+  | 'refreshed'
+  | 'rotated'
+  | 'repeated'
+  | 'reused'
+  | 'revoked'
+  | 'paused'
+  | 'unknown'
+  | 'no-account'
+  | 'no-scope'
+  | 'wider-scope'
 
 interface Judged {
   readonly grant_id: number
@@ -161,7 +171,14 @@ function parseNarrowerScope(text: string | undefined): string | undefined {
 function refusalOf(outcome: Outcome): OAuthError {
   switch (outcome) {
     case 'wider-scope':
-      return new OAuthError('invalid_scope', 'scope may only name what the user approved.')
+      return new OAuthError(
+        'invalid_scope',
+        'scope may only name what the user approved and the brokerage still allows this application.',
+      )
+    case 'no-scope':
+      return new OAuthError('invalid_scope', noScopeText)
+    case 'no-account':
+      return new OAuthError('invalid_grant', noAccountText)
     case 'revoked':
       return new OAuthError('invalid_grant', 'The authorization behind this refresh token has been revoked.')
     case 'paused':

@@ -1,4 +1,5 @@
 import { statement } from '../database/database.ts'
+import { scopesLeft, stillHolds } from './reach.sql.ts'
 
 /** Without rotation: any number of refreshes in one statement; the refresh token itself is only read. */
 export const refreshTokens = statement(
@@ -8,17 +9,21 @@ export const refreshTokens = statement(
        AS asked (place, hash, client_id, scope, access_hash, address, request_id)),
    judged AS MATERIALIZED (
      SELECT asked.place, asked.access_hash, asked.address, asked.request_id, g.id AS grant_id, g.user_id, g.client_id,
-       coalesce(string_to_array(asked.scope, ' '), g.scopes) AS scopes,
+       coalesce(string_to_array(asked.scope, ' '), left_over.scopes) AS scopes,
        CASE
          WHEN g.client_id <> asked.client_id THEN 'unknown'
          WHEN r.replaced_at IS NOT NULL THEN 'reused'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
          WHEN a.paused_at IS NOT NULL THEN 'paused'
-         WHEN NOT string_to_array(asked.scope, ' ') <@ g.scopes THEN 'wider-scope'
+         WHEN NOT ${stillHolds} THEN 'no-account'
+         WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
+         WHEN NOT string_to_array(asked.scope, ' ') <@ left_over.scopes THEN 'wider-scope'
          ELSE 'refreshed'
        END AS outcome
      FROM asked CROSS JOIN LATERAL (SELECT * FROM refresh_tokens WHERE hash = asked.hash OFFSET 0) r
-     JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id),
+     JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id
+     JOIN clients c ON c.id = g.client_id
+     CROSS JOIN LATERAL (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) left_over),
    issued AS (
      INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
      SELECT access_hash, grant_id, scopes, $8, $9 FROM judged WHERE outcome = 'refreshed'),
@@ -38,20 +43,26 @@ export const rotateToken = statement(
   `WITH found AS MATERIALIZED (
      SELECT r.id, r.grant_id, r.replaced_at FROM refresh_tokens r WHERE r.hash = $1 FOR UPDATE),
    judged AS MATERIALIZED (
-     SELECT f.id, f.grant_id, g.user_id, g.client_id, coalesce(string_to_array($3, ' '), g.scopes) AS scopes,
+     SELECT f.id, f.grant_id, g.user_id, g.client_id, coalesce(string_to_array($3, ' '), left_over.scopes) AS scopes,
        CASE
          WHEN g.client_id <> $2 THEN 'unknown'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
          WHEN f.replaced_at > $6::timestamptz - $11::interval AND NOT EXISTS (
            SELECT FROM refresh_tokens child WHERE child.parent_id = f.id AND child.replaced_at IS NOT NULL)
-           THEN CASE WHEN a.paused_at IS NULL THEN 'repeated' ELSE 'paused' END
+           THEN coalesce(left_over.obstacle, 'repeated')
          WHEN f.replaced_at IS NOT NULL THEN 'reused'
-         WHEN a.paused_at IS NOT NULL THEN 'paused'
-         WHEN NOT string_to_array($3, ' ') <@ g.scopes THEN 'wider-scope'
+         WHEN left_over.obstacle IS NOT NULL THEN left_over.obstacle
+         WHEN NOT string_to_array($3, ' ') <@ left_over.scopes THEN 'wider-scope'
          ELSE 'rotated'
        END AS outcome
      FROM found f JOIN grants g ON g.id = f.grant_id
-     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id),
+     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id
+     CROSS JOIN LATERAL (
+       SELECT scopes, CASE
+         WHEN a.paused_at IS NOT NULL THEN 'paused'
+         WHEN NOT ${stillHolds} THEN 'no-account'
+         WHEN cardinality(scopes) = 0 THEN 'no-scope' END AS obstacle
+       FROM (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) reached) left_over),
    replaced AS (
      UPDATE refresh_tokens SET replaced_at = $6 WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'rotated'))),
    child AS (
@@ -67,9 +78,11 @@ export const rotateToken = statement(
    SELECT grant_id, outcome, scopes FROM judged`,
 )
 
-/** What the first of two equal refreshes was answered with; each pair of hashes is what one secret key gives. */
+/** What the first of two equal refreshes was answered with, or what is left of it; each pair of hashes is what one secret key gives. */
 export const selectRotation = statement(
   'select_rotation',
-  `SELECT t.hash, t.scopes, t.issued_at FROM access_tokens t JOIN refresh_tokens r ON r.grant_id = t.grant_id
+  `SELECT t.hash, ${scopesLeft('t.scopes')} AS scopes, t.issued_at
+   FROM access_tokens t JOIN refresh_tokens r ON r.grant_id = t.grant_id
+   JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN clients c ON c.id = g.client_id
    WHERE t.hash = ANY ($1::bytea[]) AND r.hash = ANY ($2::bytea[])`,
 )

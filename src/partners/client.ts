@@ -1,14 +1,16 @@
-/** A registered OAuth application: its callback, the scopes it may ask for, and the environment it lives in. */
-
+/**
+ * A registered OAuth application: its callback, the scopes it may ask for, and the environment it lives in. The brokerage sets the most
+ * that it may ask for; members of the partner choose within it.
+ */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database, Sql } from '../database/database.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
 import { type FieldProblem, Invalid, NotFound } from '../problem.ts'
-import { parseScopes, type Scope } from '../scope.ts'
+import { covers, parseScopes, type Scope, scopes } from '../scope.ts'
 import { findCallbackProblem } from './callback-url.ts'
 import { addSecret } from './client-secret.ts'
 import * as table from './clients.sql.ts'
@@ -20,7 +22,10 @@ export interface Client {
   readonly environment: Environment
   readonly name: string
   readonly callback_url: string
+  /** What it may ask for now, as the partner chose. */
   readonly scopes: readonly Scope[]
+  /** What the brokerage lets the partner choose from. */
+  readonly scopes_at_most: readonly Scope[]
   readonly status: 'active' | 'suspended'
   readonly rotate_refresh_tokens: boolean
   readonly created_at: Date
@@ -41,35 +46,78 @@ export interface ClientDraft {
   readonly rotateRefreshTokens: boolean
 }
 
-export async function createClient(
+/** What a member may register a client with; more is asked for. Nothing real is at stake in the sandbox. */
+export const scopesOfNewClients: Record<Environment, readonly Scope[]> = { live: ['read', 'market'], sandbox: scopes }
+
+interface Acting {
+  readonly development: boolean
+  readonly by: Actor
+  readonly now: Date
+}
+
+interface NewClient {
+  readonly client: Client
+  readonly secret: Token
+}
+
+/** As the brokerage does it: the scopes that it names are the most, too. */
+export function createClient(
   db: Database,
   vault: Vault,
   partner: Partner,
   environment: Environment,
   draft: ClientDraft,
-  { development, by, now }: { development: boolean; by: Actor; now: Date },
-): Promise<{ client: Client; secret: Token }> {
-  const scopes = checkDraft(draft, environment, development)
+  acting: Acting,
+): Promise<NewClient> {
+  const chosen = checkDraft(draft, { environment, development: acting.development, atMost: scopes })
+  return insertClient(db, vault, partner, environment, draft, { chosen, atMost: chosen }, acting)
+}
+
+/** As a member does it. */
+export function registerClient(
+  db: Database,
+  vault: Vault,
+  partner: Partner,
+  environment: Environment,
+  draft: ClientDraft,
+  acting: Acting,
+): Promise<NewClient> {
+  const atMost = scopesOfNewClients[environment]
+  const chosen = checkDraft(draft, { environment, development: acting.development, atMost })
+  return insertClient(db, vault, partner, environment, draft, { chosen, atMost }, acting)
+}
+
+function insertClient(
+  db: Database,
+  vault: Vault,
+  partner: Partner,
+  environment: Environment,
+  { name, callbackUrl, rotateRefreshTokens }: ClientDraft,
+  { chosen, atMost }: { chosen: readonly Scope[]; atMost: readonly Scope[] },
+  { by, now }: Acting,
+): Promise<NewClient> {
   const id = randomLetters(24)
-  const { name, callbackUrl, rotateRefreshTokens } = draft
   return db.transaction(async (sql) => {
-    const values = [id, partner.branch_id, environment, name.trim(), callbackUrl, scopes, rotateRefreshTokens, now]
+    const registered = [id, partner.branch_id, environment, name.trim(), callbackUrl]
+    const values = [...registered, chosen, atMost, rotateRefreshTokens, now]
     const [client] = await sql.query<Client>(table.insertClient, values)
     await recordAct(sql, by, 'client.created', `client:${id}`, now, {
       branchId: partner.branch_id,
       environment,
       callbackUrl,
-      scopes,
+      scopes: chosen,
+      scopesAtMost: atMost,
     })
     return { client: client!, secret: await addSecret(sql, vault, client!, by, now) }
   })
 }
 
+/** Within the most: whoever may change a client by this cannot widen it. */
 export async function updateClient(
   db: Database,
   client: Client,
   change: Partial<ClientDraft>,
-  { development, by, now }: { development: boolean; by: Actor; now: Date },
+  { development, by, now }: Acting,
 ): Promise<Client> {
   const draft: ClientDraft = {
     name: change.name ?? client.name,
@@ -77,10 +125,14 @@ export async function updateClient(
     scope: change.scope ?? client.scopes.join(' '),
     rotateRefreshTokens: change.rotateRefreshTokens ?? client.rotate_refresh_tokens,
   }
-  const scopes = checkDraft(draft, client.environment, development)
+  const { environment, scopes_at_most: atMost } = client
+  const chosen = checkDraft(draft, { environment, development, atMost })
   return db.transaction(async (sql) => {
-    const values = [client.id, draft.name.trim(), draft.callbackUrl, scopes, draft.rotateRefreshTokens, now]
-    const [updated] = await sql.query<Client>(table.updateClient, values)
+    const asked = change.scope === undefined ? undefined : chosen
+    const values = [client.id, draft.name.trim(), draft.callbackUrl, asked, draft.rotateRefreshTokens, now]
+    const [updated] = await sql.query<Client>(table.updateClient, values).catch((error: unknown) => {
+      throw violates(error, 'clients_scopes_within_most') ? new Invalid([tooWide(atMost)]) : error
+    })
     await recordAct(sql, by, 'client.updated', `client:${client.id}`, now, { ...change })
     return updated!
   })
@@ -103,17 +155,53 @@ export function listClients(sql: Sql, branchId: number | undefined): Promise<Cli
   return sql.query<Client>(table.selectClients, [branchId])
 }
 
-function checkDraft(draft: ClientDraft, environment: Environment, development: boolean): readonly Scope[] {
+export function parseClientScopes(text: string): readonly Scope[] | FieldProblem {
+  const parsed = parseScopes(text)
+  if (parsed.kind === 'none') return { field: 'scope', problem: 'must name at least one scope' }
+  if (parsed.kind === 'unknown') return { field: 'scope', problem: `has the unknown word "${parsed.word}"` }
+  return parsed.scopes
+}
+
+function tooWide(atMost: readonly Scope[]): FieldProblem {
+  return {
+    field: 'scope',
+    problem: `may name ${atMost.join(', ')}. More has to be asked for, and the brokerage decides`,
+  }
+}
+
+/** As the brokerage does it, which answers whatever the partner has asked for. */
+export function setScopesAtMost(
+  db: Database,
+  client: Client,
+  atMost: readonly Scope[],
+  by: Actor,
+  now: Date,
+): Promise<Client> {
+  return db.transaction(async (sql) => {
+    const [updated] = await sql.query<Client>(table.updateScopesAtMost, [client.id, atMost, now])
+    const details = { branchId: client.branch_id, scopesAtMost: atMost }
+    await recordAct(sql, by, 'client.scopes_set', `client:${client.id}`, now, details)
+    return updated!
+  })
+}
+
+interface Bounds {
+  readonly environment: Environment
+  readonly development: boolean
+  readonly atMost: readonly Scope[]
+}
+
+function checkDraft(draft: ClientDraft, { environment, development, atMost }: Bounds): readonly Scope[] {
   const problems: FieldProblem[] = []
   const nameProblem = findNameProblem(draft.name, 100)
   if (nameProblem) problems.push({ field: 'name', problem: nameProblem })
   const callbackProblem = findCallbackProblem(draft.callbackUrl, { environment, development })
   if (callbackProblem) problems.push({ field: 'callback', problem: callbackProblem })
-  const parsed = parseScopes(draft.scope)
-  if (parsed.kind === 'none') problems.push({ field: 'scope', problem: 'must name at least one scope' })
-  if (parsed.kind === 'unknown') problems.push({ field: 'scope', problem: `has the unknown word "${parsed.word}"` })
-  if (problems.length > 0 || parsed.kind !== 'scopes') throw new Invalid(problems)
-  return parsed.scopes
+  const chosen = parseClientScopes(draft.scope)
+  if ('field' in chosen) problems.push(chosen)
+  else if (!covers(atMost, chosen)) problems.push(tooWide(atMost))
+  if (problems.length > 0 || 'field' in chosen) throw new Invalid(problems)
+  return chosen
 }
 
 /** What the applications with these ids are called. */

@@ -1,11 +1,12 @@
 import { statement } from '../database/database.ts'
 
-const columns = 'id, branch_id, environment, name, callback_url, scopes, status, rotate_refresh_tokens, created_at'
+const columns =
+  'id, branch_id, environment, name, callback_url, scopes, scopes_at_most, status, rotate_refresh_tokens, created_at'
 
 export const insertClient = statement(
   'insert_client',
-  `INSERT INTO clients (id, branch_id, environment, name, callback_url, scopes, rotate_refresh_tokens, created_at, updated_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING ${columns}`,
+  `INSERT INTO clients (id, branch_id, environment, name, callback_url, scopes, scopes_at_most, rotate_refresh_tokens, created_at, updated_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) RETURNING ${columns}`,
 )
 
 export const selectClient = statement('select_client', `SELECT ${columns} FROM clients WHERE id = $1`)
@@ -17,8 +18,20 @@ export const selectClients = statement(
 
 export const updateClient = statement(
   'update_client',
-  `UPDATE clients SET name = $2, callback_url = $3, scopes = $4, rotate_refresh_tokens = $5, updated_at = $6 WHERE id = $1
-   RETURNING ${columns}`,
+  `UPDATE clients SET name = $2, callback_url = $3, scopes = coalesce($4, scopes), rotate_refresh_tokens = $5, updated_at = $6
+   WHERE id = $1 RETURNING ${columns}`,
+)
+
+/**
+ * What is newly allowed is on at once, and what the partner had left out stays out. A client that would be left with nothing may ask for
+ * all that is allowed.
+ */
+export const updateScopesAtMost = statement(
+  'update_scopes_at_most',
+  `UPDATE clients SET scopes_at_most = $2::text[], updated_at = $3, scopes = coalesce(nullif(ARRAY(
+     SELECT scope FROM unnest($2::text[]) AS scope
+     WHERE scope = ANY (clients.scopes) OR scope <> ALL (clients.scopes_at_most)), '{}'), $2::text[])
+   WHERE id = $1 RETURNING ${columns}`,
 )
 
 export const updateClientStatus = statement(
@@ -29,7 +42,7 @@ export const updateClientStatus = statement(
 /** The client as the authorization server sees it: with its partner's state and its living secrets. */
 export const selectRegistration = statement(
   'select_registration',
-  `SELECT c.id, c.branch_id, c.environment, c.name, c.callback_url, c.scopes, c.status, c.rotate_refresh_tokens, c.created_at,
+  `SELECT c.id, c.branch_id, c.environment, c.name, c.callback_url, c.scopes, c.scopes_at_most, c.status, c.rotate_refresh_tokens, c.created_at,
           p.name AS partner_name, p.status AS partner_status, p.refresh_access,
           coalesce((SELECT json_agg(json_build_object('id', s.id, 'hash', encode(s.hash, 'hex'), 'expiresAt', s.expires_at) ORDER BY s.id)
                     FROM client_secrets s WHERE s.client_id = c.id AND s.revoked_at IS NULL), '[]') AS secrets
@@ -75,7 +88,7 @@ export const selectClientNames = statement(
   'SELECT id, name FROM clients WHERE id = ANY ($1::text[])',
 )
 
-export const lockClient = statement('lock_client', 'SELECT id FROM clients WHERE id = $1 FOR UPDATE')
+export const lockClient = statement('lock_client', 'SELECT id, scopes_at_most FROM clients WHERE id = $1 FOR UPDATE')
 
 export const touchSecrets = statement(
   'touch_client_secrets',

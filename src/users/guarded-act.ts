@@ -1,6 +1,6 @@
 /**
  * What would hand an account to somebody else: its entry in the audit log and the notice to its owner are one call, and there is no other
- * way to record it. The notice cannot be declined, and goes to the addresses of before as well (decision 0020).
+ * way to record it. The notice cannot be declined, and goes to the addresses of before as well (decision 0018).
  */
 import { type Actor, type GuardedAction, insertEntry } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'

@@ -184,3 +184,7 @@ export async function addAccount(db: Database, user: User, account: NewAccount, 
 export function listAccounts(sql: Sql, userId: string, environment: Environment): Promise<Account[]> {
   return sql.query<Account>(table.selectAccounts, [userId, environment])
 }
+
+export function listOpenAccounts(sql: Sql, userId: string, environment: Environment): Promise<Account[]> {
+  return sql.query<Account>(table.selectOpenAccounts, [userId, environment])
+}

@@ -96,3 +96,10 @@ export const selectAccounts = statement(
   `SELECT account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date
    FROM accounts WHERE user_id = $1 AND environment = $2 ORDER BY date_created, account_number`,
 )
+
+/** Those that can be shared. */
+export const selectOpenAccounts = statement(
+  'select_open_accounts',
+  `SELECT account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date
+   FROM accounts WHERE user_id = $1 AND environment = $2 AND status = 'active' ORDER BY date_created, account_number`,
+)

@@ -83,6 +83,8 @@ function printApplication(each: Authorization, activity: readonly ScopeActivity[
 <h2>${each.client_name} <span class="faint">by ${each.partner_name}</span></h2>
 ${suspended && notice('error', 'The brokerage has suspended this application; it has no access at present.')}
 ${each.paused_at !== null && html`<p class="notice waiting">Paused since ${printDate(each.paused_at)}. It has no access until you resume it.</p>`}
+${granted.length === 0 && notice('error', 'The brokerage no longer lets this application do what you allowed; it has no access at present.')}
+${each.shared_accounts && each.account_numbers.length === 0 && notice('error', 'You no longer hold any of the accounts that you shared with it; it has no access at present.')}
 <ul class="scopes">${granted.map((scope) => printScope(scope, activity))}</ul>
 <dl>
 <dt>Connected since</dt><dd>${printDate(each.approved_at)}</dd>

@@ -2,13 +2,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Form } from '../http/form.ts'
-import { approve, deny, isPaused } from '../oauth/authorization.ts'
+import { approve, deny, findStanding, type Standing } from '../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../users/session.ts'
-import { type Account, listAccounts } from '../users/user.ts'
+import { type Account, listOpenAccounts } from '../users/user.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import { issueFormToken, readForm } from './forms.ts'
 import { type Html, html } from './html.ts'
@@ -63,7 +63,7 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
   const callbackUrl = pending.client.callback_url
   switch (form.find('decision')) {
     case 'approve': {
-      const accounts = await listAccounts(context.db, session.user.id, context.environment)
+      const accounts = await listOpenAccounts(context.db, session.user.id, context.environment)
       const accountNumbers = chooseAccounts(accounts, form.all('account'))
       if (accountNumbers === undefined) {
         return sendConsent(context, reply, pending, session, {
@@ -77,7 +77,7 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
         environment: context.environment,
         accountNumbers,
       }
-      const code = await approve(context.db, consent, by, now)
+      const code = await approve(context.db, context.changes, consent, by, now)
       if (!code) throw answeredAlready()
       return reply.redirect(printCallback(callbackUrl, { code: code.text, iss: context.baseUrl }, state), 303)
     }
@@ -120,8 +120,8 @@ async function sendConsent(
 ) {
   const { sealed, request, client } = pending
   const csrf = issueFormToken(formSecret(token.text, pending))
-  const accounts = await listAccounts(context.db, user.id, context.environment)
-  const paused = await isPaused(context.db, user.id, client.id)
+  const accounts = await listOpenAccounts(context.db, user.id, context.environment)
+  const standing = await findStanding(context.db, user.id, client.id)
   const host = new URL(client.callback_url).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
@@ -132,7 +132,7 @@ async function sendConsent(
 <h1>Allow <em>${client.name}</em> to use your account?</h1>
 <p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
 ${problem !== undefined && notice('error', problem.text)}
-${paused && html`<p class="notice waiting">You have paused this application. Allowing it resumes all the access it had.</p>`}
+${standing && printStanding(standing, request)}
 <form method="post" action="/consent">
 ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 <h2>It will be able to</h2>
@@ -149,6 +149,15 @@ ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accoun
 </form>
 </section>`,
   })
+}
+
+/** What allowing this does to what was allowed before. */
+function printStanding(standing: Standing, request: AuthorizationRequest): Html {
+  const lost = standing.scopes
+    .filter((scope) => !request.scopes.includes(scope))
+    .map((scope) => scopeWords[scope].title)
+  return html`${standing.paused_at !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
+<p>You have allowed it access before. Allowing this replaces what you allowed before, also for the access it holds already.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
 }
 
 /** The request waits meanwhile: whoever has set one up comes back to this very address. */

@@ -66,7 +66,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   }),
   'authorization.approved': ({ details }, client) => ({
     title: `Allowed ${client} to use your account`,
-    text: listScopes(details.scopes),
+    text: listApproved(details),
   }),
   'authorization.denied': (_entry, client) => ({ title: `Denied ${client} access` }),
   'authorization.revoked': (entry, client) => ({
@@ -108,6 +108,12 @@ function listScopes(granted: unknown): string | undefined {
   if (!Array.isArray(granted)) return undefined
   const titles = scopes.filter((scope: Scope) => granted.includes(scope)).map((scope) => scopeWords[scope].title)
   return titles.join(' · ')
+}
+
+function listApproved({ scopes: granted, accountNumbers }: AuditEntry['details']): string | undefined {
+  const titles = listScopes(granted)
+  if (titles === undefined || !Array.isArray(accountNumbers) || accountNumbers.length === 0) return titles
+  return `${titles} · in ${accountNumbers.length === 1 ? 'account' : 'accounts'} ${accountNumbers.join(', ')}`
 }
 
 /** Acts that are no everyday ones of account holders, such as those of a partner's member: `webhook.created` → “Webhook created”. */

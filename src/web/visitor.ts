@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
+import { cut } from '../cut.ts'
 import type { Holder } from '../users/second-factor.ts'
 import type { Browser, Session } from '../users/session.ts'
 import { findSession } from '../users/session.ts'
@@ -29,7 +30,7 @@ export function actorOf(context: Context, request: FastifyRequest, session: Sess
     environment: context.environment,
     address: request.ip,
     requestId: request.id,
-    userAgent: browserOf(request).userAgent.slice(0, 300),
+    userAgent: cut(browserOf(request).userAgent, 300),
   }
 }
 

@@ -1,7 +1,7 @@
 /** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { AuditAction, AuditEntry } from '../../src/audit/audit.ts'
+import { type AuditAction, type AuditEntry, gatewayActor } from '../../src/audit/audit.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
 import { type Command, parseWords } from '../../src/cli/command.ts'
@@ -12,6 +12,7 @@ import { userCommands } from '../../src/cli/user.ts'
 import { minute, second } from '../../src/clock.ts'
 import { generateKey, writeKeyFile } from '../../src/crypto/vault.ts'
 import { type Database, statement } from '../../src/database/database.ts'
+import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
 import { basic, openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
@@ -240,6 +241,12 @@ test('every command of an operator that changes something is recorded, and those
     statement('', 'SELECT id FROM authorizations WHERE user_id = $1'),
     [user.id],
   )
+  const asking = async () => {
+    const narrow = await house.makeClient({ scope: 'read' })
+    await askForScopes(db, narrow, { wider: 'trade', reason: 'orders' }, gatewayActor, house.clock.now())
+    return narrow.id
+  }
+  const [granted, declined] = [await asking(), await asking()]
   const made: Record<string, Record<string, unknown>> = {}
   const acts: [name: string, args: () => string[], actions: AuditAction[] | 'anything'][] = [
     ['user create', () => ['--username', 'otto', '--name', 'Otto'], ['user.created']],
@@ -266,6 +273,8 @@ test('every command of an operator that changes something is recorded, and those
       ['client.created', 'client.secret_issued'],
     ],
     ['client update', () => [client.id, '--name', 'Renamed'], ['client.updated']],
+    ['client grant-scopes', () => [granted], ['client.scopes_granted']],
+    ['client decline-scopes', () => [declined], ['client.scopes_declined']],
     ['client suspend', () => [client.id], ['client.suspended']],
     ['client activate', () => [client.id], ['client.activated']],
     ['client rotate-secret', () => [client.id], ['client.secret_issued']],

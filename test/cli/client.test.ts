@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parseToken } from '../../src/crypto/token.ts'
+import { getClient } from '../../src/partners/client.ts'
+import { askForScopes } from '../../src/partners/scope-request.ts'
 import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
 
 let line: CommandLine
@@ -133,5 +135,37 @@ test('what cannot be is refused with code 1 and a sentence', async () => {
   assert.deepEqual(
     done,
     cases.map(([, stderr]) => ({ code: 1, stderr })),
+  )
+})
+
+test('scopes at most are set, and what a partner asked for is shown, granted and declined', async () => {
+  const words = ['--name', 'Asker', '--callback', 'https://asker.example/cb', '--scope', 'read']
+  const { id: asker } = await line.read(...create(...words))
+  const asks = async (wider: string) => {
+    const client = await getClient(line.db, String(asker))
+    await askForScopes(line.db, client, { wider, reason: 'orders' }, { name: 'user:test' }, new Date())
+  }
+  await asks('trade')
+  const shown = await line.read('client', 'show', String(asker))
+  assert.deepEqual([shown.asks_for_scopes, shown.asks_because], [['trade'], 'orders'])
+  const granted = await line.read('client', 'grant-scopes', String(asker))
+  assert.deepEqual(
+    [granted.scopes, granted.scopes_at_most],
+    [
+      ['read', 'trade'],
+      ['read', 'trade'],
+    ],
+  )
+  await asks('write')
+  assert.deepEqual((await line.read('client', 'decline-scopes', String(asker))).scopes_at_most, ['read', 'trade'])
+  const none = await line.run('client', 'grant-scopes', String(asker))
+  assert.match(none.stderr, /No wider scopes are asked for/)
+  const set = await line.read('client', 'update', String(asker), '--scope', 'read,market')
+  assert.deepEqual(
+    [set.scopes, set.scopes_at_most],
+    [
+      ['read', 'market'],
+      ['read', 'market'],
+    ],
   )
 })

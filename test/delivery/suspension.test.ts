@@ -140,7 +140,7 @@ test('what an operator sends again while the partner is suspended, one by one or
   await suspendAndTell()
   const [first] = await engine.deliveries(webhook)
   const now = engine.house.clock.now()
-  await redeliver(engine.db, { ...first!, id: first!.id } as never, now)
+  await redeliver(engine.db, { ...first!, id: first!.id } as never, operator, now)
   await nothingMore('/hook', 3)
   await startReplay(engine.db, webhook, { from: 0 }, operator, now)
   await eventually('the end of the replay', async () => {

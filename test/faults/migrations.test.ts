@@ -141,3 +141,28 @@ test('migrating again changes nothing', async () => {
   const command = await runCommand(['migrate', '--json'], settings())
   assert.deepEqual(command.json(), { schema: 'up to date' })
 })
+
+test('an authorization that was the sum of several approvals becomes the last of them, and clients keep what they had as their most', async () => {
+  const db = connect()
+  const all = readMigrations()
+  await migrate(
+    db,
+    all.filter(({ name }) => name < '0020'),
+  )
+  await db.script(`
+    INSERT INTO users (id, username, name, password_hash, created_at, updated_at) VALUES ('id-aaaaaaaaaaaa', 'ada', 'Ada', 'x', now(), now());
+    INSERT INTO partners (name, status, created_at, updated_at) VALUES ('Quant', 'approved', now(), now());
+    INSERT INTO clients (id, branch_id, environment, name, callback_url, scopes, created_at, updated_at)
+    VALUES (repeat('c', 24), 1, 'live', 'Pal', 'https://pal.example/cb', '{read,trade}', now(), now());
+    INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+    VALUES ('id-aaaaaaaaaaaa', repeat('c', 24), '{read,trade}', '{}', now(), now());
+    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_hash, code_expires_at, approved_at)
+    SELECT 1, repeat('c', 24), 'id-aaaaaaaaaaaa', scopes, '{}', '', sha256(scopes::text::bytea), now(), now()
+    FROM (VALUES (ARRAY['read', 'trade']), (ARRAY['read'])) AS approved (scopes);`)
+  await migrate(db, all)
+  const read = statement(
+    '',
+    'SELECT a.scopes, c.scopes_at_most FROM authorizations a JOIN clients c ON c.id = a.client_id',
+  )
+  assert.deepEqual(await db.query(read), [{ scopes: ['read'], scopes_at_most: ['read', 'trade'] }])
+})

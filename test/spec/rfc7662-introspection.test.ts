@@ -49,6 +49,7 @@ const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
 // M4
 test('the client that a token was issued to, and a service of the brokerage, learn what it means', async () => {
   const { access_token } = await holder.tokens(client, { scope: 'trade read' })
+  const { profile } = (await house.profile(access_token)).json<{ profile: { account: { account_number: string } } }>()
   for (const asker of [client, desk]) {
     const answer = await introspect(access_token, asker)
     assert.equal(answer.headers['cache-control'], 'no-store')
@@ -62,6 +63,7 @@ test('the client that a token was issued to, and a service of the brokerage, lea
       iss: house.baseUrl,
       iat: seconds(house.clock.now()),
       exp: seconds(house.clock.now()) + 86_400,
+      ...(asker === desk && { account_numbers: [profile.account.account_number] }),
     })
   }
 })

@@ -153,7 +153,10 @@ test('approving a paused application says that it resumes it, and does', async (
   const { access_token } = await connect(browser)
   await press(browser, 'pause')
   const page = await openConsent(browser, client)
-  assert.match(page.text, /You have paused this application\. Allowing it resumes all the access it had\./)
+  assert.match(
+    page.text,
+    /You have paused this application\. Allowing it resumes its access, with what is listed here\./,
+  )
   await browser.submit(page, '/consent', { decision: 'deny' })
   assert.equal((await house.profile(access_token)).status, 401, 'a denial resumes nothing')
   await connect(browser)

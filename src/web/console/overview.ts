@@ -68,8 +68,8 @@ async function readRefused({ db, clock }: Visit['context']): Promise<RefusedCall
   return counted!
 }
 
-function printWaiting({ applications, refresh }: AllWaiting): Html {
-  if (applications.count + refresh.count === 0)
+function printWaiting({ applications, refresh, scopes }: AllWaiting): Html {
+  if (applications.count + refresh.count + scopes.count === 0)
     return html`<section class="card"><h2>Waits for you</h2><p class="empty">Nobody waits for an operator.</p></section>`
   return html`<section class="card"><h2>Waits for you</h2>
 ${facts([
@@ -78,6 +78,7 @@ ${facts([
     html`<a href="/console/partners?state=applied">${applications.count}</a>${printLongest(applications)}`,
   ],
   ['Refresh access', html`<a href="/console/partners">${refresh.count}</a>${printLongest(refresh)}`],
+  ['Wider scopes', html`<a href="/console/partners">${scopes.count}</a>${printLongest(scopes)}`],
 ])}</section>`
 }
 

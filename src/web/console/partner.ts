@@ -1,7 +1,7 @@
 /** One partner: what it said of itself, who and what belongs to it, and the answers an operator gives. */
 import { findTextProblem } from '../../name.ts'
-import { type Client, getClient, listClients, setClientStatus } from '../../partners/client.ts'
-import { type ClientSecret, listSecretsOfBranch } from '../../partners/client-secret.ts'
+import { listClients } from '../../partners/client.ts'
+import { listSecretsOfBranch } from '../../partners/client-secret.ts'
 import {
   type Application,
   decide,
@@ -14,7 +14,8 @@ import {
   setRefreshAccess,
 } from '../../partners/partner.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
-import { Invalid, NotFound } from '../../problem.ts'
+import { listOpenScopeRequests } from '../../partners/scope-request.ts'
+import { Invalid } from '../../problem.ts'
 import { printDone } from '../done.ts'
 import { type Draft, emptyDraft, formNotice, longField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
@@ -22,6 +23,7 @@ import { type Html, html } from '../html.ts'
 import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts } from '../parts.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { printClients } from './client-parts.ts'
 import { sendConsole } from './console.ts'
 import type { Operator } from './operator.ts'
 import { partnerBadge } from './partners.ts'
@@ -34,7 +36,12 @@ const doneWords = {
   withdrawn: 'Refresh access is withdrawn, and a request for it is declined.',
   'client-suspended': 'The client is suspended. Its tokens stopped working.',
   'client-activated': 'The client is active again.',
+  'scopes-set': 'The most that the client may ask for is set. Tokens given before have what is left of theirs.',
+  'scopes-granted': 'The wider scopes are granted. Account holders have to approve them.',
+  'scopes-declined': 'The request for wider scopes is declined.',
 }
+
+export type Done = keyof typeof doneWords
 
 export async function showPartner(visit: Visit, operator: Operator) {
   return sendPartner(visit, operator, await findPartner(visit), emptyDraft)
@@ -92,31 +99,11 @@ async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
   return back(visit, partner, allowed ? 'granted' : 'withdrawn')
 }
 
-export function suspendClient(visit: Visit, operator: Operator) {
-  return setStatus(visit, operator, 'suspended')
-}
-
-export function activateClient(visit: Visit, operator: Operator) {
-  return setStatus(visit, operator, 'active')
-}
-
-async function setStatus(visit: Visit, { by }: Operator, status: Client['status']) {
-  const { db, clock, changes } = visit.context
-  const partner = await findPartner(visit)
-  const client = await getClient(db, paramsOf(visit.request).client ?? '')
-  if (client.branch_id !== partner.branch_id) throw new NotFound()
-  if (client.status !== status) {
-    await setClientStatus(db, client, status, by, clock.now())
-    changes.announce(`client:${client.id}`)
-  }
-  return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
-}
-
-function findPartner({ context, request }: Visit): Promise<Partner> {
+export function findPartner({ context, request }: Visit): Promise<Partner> {
   return getPartner(context.db, String(idOf(paramsOf(request).branch)))
 }
 
-function back({ reply }: Visit, { branch_id }: Partner, done: keyof typeof doneWords) {
+export function back({ reply }: Visit, { branch_id }: Partner, done: Done) {
   return reply.redirect(`/console/partners/${branch_id}?done=${done}`, 303)
 }
 
@@ -128,6 +115,7 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, d
   const { db, clock } = visit.context
   const clients = await listClients(db, partner.branch_id)
   const secrets = await listSecretsOfBranch(db, partner.branch_id, clock.now())
+  const requests = await listOpenScopeRequests(db, partner.branch_id)
   const home = `/console/partners/${partner.branch_id}`
   return sendConsole(visit, operator, {
     title: partner.name,
@@ -139,7 +127,7 @@ ${printDone(visit.request, doneWords)}
 ${printApplication(partner, await findApplication(db, partner))}
 ${printDecision(partner, draft, home, operator)}
 ${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
-${printClients(clients, secrets, home, operator)}
+${printClients({ clients, secrets, requests, home, csrf: operator.csrf })}
 ${printMembers(await listMembers(db, partner))}
 <p><a class="button" href="/console/audit?subject=branch:${partner.branch_id}">Its entries in the audit log</a></p>`,
   })
@@ -191,34 +179,6 @@ ${request && printRequest(request)}
 
 function printRequest({ reason, asked_at, answered_at, granted }: RefreshRequest): Html {
   return html`<p>Asked ${printDate(asked_at)}: “${reason}”${answered_at !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answered_at)}</span>`}</p>`
-}
-
-function printClients(
-  clients: readonly Client[],
-  secrets: readonly ClientSecret[],
-  home: string,
-  operator: Operator,
-): Html {
-  const items = clients.map((client) => {
-    const own = secrets.filter(({ client_id }) => client_id === client.id)
-    return printClient(client, own, home, operator)
-  })
-  return html`<section class="card"><h2>Clients</h2>
-${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
-}
-
-function printClient(client: Client, secrets: readonly ClientSecret[], home: string, { csrf }: Operator): Html {
-  const isActive = client.status === 'active'
-  const [verb, label, kind] = isActive ? ['suspend', 'Suspend', 'danger'] : ['activate', 'Activate', 'primary']
-  return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
-<code>${client.id}</code><br><span class="faint">${client.callback_url} · ${client.scopes.join(' ')} · registered ${printDate(client.created_at)}</span>
-${secrets.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : secrets.map(printSecret)}</div>
-<form method="post" action="${home}/clients/${client.id}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
-}
-
-function printSecret(secret: ClientSecret): Html {
-  const lastUse = secret.last_used_at ? printDate(secret.last_used_at) : 'never'
-  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.created_at)} · last used ${lastUse}${secret.expires_at !== null && html` · ends ${printDate(secret.expires_at)}`}</span>`
 }
 
 function printMembers(members: readonly Member[]): Html {

@@ -3,7 +3,13 @@
 import { cut } from '../../cut.ts'
 import { type Partner, type PartnerStatus, partnerStatuses } from '../../partners/partner.ts'
 import { findPartners, type PartnerQuestion } from '../../partners/partner-search.ts'
-import { type AskingPartner, findWaiting, type Waiting, type WaitingPartner } from '../../partners/waiting.ts'
+import {
+  type AskingPartner,
+  findWaiting,
+  type Waiting,
+  type WaitingPartner,
+  type WideningPartner,
+} from '../../partners/waiting.ts'
 import { anyOf, choiceField, textField } from '../form-fields.ts'
 import { type Html, html } from '../html.ts'
 import { printDate } from '../page.ts'
@@ -49,13 +55,16 @@ function branchOf(text: string | undefined): number | undefined {
 }
 
 async function printWaiting({ context }: Visit): Promise<Html> {
-  const { applications, refresh } = await findWaiting(context.db, waitingAtMost)
+  const { applications, refresh, scopes } = await findWaiting(context.db, waitingAtMost)
   return html`<section class="card"><h2>Applications ${waitingBadge(applications)}</h2>
 ${applications.count > 0 && html`<ul class="tokens">${applications.longest.map(printApplicant)}</ul>`}
 ${applications.count > waitingAtMost && html`<p><a href="/console/partners?state=applied">All that wait</a></p>`}</section>
 <section class="card"><h2>Requests for refresh access ${waitingBadge(refresh)}</h2>
-${refresh.count > 0 && html`<ul class="tokens">${refresh.longest.map(printAsking)}</ul>`}
-${refresh.count > waitingAtMost && html`<p class="faint">More come up as these are answered.</p>`}</section>`
+${refresh.count > 0 && html`<ul class="tokens">${refresh.longest.map((each) => printAsking(each))}</ul>`}
+${refresh.count > waitingAtMost && html`<p class="faint">More come up as these are answered.</p>`}</section>
+<section class="card"><h2>Requests for wider scopes ${waitingBadge(scopes)}</h2>
+${scopes.count > 0 && html`<ul class="tokens">${scopes.longest.map(printWidening)}</ul>`}
+${scopes.count > waitingAtMost && html`<p class="faint">More come up as these are answered.</p>`}</section>`
 }
 
 function waitingBadge({ count }: Waiting): Html {
@@ -70,9 +79,13 @@ function printApplicant({ branch_id, name, since }: WaitingPartner): Html {
   return html`<li><div><a href="/console/partners/${branch_id}"><strong>${name}</strong></a><br><span class="faint">Branch ${branch_id} · applied ${printDate(since)}</span></div></li>`
 }
 
-function printAsking({ branch_id, name, reason, since }: AskingPartner): Html {
+function printWidening(asking: WideningPartner): Html {
+  return printAsking(asking, html`${asking.scopes.join(' ')} for ${asking.client}: `)
+}
+
+function printAsking({ branch_id, name, reason, since }: AskingPartner, what?: Html): Html {
   const shown = reason.length > 200 ? `${cut(reason, 200)}…` : reason
-  return html`<li><div><a href="/console/partners/${branch_id}"><strong>${name}</strong></a><br>“${shown}”<br><span class="faint">Branch ${branch_id} · asked ${printDate(since)}</span></div></li>`
+  return html`<li><div><a href="/console/partners/${branch_id}"><strong>${name}</strong></a><br>${what}“${shown}”<br><span class="faint">Branch ${branch_id} · asked ${printDate(since)}</span></div></li>`
 }
 
 function printFilter(question: Question): Html {

@@ -1,16 +1,9 @@
 /** Whom the gateway serves: partners and users. */
 import type { PageRoute } from '../page-route.ts'
 import type { Params } from '../visit.ts'
+import { activateClient, declineScopes, grantScopes, setMost, suspendClient } from './client-acts.ts'
 import { operatorForm, operatorPage } from './operator.ts'
-import {
-  activateClient,
-  approvePartner,
-  grantRefresh,
-  showPartner,
-  suspendClient,
-  suspendPartner,
-  withdrawRefresh,
-} from './partner.ts'
+import { approvePartner, grantRefresh, showPartner, suspendPartner, withdrawRefresh } from './partner.ts'
 import { showPartners } from './partners.ts'
 import { showUser } from './user.ts'
 import {
@@ -37,6 +30,9 @@ export const peopleRoutes: readonly PageRoute[] = [
   operatorForm('/console/partners/:branch/refresh/withdraw', partner, withdrawRefresh),
   operatorForm('/console/partners/:branch/clients/:client/suspend', partner, suspendClient),
   operatorForm('/console/partners/:branch/clients/:client/activate', partner, activateClient),
+  operatorForm('/console/partners/:branch/clients/:client/scopes', partner, setMost),
+  operatorForm('/console/partners/:branch/clients/:client/scopes/grant', partner, grantScopes),
+  operatorForm('/console/partners/:branch/clients/:client/scopes/decline', partner, declineScopes),
   operatorPage('/console/users', showUsers),
   operatorPage('/console/users/:id', showUser),
   operatorForm('/console/users/:id/lock', user, lockUser),

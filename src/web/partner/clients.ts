@@ -5,9 +5,10 @@ import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
 import {
   type Client,
-  createClient as create,
   getClient,
   listClients,
+  registerClient,
+  scopesOfNewClients,
   updateClient as update,
 } from '../../partners/client.ts'
 import {
@@ -17,8 +18,9 @@ import {
   rotateSecret as rotate,
 } from '../../partners/client-secret.ts'
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
+import { askForScopes, findScopeRequest } from '../../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
-import { scopes } from '../../scope.ts'
+import type { Scope } from '../../scope.ts'
 import { printDone } from '../done.ts'
 import {
   choiceField,
@@ -37,6 +39,7 @@ import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts, table } from '../parts.ts'
 import { makeOnce, onceField, type Sent } from '../submission.ts'
 import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { printScopeRequest, registrationHint } from './client-scopes.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'
 
@@ -63,7 +66,7 @@ export async function createClient(visit: Visit, member: Member, form: Submitted
   const { context } = visit
   const draft = readDraft(form)
   const make = (db: Database) =>
-    create(db, context.vault, member.partner, context.environment, draft, acting(visit, member))
+    registerClient(db, context.vault, member.partner, context.environment, draft, acting(visit, member))
   let sent: Sent<{ client: Client; secret: Token }> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, ({ client }) => `${pathOf(member, client)}?done=made-before`)
@@ -86,11 +89,28 @@ export async function showClient(visit: Visit, member: Member) {
 }
 
 export async function updateClient(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, changes } = visit.context
   const client = await findClient(visit, member)
+  const here = `${member.home}/clients/${client.id}`
   const draft = readDraft(form)
-  const problem = await findProblem(() => update(visit.context.db, client, draft, acting(visit, member)))
-  if (problem) return sendClient(visit, member, client, { draft: { values: asValues(draft), problem } })
-  return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
+  const problem = await findProblem(() => update(db, client, draft, acting(visit, member)))
+  if (problem) {
+    const current = await findClient(visit, member)
+    return sendClient(visit, member, current, { draft: { values: asValues(draft), problem } })
+  }
+  changes.announce(`client:${client.id}`)
+  return visit.reply.redirect(here, 303)
+}
+
+/** A second click finds the question asked. */
+export async function askScopes(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  const client = await findClient(visit, member)
+  const here = `${member.home}/clients/${client.id}`
+  const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
+  const problem = await findProblem(() => askForScopes(db, client, values, member.by, clock.now()))
+  if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
+  return visit.reply.redirect(here, 303)
 }
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
@@ -162,7 +182,7 @@ ${clients.length === 0 ? html`<p class="card empty">No application is registered
 <section class="card"><h2>Register an application</h2>
 ${formNotice(draft, 'name', 'callback', 'scope')}
 <form method="post" action="${member.home}/clients/create">${csrfField(member.csrf)}${onceField()}
-${printDraftFields(draft)}
+${printDraftFields(draft, scopesOfNewClients[environment], registrationHint[environment])}
 <button class="primary">Register</button></form></section>
 ${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), asking, member) : printRefreshElsewhere(visit, member)}`,
   })
@@ -176,12 +196,12 @@ function printList(clients: readonly Client[], { home }: Member): Html {
   return table('Clients', ['Name', 'Client id', 'State', 'Callback', 'Scopes'], rows)
 }
 
-function printDraftFields(draft: Draft): Html {
-  const choices = scopes.map((scope) => ({ value: scope, label: scope }))
+function printDraftFields(draft: Draft, atMost: readonly Scope[], hint?: string): Html {
+  const choices = atMost.map((scope) => ({ value: scope, label: scope }))
   const { values } = draft
   return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="100"` })}
 ${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="2000" placeholder="https://app.example.com/callback" spellcheck="false"` })}
-${ticks(draft, { name: 'scope', label: 'Scopes it may ask for' }, choices, (values.scope ?? '').split(' '))}
+${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? '').split(' '))}
 <label class="tick"><input type="checkbox" name="rotate" value="yes"${values.rotate === 'yes' && html` checked`}><span>Replace the refresh token at each use</span></label>`
 }
 
@@ -208,16 +228,18 @@ function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): H
 interface ClientPage {
   readonly secret?: string | undefined
   readonly draft?: Draft
+  readonly asking?: Draft
   readonly problem?: Problem
 }
 
 async function sendClient(visit: Visit, member: Member, client: Client, page: ClientPage) {
-  const { secret, problem, draft = { values: {} } } = page
-  const secrets = await listSecrets(visit.context.db, client.id, visit.context.clock.now())
+  const { secret, problem, draft = emptyDraft, asking = emptyDraft } = page
+  const { db, clock } = visit.context
+  const secrets = await listSecrets(db, client.id, clock.now())
   return sendPortal(visit, member, {
     title: client.name,
     section: '/clients',
-    status: (problem ?? draft.problem)?.status ?? 200,
+    status: (problem ?? draft.problem ?? asking.problem)?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/clients`, label: 'Clients' }])}
 <h1>${client.name} ${badge(client.status === 'active' ? 'good' : 'bad', client.status)}</h1>
 ${printDone(visit.request, doneWords)}
@@ -229,9 +251,10 @@ ${problem && notice('error', problem.message)}
       ['Registered', printDate(client.created_at)],
     ])}</section>
 ${printSecrets(client, secrets, member)}
+${printScopeRequest(client, await findScopeRequest(db, client.id), asking, member)}
 <section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
 <form method="post" action="${member.home}/clients/${client.id}/update">${csrfField(member.csrf)}
-${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } })}
+${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } }, client.scopes_at_most)}
 <button class="primary">Save</button></form></section>`,
   })
 }

@@ -30,6 +30,7 @@ export async function uninvite(visit: Visit, member: Member, form: SubmittedForm
   return back(visit, member)
 }
 
+/** Whoever found an open browser must not put the other members out. */
 export async function remove(visit: Visit, member: Member, form: SubmittedForm) {
   const { db, clock } = visit.context
   const userId = form.find('user') ?? ''

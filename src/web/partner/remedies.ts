@@ -32,7 +32,7 @@ const remedies: readonly Remedy[] = [
   },
   {
     code: 'insufficient_scope',
-    text: 'Ask for the scope at authorize; the account holder has to approve it. The client must be registered for it under Clients.',
+    text: 'Ask for the scope at authorize; the account holder has to approve it, and the last approval counts for earlier tokens too. The client must be allowed it under Clients.',
   },
   {
     code: 'invalid_grant',
@@ -48,7 +48,7 @@ const remedies: readonly Remedy[] = [
   { code: 'unsupported_response_type', text: 'Use response_type=code, or leave it out.' },
   {
     code: 'invalid_scope',
-    text: 'Ask only for scopes that the client is registered for under Clients: read, write, market, trade, stream.',
+    text: 'Ask only for scopes that the client may ask for: see Clients, where you can ask the brokerage for more.',
   },
   {
     code: 'forbidden',

@@ -1,6 +1,7 @@
 import { listAuthorizations } from '../../../src/oauth/authorization.ts'
 import { setClientStatus } from '../../../src/partners/client.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
+import { askForScopes, findScopeRequest } from '../../../src/partners/scope-request.ts'
 import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { setUserStatus, type User } from '../../../src/users/user.ts'
@@ -14,6 +15,17 @@ const approved = (verb: string, fields = {}): Aim =>
   async function aim(house) {
     const { branch_id } = await house.makePartner()
     return { address: `/console/partners/${branch_id}${verb}`, fields }
+  }
+
+/** A client whose partner waits for wider scopes. */
+const asked = (verb: string): Aim =>
+  async function aim(house) {
+    const { db } = house.gateway.context
+    const client = await house.makeClient({ scope: 'read' })
+    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, operator, house.clock.now())
+    const { id } = (await findScopeRequest(db, client.id))!
+    const address = `/console/partners/${client.branch_id}/clients/${client.id}/scopes/${verb}`
+    return { address, fields: { request: String(id) } }
   }
 
 /** What a form does to somebody who was prepared for it. */
@@ -55,6 +67,12 @@ export const peopleRows: ConsoleRows = {
       await setClientStatus(house.gateway.context.db, client, 'suspended', operator, house.clock.now())
       return { address: `/console/partners/${client.branch_id}/clients/${client.id}/activate` }
     },
+    '/console/partners/:branch/clients/:client/scopes': async (house) => {
+      const client = await house.makeClient()
+      return { address: `/console/partners/${client.branch_id}/clients/${client.id}/scopes`, fields: { scope: 'read' } }
+    },
+    '/console/partners/:branch/clients/:client/scopes/grant': asked('grant'),
+    '/console/partners/:branch/clients/:client/scopes/decline': asked('decline'),
     '/console/users/:id/lock': onUser('/lock', async () => undefined),
     '/console/users/:id/unlock': onUser('/unlock', async ({ gateway, clock }, user) => {
       await setUserStatus(gateway.context.db, user, 'disabled', operator, clock.now())

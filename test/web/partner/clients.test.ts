@@ -28,14 +28,14 @@ async function at(partner: PartnerHouse, page: string, act: string, fields: Reco
 }
 
 test('an application is registered; its secret is shown once, works, and is in no address', async () => {
-  const fields = { name: 'Trader', callback: 'https://app.example.com/cb', scope: ['read', 'trade'] }
+  const fields = { name: 'Trader', callback: 'https://app.example.com/cb', scope: ['read', 'market'] }
   const made = await at(own, '/clients', '/clients/create', fields)
   assert.equal(made.status, 200)
   assertGuarded(made, 'the page with the secret is kept by nobody')
   const secret = secretOf(made)!
   const { db } = house.gateway.context
   const client = (await listClients(db, own.partner.branch_id)).find(({ name }) => name === 'Trader')!
-  assert.deepEqual(client.scopes, ['read', 'trade'])
+  assert.deepEqual(client.scopes, ['read', 'market'])
   assert.equal(await works(client.id, secret), true)
   const page = await own.browser.get(`${own.home}/clients/${client.id}`)
   assert.equal(page.text.includes(secret), false)

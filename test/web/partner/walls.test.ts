@@ -1,6 +1,7 @@
 /** Roles are walls: every page and every form of the portal, tried by everybody. The table names them all. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
 import { partnerRoutes } from '../../../src/web/partner/routes.ts'
@@ -103,6 +104,7 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/clients/create': { name: 'New', callback: 'https://new.example/cb', scope: 'read' },
   '/partner/:branch/clients/refresh': { reason: 'long evenings' },
   '/partner/:branch/clients/:client/update': { name: 'Renamed', callback: 'https://new.example/cb', scope: 'read' },
+  '/partner/:branch/clients/:client/scopes': { wider: 'trade', reason: 'orders' },
   '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
   '/partner/:branch/clients/:client/revoke': { secret: '1' },
   '/partner/:branch/members/invite': { username: 'somebody' },
@@ -120,6 +122,7 @@ async function realise(fields: Fields): Promise<Fields> {
     await inviteMember(db, partner, own.user.username, operator, now)
     return { branch: String(partner.branch_id) }
   }
+  if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], operator, now)
   if (fields.user !== 'second') return {}
   const second = await house.makeUser()
   await addMember(db, own.partner, second, operator, now)

@@ -1,0 +1,61 @@
+/** What an operator does to a partner's client: stops it, lets it go on, and says what it may ask for at most. */
+import { type Client, getClient, parseClientScopes, setClientStatus, setScopesAtMost } from '../../partners/client.ts'
+import type { Partner } from '../../partners/partner.ts'
+import { answerScopeRequest } from '../../partners/scope-request.ts'
+import { Invalid, NotFound } from '../../problem.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import type { Operator } from './operator.ts'
+import { back, findPartner } from './partner.ts'
+
+export function suspendClient(visit: Visit, operator: Operator) {
+  return setStatus(visit, operator, 'suspended')
+}
+
+export function activateClient(visit: Visit, operator: Operator) {
+  return setStatus(visit, operator, 'active')
+}
+
+async function setStatus(visit: Visit, { by }: Operator, status: Client['status']) {
+  const { db, clock, changes } = visit.context
+  const { partner, client } = await findClient(visit)
+  if (client.status !== status) {
+    await setClientStatus(db, client, status, by, clock.now())
+    changes.announce(`client:${client.id}`)
+  }
+  return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
+}
+
+export async function setMost(visit: Visit, { by }: Operator, form: SubmittedForm) {
+  const { db, clock, changes } = visit.context
+  const { partner, client } = await findClient(visit)
+  const atMost = parseClientScopes(form.all('scope').join(' '))
+  if ('field' in atMost) throw new Invalid([atMost])
+  await setScopesAtMost(db, client, atMost, by, clock.now())
+  changes.announce(`client:${client.id}`)
+  return back(visit, partner, 'scopes-set')
+}
+
+export function grantScopes(visit: Visit, operator: Operator, form: SubmittedForm) {
+  return answer(visit, operator, form, true)
+}
+
+export function declineScopes(visit: Visit, operator: Operator, form: SubmittedForm) {
+  return answer(visit, operator, form, false)
+}
+
+async function answer(visit: Visit, { by }: Operator, form: SubmittedForm, granted: boolean) {
+  const { db, clock, changes } = visit.context
+  const { partner, client } = await findClient(visit)
+  const asked = { id: idOf(form.find('request')), granted }
+  if (!(await answerScopeRequest(db, client, asked, by, clock.now()))) return back(visit, partner, 'changed')
+  changes.announce(`client:${client.id}`)
+  return back(visit, partner, granted ? 'scopes-granted' : 'scopes-declined')
+}
+
+async function findClient(visit: Visit): Promise<{ partner: Partner; client: Client }> {
+  const partner = await findPartner(visit)
+  const client = await getClient(visit.context.db, paramsOf(visit.request).client ?? '')
+  if (client.branch_id !== partner.branch_id) throw new NotFound()
+  return { partner, client }
+}

@@ -1,0 +1,63 @@
+/** A partner's clients on its page, each with what an operator may decide about it. */
+import type { Client } from '../../partners/client.ts'
+import type { ClientSecret } from '../../partners/client-secret.ts'
+import type { ScopeRequest } from '../../partners/scope-request.ts'
+import { scopes } from '../../scope.ts'
+import { emptyDraft, ticks } from '../form-fields.ts'
+import { type Html, html } from '../html.ts'
+import { csrfField, printDate } from '../page.ts'
+import { badge } from '../parts.ts'
+
+export interface ClientsPage {
+  readonly clients: readonly Client[]
+  readonly secrets: readonly ClientSecret[]
+  readonly requests: readonly ScopeRequest[]
+  /** Where the forms go. */
+  readonly home: string
+  readonly csrf: string
+}
+
+export function printClients(page: ClientsPage): Html {
+  const items = page.clients.map((client) => printClient(client, page))
+  return html`<section class="card"><h2>Clients</h2>
+${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
+}
+
+function printClient(client: Client, { secrets, requests, home, csrf }: ClientsPage): Html {
+  const isActive = client.status === 'active'
+  const [verb, label, kind] = isActive ? ['suspend', 'Suspend', 'danger'] : ['activate', 'Activate', 'primary']
+  const own = secrets.filter(({ client_id }) => client_id === client.id)
+  const asked = requests.find(({ client_id }) => client_id === client.id)
+  const at = `${home}/clients/${client.id}`
+  return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
+<code>${client.id}</code><br><span class="faint">${client.callback_url} · asks for ${client.scopes.join(' ')}, at most ${client.scopes_at_most.join(' ')} · registered ${printDate(client.created_at)}</span>
+${own.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : own.map(printSecret)}
+${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
+<form method="post" action="${at}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
+}
+
+function printSecret(secret: ClientSecret): Html {
+  const lastUse = secret.last_used_at ? printDate(secret.last_used_at) : 'never'
+  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.created_at)} · last used ${lastUse}${secret.expires_at !== null && html` · ends ${printDate(secret.expires_at)}`}</span>`
+}
+
+function printRequest(
+  { name }: Client,
+  { id, scopes: wanted, reason, asked_at }: ScopeRequest,
+  at: string,
+  csrf: string,
+) {
+  const act = (verb: string, label: string, kind: string) =>
+    html`<form method="post" action="${at}/scopes/${verb}">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="${kind}">${label}<span class="unseen"> ${wanted.join(' ')} for ${name}</span></button></form>`
+  return html`<p>${badge('wait', 'asks for more')} Asked for <strong>${wanted.join(' ')}</strong> ${printDate(asked_at)}: “${reason}”</p>
+<div class="acts">${act('grant', 'Grant', 'primary')}${act('decline', 'Decline', 'danger')}</div>`
+}
+
+/** Setting the most answers a request that waits. */
+function printMost({ name, scopes_at_most }: Client, at: string, csrf: string): Html {
+  const choices = scopes.map((scope) => ({ value: scope, label: scope }))
+  return html`<details><summary>Scopes at most<span class="unseen"> of ${name}</span></summary>
+<form method="post" action="${at}/scopes">${csrfField(csrf)}
+${ticks(emptyDraft, { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }, choices, scopes_at_most)}
+<button>Set<span class="unseen"> the scopes of ${name}</span></button></form></details>`
+}

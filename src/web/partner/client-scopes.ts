@@ -1,0 +1,53 @@
+/** What a client may ask for at most, and the request for more: the partner asks, the brokerage decides. */
+import type { Environment } from '../../environment.ts'
+import { type Client, scopesOfNewClients } from '../../partners/client.ts'
+import type { ScopeRequest } from '../../partners/scope-request.ts'
+import { scopes, without } from '../../scope.ts'
+import { type Draft, formNotice, longField, ticks } from '../form-fields.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { csrfField, printDate } from '../page.ts'
+import { badge } from '../parts.ts'
+import type { Member } from './member.ts'
+
+/** Said where a client is registered. */
+export const registrationHint: Record<Environment, string> = {
+  live: `An application begins with ${scopesOfNewClients.live.join(' and ')} at most. Once it is registered, ask for more on its page; the brokerage decides.`,
+  sandbox: 'No real account is at stake in the sandbox: choose any.',
+}
+
+export function printScopeRequest(
+  client: Client,
+  asked: ScopeRequest | undefined,
+  draft: Draft,
+  { home, csrf }: Member,
+): Html {
+  const missing = without(scopes, client.scopes_at_most)
+  const open = asked !== undefined && asked.answered_at === null
+  return html`<section class="card"><h2>Scopes that the brokerage allows ${open && badge('wait', 'more asked for')}</h2>
+<p>At most <strong>${client.scopes_at_most.join(' ')}</strong>. You choose among them below.</p>
+${asked && (open ? printOpen(asked) : printAnswer(asked))}
+${!open && missing.length > 0 && printForm(client, missing, draft, home, csrf)}</section>`
+}
+
+function printOpen({ scopes: wanted, reason, asked_at }: ScopeRequest): Html {
+  return html`<p>You asked for <strong>${wanted.join(' ')}</strong> on ${printDate(asked_at)}: “${reason}”. The brokerage has not answered yet.</p>`
+}
+
+function printAnswer(asked: ScopeRequest): Html {
+  return html`<p>Your request of ${printDate(asked.asked_at)} for ${asked.scopes.join(' ')} was ${answerWords(asked)} on ${printDate(asked.answered_at!)}.</p>`
+}
+
+function answerWords({ scopes: wanted, granted }: ScopeRequest): Content {
+  if (!granted || granted.length === 0) return 'declined'
+  return granted.length === wanted.length ? 'granted' : `granted in part (${granted.join(' ')})`
+}
+
+function printForm(client: Client, missing: readonly string[], draft: Draft, home: string, csrf: string): Html {
+  const choices = missing.map((scope) => ({ value: scope, label: scope }))
+  const ticked = (draft.values.wider ?? '').split(' ')
+  return html`${formNotice(draft, 'wider', 'reason')}
+<form method="post" action="${home}/clients/${client.id}/scopes">${csrfField(csrf)}
+${ticks(draft, { name: 'wider', label: 'Ask for more' }, choices, ticked)}
+${longField(draft, { name: 'reason', label: 'Why the application needs it', more: html`required maxlength="2000"` })}
+<button>Ask for it</button></form>`
+}
