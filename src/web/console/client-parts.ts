@@ -30,7 +30,7 @@ function printClient(client: Client, { secrets, requests, home, csrf }: ClientsP
   const asked = requests.find(({ client_id }) => client_id === client.id)
   const at = `${home}/clients/${client.id}`
   return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
-<code>${client.id}</code><br><span class="faint">${client.callback_url} · asks for ${client.scopes.join(' ')}, at most ${client.scopes_at_most.join(' ')} · registered ${printDate(client.created_at)}</span>
+<code>${client.id}</code><br><span class="faint">${client.callback_url} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopes_at_most.join(' ')} · registered ${printDate(client.created_at)}</span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : own.map(printSecret)}
 ${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
 <form method="post" action="${at}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
@@ -56,7 +56,7 @@ function printRequest(
 /** Setting the most answers a request that waits. */
 function printMost({ name, scopes_at_most }: Client, at: string, csrf: string): Html {
   const choices = scopes.map((scope) => ({ value: scope, label: scope }))
-  return html`<details><summary>Scopes at most<span class="unseen"> of ${name}</span></summary>
+  return html`<details><summary>Change allowed scopes<span class="unseen"> of ${name}</span></summary>
 <form method="post" action="${at}/scopes">${csrfField(csrf)}
 ${ticks(emptyDraft, { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }, choices, scopes_at_most)}
 <button>Set<span class="unseen"> the scopes of ${name}</span></button></form></details>`
