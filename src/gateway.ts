@@ -225,8 +225,12 @@ async function openApp(context: Context): Promise<FastifyInstance> {
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   // A worker alone has nothing to say but how it is.
-  if (config.roles.includes('api')) await addRoutes(app, context)
+  const isApi = config.roles.includes('api')
+  if (isApi) await addRoutes(app, context)
   refuseOtherMethods(app)
+  // Not addresses of this site: no method is one of theirs.
+  const elsewhere = pageRoutes.filter((route) => !isHere(context, route))
+  if (isApi) leadToLiveSite(app, context, elsewhere)
   return app
 }
 
@@ -239,11 +243,6 @@ async function addRoutes(app: FastifyInstance, context: Context): Promise<void> 
     await pages.register(cookie)
     for (const route of here) route.register(pages, context)
   })
-  leadToLiveSite(
-    app,
-    context,
-    pageRoutes.filter((route) => !isHere(context, route)),
-  )
   describeRoutes(app, [...apiRoutes, ...here].filter(isDescribed), context)
   serveAssets(app)
 }

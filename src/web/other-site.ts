@@ -1,5 +1,5 @@
 /** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, HTTPMethods } from 'fastify'
 import type { Context } from '../context.ts'
 import { Elsewhere } from '../problem.ts'
 import type { PageRoute } from './page-route.ts'
@@ -17,7 +17,7 @@ export function isHere({ environment }: Pick<Context, 'environment'>, { sites }:
 export function leadToLiveSite(app: FastifyInstance, context: Context, routes: readonly PageRoute[]): void {
   for (const url of new Set(routes.map(({ path }) => path))) {
     app.route({
-      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      method: [...app.supportedMethods] as HTTPMethods[],
       url,
       exposeHeadRoute: false,
       schema: { hide: true } as object,

@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { apiRoutes } from '../../src/api/routes.ts'
+import type { Environment } from '../../src/environment.ts'
 import { assetUrl } from '../../src/web/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
@@ -46,13 +47,16 @@ function ask(url: string, method: string, headers: Head = {}, body = ''): Promis
 const methods = METHODS.filter((method) => method !== 'CONNECT')
 
 /** Whatever stands in a table, and what is served beside them. */
-const taken = new Map<string, Set<string>>()
-for (const { method, path } of [
-  ...apiRoutes,
-  ...pageRoutes,
-  ...['/healthz', '/readyz', '/openapi.json', assetUrl('countersign.css')].map((path) => ({ method: 'GET', path })),
-])
-  taken.set(path, new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]))
+function addressesOf(site: Environment): Map<string, Set<string>> {
+  const taken = new Map<string, Set<string>>()
+  for (const { method, path } of [
+    ...apiRoutes,
+    ...pageRoutes.filter(({ sites }) => sites.includes(site)),
+    ...['/healthz', '/readyz', assetUrl('countersign.css')].map((path) => ({ method: 'GET', path })),
+  ])
+    taken.set(path, new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]))
+  return taken
+}
 
 /** What a sender of each kind might bring along: nothing that is sent makes another answer of it. */
 const heads: [Head, string][] = [
@@ -65,7 +69,7 @@ for (const site of ['live', 'sandbox'] as const) {
   const urlOf = (path: string) => (site === 'live' ? house.baseUrl : house.sandboxUrl) + path.replaceAll(/:\w+/g, '1')
 
   test(`a method that an address of the ${site} site does not take is a 405 with Allow, whichever it is`, async () => {
-    for (const [path, allowed] of taken)
+    for (const [path, allowed] of addressesOf(site))
       for (const method of methods.filter((each) => !allowed.has(each))) {
         const [headers, body] = heads[methods.indexOf(method) % heads.length]!
         const answer = await ask(urlOf(path), method, headers, body)
@@ -76,7 +80,9 @@ for (const site of ['live', 'sandbox'] as const) {
   })
 
   test(`where the ${site} site has no address every method is a 404, whatever comes with it`, async () => {
-    for (const path of ['/nowhere', '/v1', '/v2/webhooks/1/nothing', '/assets/x/countersign.css'])
+    const elsewhere = pageRoutes.filter(({ sites }) => !sites.includes(site)).map(({ path }) => path)
+    const nowhere = ['/nowhere', '/v1', '/v2/webhooks/1/nothing', '/assets/x/countersign.css']
+    for (const path of [...nowhere, ...elsewhere.slice(0, 3)])
       for (const method of methods)
         for (const [headers, body] of heads) {
           const answer = await ask(urlOf(path), method, headers, body)

@@ -209,6 +209,8 @@ const makeNothing = [
   '/partner/:branch/webhooks/:id/delete',
   '/partner/:branch/webhooks/:id/replays/:replay/cancel',
   '/partner/:branch/clients/:client/update',
+  // A client has one request for wider scopes at a time.
+  '/partner/:branch/clients/:client/scopes',
   '/partner/:branch/clients/:client/revoke',
   '/partner/:branch/members/uninvite',
   '/partner/:branch/members/remove',
@@ -217,6 +219,9 @@ const makeNothing = [
   '/console/audit/chain/verify',
   '/console/partners/:branch/approve',
   '/console/partners/:branch/suspend',
+  '/console/partners/:branch/clients/:client/scopes',
+  '/console/partners/:branch/clients/:client/scopes/grant',
+  '/console/partners/:branch/clients/:client/scopes/decline',
   '/console/partners/:branch/refresh/grant',
   '/console/partners/:branch/refresh/withdraw',
   '/console/partners/:branch/clients/:client/suspend',
