@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
 import { applyAsPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import { claimLanes, selectDue } from '../src/webhooks/lanes.sql.ts'
+import { partOf } from '../src/webhooks/part.ts'
 import type { Benchmark } from './benchmark.ts'
 import { startPostgres } from './postgres.ts'
 import type { Result } from './report.ts'
@@ -47,13 +48,15 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Da
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
     FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, attention_at) SELECT id, now() FROM webhooks
+    INSERT INTO lanes (webhook_id, part, attention_at) SELECT id, ${partOf(branch_id)}, now() FROM webhooks
     ON CONFLICT (webhook_id) DO UPDATE SET attention_at = excluded.attention_at;
-    INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
-    SELECT 'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
-    FROM generate_series(1, ${waiting}) AS n;
-    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at)
-    SELECT w.id, e.id, e.entity, 'waiting', now(), now() FROM events e, webhooks w ORDER BY e.id, w.id`)
+    SELECT open_day(day_of(now()));
+    INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
+    SELECT event_offset + nextval('event_numbers'), 'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
+    FROM generate_series(1, ${waiting}) AS n, days WHERE day = day_of(now());
+    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+    SELECT (SELECT delivery_offset FROM days WHERE day = day_of(now())) + nextval('delivery_numbers'), wanted.* FROM (
+      SELECT w.id, e.id, e.entity, 0, now(), now() FROM events e, webhooks w ORDER BY e.id, w.id) wanted`)
   await db.script('VACUUM ANALYZE')
   return db
 }
@@ -70,11 +73,12 @@ async function measureEach(databases: readonly Database[]): Promise<number[]> {
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
     const now = new Date()
-    const lanes = await sql.query<{ webhook_id: number }>(claimLanes, [
-      ...[randomUUID(), now, after(now, 10 * second), lanesAtOnce],
+    const lanes = await sql.query<{ webhook_id: number; due_from: Date }>(claimLanes, [
+      ...[randomUUID(), now, after(now, 10 * second), lanesAtOnce, []],
     ])
     const ids = lanes.map((lane) => lane.webhook_id)
-    const due = await sql.query(selectDue, [ids, ids.map(() => readAhead), now, []])
+    const values = [ids, ids.map(() => readAhead), now, [], lanes.map((lane) => lane.due_from)]
+    const due = await sql.query(selectDue, values)
     if (due.length !== lanesAtOnce * readAhead) throw new Error(`${due.length} deliveries were due.`)
   })
 }

@@ -7,6 +7,7 @@ import { createUser } from '../src/users/user.ts'
 import { readStatistics } from '../src/webhooks/attempt-statistics.ts'
 import type { DeliveryFilter } from '../src/webhooks/delivery.ts'
 import { searchDeliveries } from '../src/webhooks/delivery-search.ts'
+import { partOf } from '../src/webhooks/part.ts'
 import type { Webhook } from '../src/webhooks/webhook.ts'
 import type { Browser } from '../test/support/browser.ts'
 import { signIn } from '../test/support/process.ts'
@@ -29,11 +30,12 @@ export const portal: Benchmark = {
     const branchId = await fill(db)
     const ids = (await db.query<{ id: number }>(selectWebhooks)).map((row) => row.id)
     const [last] = await db.query<{ at: Date }>(selectLast)
+    const [middle] = await db.query<{ id: number }>(selectMiddle)
     const from = after(last!.at, -hour)
     const questions: Record<string, { of?: readonly number[]; filter?: DeliveryFilter; before?: number }> = {
       newest: {},
       'one webhook': { of: ids.slice(0, 1) },
-      'from the middle': { before: deliveries / 2 },
+      'from the middle': { before: middle!.id },
       waiting: { filter: { state: 'waiting' } },
       exhausted: { filter: { state: 'exhausted' } },
       'a kind that there is none of': { filter: { kind: 'APPLICATION' } },
@@ -75,6 +77,10 @@ async function signInMember(db: Database, origin: string, branchId: number): Pro
 
 const selectWebhooks = statement('bench_select_webhooks', 'SELECT id FROM webhooks ORDER BY id')
 const selectLast = statement('bench_select_last', 'SELECT max(created_at) AS at FROM deliveries')
+const selectMiddle = statement(
+  'bench_select_middle',
+  `SELECT id FROM settled_deliveries ORDER BY id OFFSET ${deliveries / 2} LIMIT 1`,
+)
 
 async function measure(act: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = []
@@ -95,18 +101,24 @@ async function fill(db: Database): Promise<number> {
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id) SELECT id FROM webhooks;
-    INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
-    SELECT 'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now() - interval '1 s' * (${events} - n)
-    FROM generate_series(1, ${events}) AS n;
-    DELETE FROM event_inbox;
-    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at, settled_at)
-    SELECT w.id, e.id, e.entity, v.state, e.created_at, e.created_at, CASE WHEN v.state <> 'waiting' THEN e.created_at END
-    FROM events e CROSS JOIN webhooks w CROSS JOIN LATERAL (
-      SELECT CASE WHEN e.id % 1000 = 0 THEN 'waiting' WHEN e.id % 500 = 0 THEN 'exhausted' ELSE 'delivered' END AS state) v
-    ORDER BY e.id, w.id;
-    INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, status)
-    SELECT id, 1, created_at, id % 400, 'accepted', 200 FROM deliveries WHERE state = 'delivered' ORDER BY id`)
+    INSERT INTO lanes (webhook_id, part) SELECT id, ${partOf(branch_id)} FROM webhooks;
+    SELECT open_day(day_of(at)) FROM generate_series(now() - interval '1 s' * ${events}, now() + interval '1 day', interval '1 h') AS at;
+    INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
+    SELECT (SELECT event_offset FROM days WHERE day = day_of(at)) + nextval('event_numbers'),
+      'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), at
+    FROM generate_series(1, ${events}) AS n, LATERAL (SELECT now() - interval '1 s' * (${events} - n) AS at) moment;
+    CREATE TEMPORARY TABLE made AS
+    SELECT (SELECT delivery_offset FROM days WHERE day = wanted.event_id / 10000000000) + nextval('delivery_numbers') AS id, wanted.* FROM (
+      SELECT w.id AS webhook_id, e.id AS event_id, e.entity, e.created_at,
+        CASE WHEN e.id % 1000 = 0 THEN 'waiting' WHEN e.id % 500 = 0 THEN 'exhausted' ELSE 'delivered' END AS state
+      FROM events e CROSS JOIN webhooks w ORDER BY e.id, w.id) wanted;
+    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+    SELECT id, webhook_id, event_id, entity, 0, created_at, created_at FROM made WHERE state = 'waiting';
+    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
+    SELECT id, webhook_id, event_id, entity, state, 1, created_at, created_at FROM made WHERE state <> 'waiting';
+    INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status)
+    SELECT id / 10000000000, id, 1, created_at, id % 400, 'accepted', 200 FROM made WHERE state = 'delivered' ORDER BY id;
+    DROP TABLE made`)
   await db.script('VACUUM ANALYZE')
   return branch_id
 }

@@ -1,5 +1,6 @@
 /** Events accepted and on disk, one by one and in hundreds, beside inserting one row at the same concurrency. */
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
+import { selectPartsWithNews } from '../src/webhooks/inbox.sql.ts'
 import { race } from './benchmark.ts'
 import { startEmptyGateway } from './gateway.ts'
 import { underLoad } from './load.ts'
@@ -13,7 +14,6 @@ import type { Stage } from './stage.ts'
 const concurrency = 32
 const inBatch = 100
 const insertMs = 2_000
-const inboxState = statement('bench_inbox', 'SELECT EXISTS (SELECT FROM event_inbox) AS waits')
 /** Entities repeat after so many requests; a real brokerage repeats them too. */
 const differentRequests = 1_000
 
@@ -60,8 +60,7 @@ async function openContest(stage: Stage, eventsAtOnce: number, goal: number) {
 /** What is accepted still has to be numbered; the peer's round shall not pay for it. */
 async function untilDispatched(db: Database): Promise<void> {
   for (;;) {
-    const [inbox] = await db.query<{ waits: boolean }>(inboxState)
-    if (!inbox?.waits) return
+    if ((await db.query(selectPartsWithNews)).length === 0) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -124,7 +124,7 @@ async function takeSamples(db: Database, pid: number, durationMs: number): Promi
 const countRows = statement(
   'bench_count_rows',
   `SELECT (SELECT coalesce(sum(n_dead_tup), 0)::int FROM pg_stat_user_tables) AS "deadRows",
-     (SELECT count(*)::int FROM deliveries WHERE state = 'waiting') AS waiting`,
+     (SELECT count(*)::int FROM queued_deliveries WHERE after_id IS NULL) AS waiting`,
 )
 
 async function takeSample(db: Database, pid: number): Promise<Sample> {
@@ -138,7 +138,7 @@ async function takeSample(db: Database, pid: number): Promise<Sample> {
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
     const now = new Date()
-    await sql.query(claimLanes, [randomUUID(), now, after(now, second), 10])
+    await sql.query(claimLanes, [randomUUID(), now, after(now, second), 10, []])
   })
 }
 

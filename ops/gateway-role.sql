@@ -11,8 +11,10 @@ CREATE ROLE countersign_gateway LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPL
 GRANT USAGE ON SCHEMA public TO countersign_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO countersign_gateway;
 ALTER DEFAULT PRIVILEGES FOR ROLE countersign IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO countersign_gateway;
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO countersign_gateway;
-ALTER DEFAULT PRIVILEGES FOR ROLE countersign IN SCHEMA public GRANT USAGE ON SEQUENCES TO countersign_gateway;
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO countersign_gateway;
+ALTER DEFAULT PRIVILEGES FOR ROLE countersign IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO countersign_gateway;
+-- Days of deliveries are tables: the gateway opens and drops them as their owner.
+GRANT EXECUTE ON FUNCTION open_day(integer), drop_day(text, integer) TO countersign_gateway;
 REVOKE UPDATE, DELETE ON audit_entries, audit_blocks FROM countersign_gateway;
 REVOKE DELETE ON audit_anchor_keys FROM countersign_gateway;
 REVOKE INSERT, UPDATE, DELETE ON schema_migrations FROM countersign_gateway;

@@ -89,6 +89,7 @@ export interface Limits {
   readonly loginFailuresPerUser: number
   readonly loginFailuresPerAddress: number
   readonly clientFailuresPerMinute: number
+  readonly testHooksPerMinute: number
   readonly passwordChecksAtOnce: number
 }
 
@@ -197,6 +198,11 @@ export const settings: readonly Setting[] = [
     meaning: 'failed client authentications from one address in a minute',
   },
   {
+    name: 'TEST_HOOKS_PER_MINUTE',
+    fallback: '60',
+    meaning: 'test hooks a branch may send in a minute; 0 = no limit',
+  },
+  {
     name: 'WEBHOOK_ALLOW_LOOPBACK',
     fallback: 'false',
     meaning: 'true lets webhooks reach this machine (true on loopback addresses)',
@@ -290,6 +296,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       loginFailuresPerUser: reader.integer('LOGIN_FAILURES_PER_USER', 1),
       loginFailuresPerAddress: reader.integer('LOGIN_FAILURES_PER_ADDRESS', 1),
       clientFailuresPerMinute: reader.integer('CLIENT_FAILURES_PER_MINUTE', 1),
+      testHooksPerMinute: reader.integer('TEST_HOOKS_PER_MINUTE', 0),
       passwordChecksAtOnce: reader.integer('PASSWORD_CHECKS_AT_ONCE', 1, 64),
     },
     webhooks: {

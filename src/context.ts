@@ -22,6 +22,8 @@ import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
+import type { BranchSignal } from './webhooks/branch-signal.ts'
+import type { DispatchDesk } from './webhooks/dispatch.ts'
 import type { Publisher } from './webhooks/event.ts'
 import type { Signal } from './webhooks/signal.ts'
 import type { SecretKeeper } from './webhooks/signing-secrets.ts'
@@ -51,10 +53,16 @@ export interface SharedContext {
   /** Event streams, and test hooks that wait for their outcome, of one branch. */
   readonly streams: Places
   readonly waits: Places
+  /** Test hooks of one branch in a minute. */
+  readonly testHooks: RateLimit
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */
   readonly eventSignal: Signal
+  /** The same by branch, for those who follow its log. */
+  readonly branchSignal: BranchSignal
+  /** For whoever wants to see at once what becomes of what it has published. */
+  readonly dispatch: DispatchDesk
   /** The last refused calls of each partner. */
   readonly recorder: FlightRecorder
   /** What signs the deliveries of each webhook. */

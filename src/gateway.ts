@@ -45,8 +45,11 @@ import { printErrorPage } from './web/error-page.ts'
 import { type Addresses, noticeWords } from './web/notice-words.ts'
 import { isHere, leadToLiveSite } from './web/other-site.ts'
 import { pageRoutes } from './web/routes.ts'
+import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
+import { openBranchSignal } from './webhooks/branch-signal.ts'
+import { openDays, openDaysAhead } from './webhooks/days.ts'
 import { openPublisher } from './webhooks/event.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
@@ -71,6 +74,7 @@ export interface GatewayOptions {
 type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
+const tooManyTestHooks = 'This branch has sent as many test hooks as it may in a minute. Wait for the next.'
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 const tooManyRequests = 'This token has used up its requests for this minute.'
@@ -96,6 +100,9 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
     const clients = openClientDirectory(db, changes)
     const metrics = config.metrics && openMetrics(db, clock)
+    await openDaysAhead(db, clock.now())
+    const days = openDays(db)
+    const announcer = openAnnouncer(db)
     const shared: SharedContext = {
       config,
       clock,
@@ -114,11 +121,14 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       activity: openActivity(db),
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
       addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
-      publisher: openPublisher(db),
+      publisher: openPublisher(db, (parts) => announcer.published(parts)),
       streams: openPlaces(streamsPerBranch),
       waits: openPlaces(waitsPerBranch),
+      testHooks: openRateLimit(clock, config.limits.testHooksPerMinute, tooManyTestHooks),
       guard: config.webhooks,
       eventSignal: openSignal(),
+      branchSignal: openBranchSignal(),
+      dispatch: { db, clock, days, traceDispatch: tracing?.dispatch },
       recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
       chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
@@ -126,7 +136,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     }
     closers.push(shared.chainCheck.close)
     closers.push(openHousekeeping(shared).close)
-    if (config.roles.includes('worker')) closers.push(openDelivery(shared))
+    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer))
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]
     for (const [site, context] of [
       [config.sites[0]!, live],
@@ -156,21 +166,23 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
 }
 
 /** The worker of this node, with the sockets it sends through. */
-function openDelivery(shared: SharedContext): () => Promise<void> {
-  const { config, db, changes, clock, log, tracing, eventSignal, signingSecrets: secrets } = shared
+function openDelivery(shared: SharedContext, announcer: Announcer): () => Promise<void> {
+  const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const worker = openWorker({
-    db,
+    ...shared.dispatch,
     changes,
-    clock,
     log,
     sender,
     secrets,
     attempted: listenersOf(shared),
-    traceDispatch: tracing?.dispatch,
-    dispatched: () => eventSignal.fire(),
+    dispatched({ branches }) {
+      eventSignal.fire()
+      branchSignal.fire(branches)
+    },
   })
+  announcer.serve(worker)
   return async () => {
     await worker.close()
     await sender.close()

@@ -17,6 +17,8 @@ import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
+import { clearDeletedOnce, type InboxClearing, openInboxClearing } from './webhooks/clearing.ts'
+import { openDaysAhead } from './webhooks/days.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 
@@ -54,11 +56,15 @@ async function replayAll({ db, clock }: SharedContext): Promise<void> {
   while ((await advanceReplay(db, clock.now())) > 0);
 }
 
-async function retireAll({ db, clock, config }: SharedContext): Promise<void> {
-  for (;;) {
-    const { attempts, events, keys } = await retireOnce(db, config.webhooks, clock.now())
-    if (attempts + events + keys === 0) return
-  }
+/** Days are opened before they begin, and leave when they are old. */
+async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
+  await openDaysAhead(db, clock.now())
+  await retireOnce(db, config.webhooks, clock.now())
+}
+
+async function clearAll({ db, clock }: SharedContext, inbox: InboxClearing): Promise<void> {
+  await inbox.clear()
+  while ((await clearDeletedOnce(db, clock)) > 0);
 }
 
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
@@ -75,6 +81,7 @@ export interface Housekeeping {
 }
 
 export function openHousekeeping(context: SharedContext): Housekeeping {
+  const inbox = openInboxClearing(context.db)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
@@ -84,7 +91,8 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
-    repeat(context.log, 'retention', minute, () => retireAll(context)),
+    repeat(context.log, 'days', minute, () => turnDays(context)),
+    repeat(context.log, 'clearing', second, () => clearAll(context, inbox)),
   ]
   return {
     async close() {

@@ -34,7 +34,7 @@ export async function measureAnswering(house: House): Promise<Costs> {
       costs[kind.name] = await measureKind(house, node, kind)
     }
     // Nobody is told of them: what follows begins with an empty inbox.
-    await house.db.script('TRUNCATE event_inbox')
+    await house.db.script('TRUNCATE inbox')
     return costs
   } finally {
     await stage.close()

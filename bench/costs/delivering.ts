@@ -4,8 +4,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, statement } from '../../src/database/database.ts'
-import { lockDispatch } from '../../src/webhooks/dispatch.sql.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
+import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
+import { allParts, lockPart } from '../../src/webhooks/part.ts'
 import { openWire } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
@@ -23,10 +24,7 @@ const pollMs = 100
 const inStatement = 500
 
 /** Asked seldom, and only whether: counting would cost as much as what is measured. */
-const selectLeft = statement(
-  'bench_left',
-  `SELECT EXISTS (SELECT FROM event_inbox) AS inbox, EXISTS (SELECT FROM deliveries WHERE state IN ('waiting', 'blocked')) AS waiting`,
-)
+const selectWaiting = statement('bench_waiting', 'SELECT FROM queued_deliveries LIMIT 1')
 
 export async function measureDelivering(house: House): Promise<Costs> {
   const stage = openStage()
@@ -181,7 +179,7 @@ async function holdDispatch(db: Database): Promise<() => void> {
   const held = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()
   void db.transaction(async (sql) => {
-    await sql.query(lockDispatch)
+    for (const part of allParts) await sql.query(lockPart, [part])
     held.resolve()
     await over.promise
   })
@@ -190,8 +188,8 @@ async function holdDispatch(db: Database): Promise<() => void> {
 }
 
 async function forgetDeliveries(db: Database): Promise<void> {
-  await db.script('DELETE FROM deliveries')
-  await db.script('VACUUM deliveries')
+  await db.script('DELETE FROM queued_deliveries; DELETE FROM settled_deliveries')
+  await db.script('VACUUM queued_deliveries, settled_deliveries')
 }
 
 async function pause(db: Database, branchId: number): Promise<void> {
@@ -214,8 +212,9 @@ interface Left {
 
 async function until(db: Database, isSo: (left: Left) => boolean): Promise<void> {
   for (;;) {
-    const [left] = await db.query<Left>(selectLeft)
-    if (isSo(left!)) return
+    const inbox = (await db.query(selectPartsWithNews)).length > 0
+    const waiting = (await db.query(selectWaiting)).length > 0
+    if (isSo({ inbox, waiting })) return
     await wait(pollMs)
   }
 }

@@ -1,14 +1,21 @@
 /** How many bytes a row takes with its index entries, freshly packed: what lives for a while takes up to twice that. */
 import { type Database, statement } from '../../src/database/database.ts'
 
-const tables = ['events', 'branch_log', 'deliveries', 'attempts', 'access_tokens', 'audit_entries']
+const tables = ['events', 'branch_log', 'settled_deliveries', 'attempts', 'access_tokens', 'audit_entries']
+
+/** A table with its partitions, or a table alone. */
+const bytesOfRow = (table: string) =>
+  statement(
+    '',
+    `SELECT coalesce((SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('${table}')), pg_total_relation_size('${table}'))::float8
+       / (SELECT count(*) FROM ${table}) AS bytes`,
+  )
 
 export async function measureStored(db: Database): Promise<Record<string, number>> {
   const stored: Record<string, number> = {}
   for (const table of tables) {
     await db.script(`VACUUM FULL ${table}`)
-    const size = statement('', `SELECT pg_total_relation_size('${table}')::float8 / count(*) AS bytes FROM ${table}`)
-    const [row] = await db.query<{ bytes: number }>(size)
+    const [row] = await db.query<{ bytes: number }>(bytesOfRow(table))
     stored[table] = row!.bytes
   }
   return stored

@@ -1,3 +1,4 @@
+import { after } from '../clock.ts'
 import { isDevelopment } from '../config.ts'
 import {
   createClient,
@@ -114,16 +115,17 @@ export const clientCommands: readonly Command[] = [
   statusCommand('activate', 'Activates a suspended client.', 'active'),
   {
     name: 'client secrets',
-    summary: 'Lists the live secrets of a client: when each was made, last used and ends.',
+    summary: 'Lists the live secrets of a client: when each was made, signs webhooks from, was last used and ends.',
     positionals: ['client'],
     async run({ db, clock, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
       const rows = await listSecrets(db, client.id, clock.now())
       print.table(
-        rows.map(({ id, hint, created_at, expires_at, last_used_at }) => ({
+        rows.map(({ id, hint, created_at, signs_from, expires_at, last_used_at }) => ({
           id,
           hint,
           created_at,
+          signs_from,
           expires_at,
           last_used_at,
         })),
@@ -135,12 +137,27 @@ export const clientCommands: readonly Command[] = [
     name: 'client rotate-secret',
     summary: 'Issues a second secret, shown once. The old one works until the overlap ends.',
     positionals: ['client'],
-    options: [{ name: 'overlap', value: 'DURATION', meaning: 'how long the old one still works: 7d unless given' }],
+    options: [
+      { name: 'overlap', value: 'DURATION', meaning: 'how long the old one still works: 7d unless given' },
+      {
+        name: 'switch-after',
+        value: 'DURATION',
+        meaning: 'how long the old one still signs webhooks, at most the overlap and 7d: 0s unless given',
+      },
+    ],
     async run({ db, vault, clock, by, print }, words) {
       const client = await getClient(db, words.positionals[0]!)
       const overlapMs = parseDuration(words.find('overlap') ?? '7d')
-      const { secret, oldSecretEndsAt } = await rotateSecret(db, vault, client, overlapMs, by, clock.now())
-      print.record({ client_id: client.id, client_secret: secret.text, old_secret_ends_at: oldSecretEndsAt })
+      const switchAfterMs = parseDuration(words.find('switch-after') ?? '0s', 'switch-after')
+      const now = clock.now()
+      const rotation = { overlapMs, switchAt: after(now, switchAfterMs) }
+      const { secret, oldSecretEndsAt, signsFrom } = await rotateSecret(db, vault, client, rotation, by, now)
+      print.record({
+        client_id: client.id,
+        client_secret: secret.text,
+        signs_webhooks_from: signsFrom,
+        old_secret_ends_at: oldSecretEndsAt,
+      })
     },
   },
   {

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os'
 import { systemClock } from '../clock.ts'
 import { ConfigError, readConfig, readListenSettings } from '../config.ts'
 import { openVault } from '../crypto/vault.ts'
+import { openSharedClock } from '../database/shared-clock.ts'
 import { escapeLines } from '../printable.ts'
 import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
@@ -90,7 +91,8 @@ async function visit(command: Command, words: ReturnType<typeof parseWords>): Pr
   try {
     const desk = {
       config,
-      clock: systemClock,
+      // As the nodes: what is written by another time would be due when they have passed it.
+      clock: await openSharedClock(storage.db),
       db: storage.db,
       vault: openVault(config.keySource),
       by: { name: `operator:${userInfo().username}` },

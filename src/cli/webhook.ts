@@ -4,9 +4,9 @@ import { exactAmounts } from '../api/exact-amounts.ts'
 import { listClients } from '../partners/client.ts'
 import { getPartner } from '../partners/partner.ts'
 import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
-import { getDelivery, listAttempts, redeliver } from '../webhooks/delivery.ts'
+import { getDelivery, listAttempts, redeliverByWorker } from '../webhooks/delivery.ts'
 import { listDeliveries } from '../webhooks/delivery-search.ts'
-import { type NewEvent, printEventId, publishAll } from '../webhooks/event.ts'
+import { type NewEvent, openPublisher, printEventId } from '../webhooks/event.ts'
 import { entityOf, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from '../webhooks/kind.ts'
 import { countReplay, getReplay, type Selection, startReplay } from '../webhooks/replay.ts'
 import {
@@ -173,9 +173,10 @@ export const webhookCommands: readonly Command[] = [
     positionals: ['delivery'],
     options: branchOptions,
     async run(desk, words) {
-      const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      await redeliver(desk.db, delivery, desk.by, desk.clock.now())
-      desk.print.record({ redelivering: delivery.id })
+      const branch = await branchOf(desk, words)
+      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
+      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.by, desk.clock.now())
+      desk.print.record({ redelivering: delivery.id, delivery: again })
     },
   },
   {
@@ -192,7 +193,9 @@ export const webhookCommands: readonly Command[] = [
       const text = readFileSync(file === '-' ? 0 : file, 'utf8')
       const events = parseEvents(text, parseEnvironment(words.find('environment')))
       const key = words.find('idempotency-key')
-      const uids = await publishAll(db, events, key === undefined ? undefined : { owner: by.name, key }, clock.now())
+      const idempotency = key === undefined ? undefined : { owner: by.name, key }
+      const stored = await openPublisher(db).publish(events, clock.now(), { idempotency })
+      const uids = stored.map((event) => event.uid)
       print.table(
         uids.map((uid) => ({ event_id: printEventId(uid) })),
         'Nothing to publish.',

@@ -10,7 +10,7 @@ export interface PoolOptions {
   readonly connectionString: string
   readonly connections?: number | undefined
   readonly connectTimeoutMs?: number | undefined
-  /** How long a statement may take; without it, as long as it likes. */
+  /** How long a statement may take, here and on the server; without it, as long as it likes. */
   readonly answerTimeoutMs?: number | undefined
 }
 
@@ -34,18 +34,21 @@ const proofTimeoutMs = 1_000
 /**
  * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
  * small reads the whole table until somebody analyses it, by when it may have grown a thousandfold.
- * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours.
+ * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours. Nor does a statement go on
+ * that nobody waits for any more: the server ends it a little before its client would give up.
  */
-const session = [
-  'SET enable_seqscan = off',
-  'SET plan_cache_mode = force_generic_plan',
-  "SET idle_in_transaction_session_timeout = '5s'",
-  "SET tcp_user_timeout = '5s'",
-  'SET tcp_keepalives_idle = 5',
-  'SET tcp_keepalives_interval = 2',
-  'SET tcp_keepalives_count = 3',
-  'SELECT pg_is_in_recovery() AS "isStandby"',
-].join('; ')
+const session = (answerTimeoutMs = 0) =>
+  [
+    `SET statement_timeout = ${Math.ceil(0.9 * answerTimeoutMs)}`,
+    'SET enable_seqscan = off',
+    'SET plan_cache_mode = force_generic_plan',
+    "SET idle_in_transaction_session_timeout = '5s'",
+    "SET tcp_user_timeout = '5s'",
+    'SET tcp_keepalives_idle = 5',
+    'SET tcp_keepalives_interval = 2',
+    'SET tcp_keepalives_count = 3',
+    'SELECT pg_is_in_recovery() AS "isStandby"',
+  ].join('; ')
 
 /** The server is a standby, and so not the one that is wanted. */
 export class NotPrimary extends Error {
@@ -110,7 +113,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
 
     async prepare(): Promise<void> {
       const results = (await this.query({
-        text: session,
+        text: session(options.answerTimeoutMs),
         query_timeout: connectTimeoutMs,
       } as pg.QueryConfig)) as unknown as pg.QueryResult<{ isStandby: boolean }>[]
       if (!results.at(-1)!.rows[0]!.isStandby) return
@@ -193,8 +196,8 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   }
 }
 
-/** 08 connection, 53 resources, 57P0x shutdown and start-up, 25006 a standby that is not yet primary. */
-const unavailableState = /^(08...|53...|57P0[1-5]|25006|25P03)$/
+/** 08 connection, 53 resources, 57014 took too long, 57P0x shutdown and start-up, 25006 a standby that is not yet primary. */
+const unavailableState = /^(08...|53...|57014|57P0[1-5]|25006|25P03)$/
 const unavailableSystemCode = /^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/
 const unavailableMessage =
   /Connection terminated|timeout expired|not queryable|pool after calling end|Query read timeout/

@@ -86,7 +86,7 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
       attempts.inc({ outcome })
       attemptSeconds.observe({ outcome }, timing.totalMs / 1000)
       if (outcome === 'accepted')
-        arrivalSeconds.observe((answeredAt.getTime() - delivery.published_at.getTime()) / 1000)
+        arrivalSeconds.observe((answeredAt.getTime() - delivery.event.published_at.getTime()) / 1000)
     },
     print: () => registry.metrics(),
     contentType: registry.contentType,

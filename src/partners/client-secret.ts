@@ -1,11 +1,11 @@
 /** Up to two secrets of a client live at once, so that a partner can move from one to the other without a gap. */
 import { type Actor, recordAct } from '../audit/audit.ts'
-import { after } from '../clock.ts'
+import { after, day } from '../clock.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
-import { Conflict, NotFound } from '../problem.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
 import type { Client } from './client.ts'
 import * as table from './clients.sql.ts'
 
@@ -15,6 +15,8 @@ export interface ClientSecret {
   readonly slot: 1 | 2
   readonly hint: string
   readonly created_at: Date
+  /** From when on it signs webhooks, unless there is no other. */
+  readonly signs_from: Date
   readonly expires_at: Date | null
   readonly last_used_at: Date | null
   readonly revoked_at: Date | null
@@ -23,14 +25,21 @@ export interface ClientSecret {
 /** Binds a sealed secret to its client: moved to another row, it does not open. */
 const purposeOf = (clientId: string) => `client-secret:${clientId}`
 
-export async function addSecret(sql: Sql, vault: Vault, client: Client, by: Actor, now: Date): Promise<Token> {
+export async function addSecret(
+  sql: Sql,
+  vault: Vault,
+  client: Client,
+  by: Actor,
+  now: Date,
+  signsFrom: Date = now,
+): Promise<Token> {
   const secret = issueToken('clientSecret', client.environment)
   await sql.query(table.retireExpiredSecrets, [client.id, now])
   const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id, now])
   const slot = living.some((each) => each.slot === 1) ? 2 : 1
   const sealed = vault.seal(purposeOf(client.id), secret.text)
   const [created] = await sql
-    .query<ClientSecret>(table.insertSecret, [client.id, slot, secret.hash, sealed, tokenHint(secret), now])
+    .query<ClientSecret>(table.insertSecret, [client.id, slot, secret.hash, sealed, tokenHint(secret), now, signsFrom])
     .catch((error: unknown) => {
       throw violates(error, 'client_secret_slots')
         ? new Conflict(
@@ -42,22 +51,37 @@ export async function addSecret(sql: Sql, vault: Vault, client: Client, by: Acto
   return secret
 }
 
-/** Issues a new secret; the others die when the overlap ends. */
-export function rotateSecret(
+export interface SecretRotation {
+  /** How long the old one lives. */
+  readonly overlapMs: number
+  /** From when on the new one signs webhooks: at once unless given. */
+  readonly switchAt?: Date | undefined
+}
+
+const latestSwitchMs = 7 * day
+
+/** Issues a new secret; the others die when the overlap ends, and sign until the new one does. */
+export async function rotateSecret(
   db: Database,
   vault: Vault,
   client: Client,
-  overlapMs: number,
+  { overlapMs, switchAt }: SecretRotation,
   by: Actor,
   now: Date,
-): Promise<{ secret: Token; oldSecretEndsAt: Date }> {
+): Promise<{ secret: Token; oldSecretEndsAt: Date; signsFrom: Date }> {
+  const signsFrom = switchAt ?? now
+  const oldSecretEndsAt = after(now, overlapMs)
+  if (signsFrom < now || signsFrom > oldSecretEndsAt || signsFrom > after(now, latestSwitchMs)) {
+    throw new Invalid([
+      { field: 'switchAt', problem: 'must lie between now and the end of the old secret, at most seven days from now' },
+    ])
+  }
   return db.transaction(async (sql) => {
     await sql.query(table.lockClient, [client.id])
-    const secret = await addSecret(sql, vault, client, by, now)
-    const oldSecretEndsAt = after(now, overlapMs)
+    const secret = await addSecret(sql, vault, client, by, now, signsFrom)
     const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id, now])).slice(-1)
     await sql.query(table.expireSecrets, [client.id, newest!.id, oldSecretEndsAt])
-    return { secret, oldSecretEndsAt }
+    return { secret, oldSecretEndsAt, signsFrom }
   })
 }
 

@@ -61,7 +61,7 @@ interface NewClient {
 }
 
 /** As the brokerage does it: the scopes that it names are the most, too. */
-export function createClient(
+export async function createClient(
   db: Database,
   vault: Vault,
   partner: Partner,
@@ -74,7 +74,7 @@ export function createClient(
 }
 
 /** As a member does it. */
-export function registerClient(
+export async function registerClient(
   db: Database,
   vault: Vault,
   partner: Partner,

@@ -51,8 +51,8 @@ export const selectRegistration = statement(
 
 export const insertSecret = statement(
   'insert_client_secret',
-  `INSERT INTO client_secrets (client_id, slot, hash, sealed, hint, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-   RETURNING id, client_id, slot, hint, created_at, expires_at, last_used_at, revoked_at`,
+  `INSERT INTO client_secrets (client_id, slot, hash, sealed, hint, created_at, signs_from) VALUES ($1, $2, $3, $4, $5, $6, $7)
+   RETURNING id, client_id, slot, hint, created_at, signs_from, expires_at, last_used_at, revoked_at`,
 )
 
 export const retireExpiredSecrets = statement(
@@ -72,13 +72,13 @@ export const revokeSecret = statement(
 
 export const selectSecrets = statement(
   'select_client_secrets',
-  `SELECT id, client_id, slot, hint, created_at, expires_at, last_used_at, revoked_at FROM client_secrets
+  `SELECT id, client_id, slot, hint, created_at, signs_from, expires_at, last_used_at, revoked_at FROM client_secrets
    WHERE client_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) ORDER BY id`,
 )
 
 export const selectSecretsOfBranch = statement(
   'select_client_secrets_of_branch',
-  `SELECT s.id, s.client_id, s.slot, s.hint, s.created_at, s.expires_at, s.last_used_at, s.revoked_at
+  `SELECT s.id, s.client_id, s.slot, s.hint, s.created_at, s.signs_from, s.expires_at, s.last_used_at, s.revoked_at
    FROM clients c JOIN client_secrets s ON s.client_id = c.id
    WHERE c.branch_id = $1 AND s.revoked_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) ORDER BY s.id`,
 )

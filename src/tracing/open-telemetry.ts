@@ -130,7 +130,7 @@ function recordDispatch(tracer: Tracer, { publishes, startedMs, endedMs }: Dispa
 function recordAttempt(tracer: Tracer, { delivery, outcome, startedMs, timing, settled }: AttemptMade): void {
   const attributes = {
     'countersign.delivery': delivery.id,
-    'countersign.event': printEventId(delivery.uid),
+    'countersign.event': printEventId(delivery.event.uid),
     'countersign.webhook': delivery.webhook_id,
     'countersign.branch': delivery.branch_id,
     'countersign.attempt': delivery.attempts + 1,
@@ -141,7 +141,7 @@ function recordAttempt(tracer: Tracer, { delivery, outcome, startedMs, timing, s
       : { 'http.response.status_code': outcome.status }),
   }
   const options = { kind: SpanKind.CLIENT, startTime: instantOf(startedMs), attributes }
-  const span = tracer.startSpan('attempt', options, contextOf(delivery.traceparent ?? undefined))
+  const span = tracer.startSpan('attempt', options, contextOf(delivery.event.traceparent ?? undefined))
   if (outcome.kind !== 'accepted') span.setStatus({ code: SpanStatusCode.ERROR })
   span.end(instantOf(startedMs + timing.totalMs))
 }

@@ -29,6 +29,7 @@ const stateTones: Record<DeliveryState, Tone> = {
   delivered: 'good',
   exhausted: 'bad',
   canceled: 'off',
+  expired: 'bad',
 }
 
 export const stateWords: Record<DeliveryState, string> = {
@@ -37,6 +38,7 @@ export const stateWords: Record<DeliveryState, string> = {
   delivered: 'The receiver accepted it.',
   exhausted: 'Every attempt failed. It can be sent again.',
   canceled: 'Its webhook was deleted before it was delivered.',
+  expired: 'It was still undelivered when its event was too old to be kept.',
 }
 
 export function stateBadge({ state }: Pick<Delivery, 'state'>): Html {

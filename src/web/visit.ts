@@ -17,6 +17,6 @@ export function paramsOf(request: FastifyRequest): Params {
 
 /** An id from the address; what cannot be one is not there. */
 export function idOf(text: string | undefined): number {
-  if (text === undefined || !/^[1-9]\d{0,14}$/.test(text)) throw new NotFound()
+  if (text === undefined || !/^[1-9]\d{0,15}$/.test(text)) throw new NotFound()
   return Number(text)
 }

@@ -22,7 +22,7 @@ export function logAttempt(lines: Logger, attempt: AttemptMade): void {
   lines.info(
     {
       delivery: delivery.id,
-      event: printEventId(delivery.uid),
+      event: printEventId(delivery.event.uid),
       webhook: delivery.webhook_id,
       branch: delivery.branch_id,
       attempt: delivery.attempts + 1,

@@ -20,7 +20,7 @@ const selectStatistics = statement(
    SELECT sampled.place, count(*) AS made, count(*) FILTER (WHERE a.outcome = 'accepted') AS accepted,
      percentile_disc(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY a.duration_ms) FILTER (WHERE a.outcome <> 'unreachable') AS quantiles
    FROM sampled CROSS JOIN LATERAL (
-     SELECT outcome, duration_ms FROM attempts WHERE delivery_id = sampled.id ORDER BY number LIMIT $6) a
+     SELECT outcome, duration_ms FROM attempts WHERE delivery_id = sampled.id AND day >= sampled.id / 10000000000 ORDER BY number LIMIT $6) a
    GROUP BY GROUPING SETS ((sampled.place), ())`,
 )
 

@@ -2,8 +2,9 @@
  * One POST. Ten seconds in all for connecting, headers and body; at most 64 KiB of the answer are read and 8 KiB kept;
  * redirects are not followed. Whatever the receiver does, the outcome is a value and the cost is bounded.
  */
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { type GuardPolicy, isAllowedAddress, literalOf } from './address-guard.ts'
+import { type Connections, openConnections } from './connections.ts'
 import { openResolver } from './resolver.ts'
 
 const deadlineMs = 10_000
@@ -65,17 +66,7 @@ const targetsAtMost = 10_000
 
 export function openSender({ policy, dnsServers, certificateAuthority }: SenderOptions): Sender {
   const { lookup } = openResolver(policy, dnsServers)
-  const agent = new Agent({
-    // The lanes bound what is under way. A bound by host would let one webhook starve another on the same host.
-    connections: null,
-    pipelining: 1,
-    keepAliveTimeout: 30_000,
-    keepAliveMaxTimeout: 60_000,
-    headersTimeout: deadlineMs,
-    bodyTimeout: deadlineMs,
-    maxHeaderSize: 16 * 1024,
-    connect: { lookup, timeout: deadlineMs, ...(certificateAuthority !== undefined && { ca: certificateAuthority }) },
-  })
+  const connections = openConnections({ deadlineMs, lookup, certificateAuthority })
   const targets = new Map<string, Target>()
   function targetOf(url: string): Target {
     const known = targets.get(url)
@@ -95,9 +86,9 @@ export function openSender({ policy, dnsServers, certificateAuthority }: SenderO
     post: (message) => {
       const target = targetOf(message.url)
       if (!target.isAllowed) return Promise.resolve(notPosted('forbidden-address'))
-      return send(agent, target, message)
+      return send(connections, target, message)
     },
-    close: () => agent.destroy(),
+    close: connections.close,
   }
 }
 
@@ -107,7 +98,7 @@ export function notPosted(why: Why): Posted {
 }
 
 /** Straight on undici's dispatcher: an answer is a few calls of this handler, without a stream or a signal a request. */
-function send(agent: Agent, { origin, path }: Target, { headers, body }: Post): Promise<Posted> {
+function send(connections: Connections, { origin, path }: Target, { headers, body }: Post): Promise<Posted> {
   return new Promise((resolve) => {
     const startedMs = performance.now()
     let connectMs: number | undefined
@@ -126,33 +117,38 @@ function send(agent: Agent, { origin, path }: Target, { headers, body }: Post): 
       controller?.abort(new Error('The attempt is over.'))
     }
     const timer = setTimeout(() => cut({ kind: 'unreachable', why: 'timeout' }), deadlineMs)
-    agent.dispatch(
-      { origin, path, method: 'POST', headers, body },
-      {
-        onRequestStart(started) {
-          controller = started
-          connectMs = performance.now() - startedMs
-          if (isOver) started.abort(new Error('The attempt is over.'))
-        },
-        onResponseStart(_controller, statusCode, { 'retry-after': retryAfter }) {
-          answer.status = statusCode
-          answerMs = performance.now() - startedMs
-          answer.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
-        },
-        onResponseData(_controller, chunk) {
-          if (answer.length < keptBytes) answer.kept.push(Buffer.from(chunk.subarray(0, keptBytes - answer.length)))
-          answer.length += chunk.length
-          // Enough to see what the receiver says; a longer answer is cut off together with its connection.
-          if (answer.length > readLimitBytes && !isOver) cut(judgeAnswer(answer))
-        },
-        onResponseEnd() {
-          if (!isOver) end(judgeAnswer(answer))
-        },
-        onResponseError(_controller, error) {
-          if (!isOver) end({ kind: 'unreachable', why: explain(error) })
-        },
+    const request = { origin, path, method: 'POST', headers, body } as const
+    let isSecond = false
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started
+        connectMs = performance.now() - startedMs
+        if (isOver) started.abort(new Error('The attempt is over.'))
       },
-    )
+      onResponseStart(_controller, statusCode, { 'retry-after': retryAfter }) {
+        answer.status = statusCode
+        answerMs = performance.now() - startedMs
+        answer.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
+      },
+      onResponseData(_controller, chunk) {
+        if (answer.length < keptBytes) answer.kept.push(Buffer.from(chunk.subarray(0, keptBytes - answer.length)))
+        answer.length += chunk.length
+        // Enough to see what the receiver says; a longer answer is cut off together with its connection.
+        if (answer.length > readLimitBytes && !isOver) cut(judgeAnswer(answer))
+      },
+      onResponseEnd() {
+        if (!isOver) end(judgeAnswer(answer))
+      },
+      onResponseError(_controller, error) {
+        if (isOver) return
+        // A kept connection that had ended says nothing of the receiver. Once, and within the same deadline.
+        const isStale = !isSecond && answer.status === 0 && connections.wasOpenAt(error, startedMs)
+        if (!isStale) return end({ kind: 'unreachable', why: explain(error) })
+        isSecond = true
+        connections.fresh.dispatch(request, handler)
+      },
+    }
+    connections.kept.dispatch(request, handler)
   })
 }
 

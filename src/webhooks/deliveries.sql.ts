@@ -1,23 +1,25 @@
 import { statement } from '../database/database.ts'
+import { statementOfDay } from './days.ts'
 
-const columns = `d.id, d.webhook_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, e.uid, e.kind, e.action`
+const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, e.uid, e.kind, e.action`
 
 export const selectDelivery = statement(
   'select_delivery',
-  `SELECT ${columns}, e.body FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
+  `SELECT ${columns}, e.body, e.simulated FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
    WHERE d.id = $1 AND w.branch_id = $2 AND w.environment = $3 AND w.state <> 'deleted'`,
 )
 
+/** On the day of the delivery and later. */
 export const selectAttempts = statement(
   'select_attempts',
-  'SELECT number, at, duration_ms, outcome, status, why, response FROM attempts WHERE delivery_id = $1 ORDER BY number',
+  'SELECT number, at, duration_ms, outcome, status, why, response FROM attempts WHERE delivery_id = $1 AND day >= $2 ORDER BY number',
 )
 
 export const selectDeliveriesOfEvent = statement(
   'select_deliveries_of_event',
   `SELECT d.id, d.webhook_id, d.state, d.attempts, w.url,
           (SELECT row_to_json(a) FROM (
-             SELECT number, outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id ORDER BY number DESC LIMIT 1) a) AS last_attempt
+             SELECT number, outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS last_attempt
    FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.event_id = $1 ORDER BY d.id`,
 )
 
@@ -26,59 +28,78 @@ export const selectEvent = statement(
   'SELECT uid, kind, action FROM events WHERE id = $1 AND branch_id = $2 AND environment = $3',
 )
 
-export const selectInboxed = statement('select_inboxed', 'SELECT event_id FROM event_inbox WHERE event_id = $1')
-
-/** Holds still what redeliveries will have to wait for, and them: the same care as in `lockTails`, in the same order. */
-export const lockEntities = statement(
-  'lock_entities_of_deliveries',
-  `SELECT d.id FROM deliveries d WHERE d.id = ANY (ARRAY(
-     SELECT before.id FROM deliveries chosen CROSS JOIN LATERAL (
-       SELECT u.id FROM deliveries u WHERE u.webhook_id = chosen.webhook_id AND u.entity = chosen.entity
-         AND u.state IN ('blocked', 'waiting') AND u.id < chosen.id ORDER BY u.id DESC LIMIT 1) before
-     WHERE chosen.id = ANY ($1::bigint[])) || $1::bigint[])
-   ORDER BY d.id FOR UPDATE`,
+/** Asks the dispatcher for new deliveries of the same events. What is gone, or whose webhook is, is not asked for. */
+export const requestRepeats = statement(
+  'request_repeats',
+  `INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id)
+   SELECT w.branch_id % 16, e.id, w.branch_id, w.environment, e.kind, d.entity, e.simulated, w.id, d.id, $2
+   FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (id, place) JOIN settled_deliveries d ON d.id = asked.id
+   JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id AND w.state <> 'deleted'
+   ORDER BY asked.place RETURNING repeats`,
 )
 
-/**
- * Sets settled deliveries going again, with a fresh schedule and in the order of their entity, and their lanes with them.
- * Blocked ones keep their place, and so do those that wait already: they may be under way.
- */
-export const redeliver = statement(
-  'redeliver',
-  `WITH chosen AS MATERIALIZED (
-     SELECT d.id, CASE WHEN d.state <> 'waiting' THEN coalesce(
-       lag(d.id) OVER (PARTITION BY d.webhook_id, d.entity ORDER BY d.id),
-       (SELECT u.id FROM deliveries u WHERE u.webhook_id = d.webhook_id AND u.entity = d.entity
-          AND u.state IN ('blocked', 'waiting') AND u.id < d.id ORDER BY u.id DESC LIMIT 1)) END AS before_id
-     FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.state <> 'deleted'
-     WHERE d.id = ANY ($1::bigint[]) AND d.state <> 'blocked'),
-   again AS (
-     UPDATE deliveries d SET state = CASE WHEN chosen.before_id IS NULL THEN 'waiting' ELSE 'blocked' END, after_id = chosen.before_id,
-       tries = 0, due_at = $2, settled_at = NULL
-     FROM chosen WHERE d.id = chosen.id AND d.id = ANY ($1::bigint[]) RETURNING d.id, d.webhook_id),
-   locked AS MATERIALIZED (
-     SELECT webhook_id FROM lanes WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM again)) ORDER BY webhook_id FOR UPDATE),
+/** The newest delivery that repeats another. */
+export const selectRepeat = statement(
+  'select_repeat',
+  `SELECT max(id) AS id FROM (
+     SELECT id FROM queued_deliveries WHERE webhook_id = $1 AND entity = $2 AND urgency = 1 AND repeats = $3
+     UNION ALL SELECT id FROM settled_deliveries WHERE event_id = $4 AND repeats = $3) found`,
+)
+
+/** What waits for its next attempt need not wait any longer, and its lane is looked at. Under the part's lock. */
+export const pullForward = statement(
+  'pull_forward',
+  `WITH pulled AS (
+     UPDATE queued_deliveries q SET due_at = greatest($2, l.due_from) FROM lanes l
+     WHERE q.id = $1 AND q.after_id IS NULL AND l.webhook_id = q.webhook_id RETURNING q.webhook_id),
    told AS (
      UPDATE lanes SET attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END,
        has_news = claim_id IS NOT NULL
-     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked))),
-   woken AS (SELECT pg_notify('countersign_work', 'delivery') FROM again LIMIT 1)
-   SELECT again.id FROM again LEFT JOIN woken ON true`,
+     WHERE webhook_id = (SELECT webhook_id FROM pulled)),
+   woken AS (SELECT pg_notify('countersign_work', 'delivery') FROM pulled)
+   SELECT pulled.webhook_id FROM pulled, woken`,
 )
 
-const chosen = `d.webhook_id = $1
-     AND ($2::timestamptz IS NULL OR e.created_at >= $2) AND ($3::timestamptz IS NULL OR e.created_at < $3)
-     AND ($4::text IS NULL OR d.entity = $4) AND ($5::text IS NULL OR d.state = $5) AND d.state <> 'blocked'`
+/**
+ * What a replay chooses of a day: deliveries that repeat nothing. Of those that failed, the ones that no later delivery of the same event has made good.
+ */
+const chosen = (
+  day: number,
+) => `settled_deliveries_d${day} d WHERE d.webhook_id = $1 AND d.id > $2 AND d.id <= $3 AND d.repeats IS NULL
+     AND ($4::timestamptz IS NULL OR d.created_at >= $4) AND ($5::timestamptz IS NULL OR d.created_at < $5)
+     AND ($6::text IS NULL OR d.entity = $6)`
 
-export const countChosen = statement(
-  'count_chosen_deliveries',
-  `SELECT count(*) AS total, coalesce(max(d.id), 0) AS until_id FROM deliveries d JOIN events e ON e.id = d.event_id WHERE ${chosen}`,
+const failed = `d.state = 'exhausted' AND NOT EXISTS (
+     SELECT FROM settled_deliveries made_good WHERE made_good.event_id = d.event_id AND made_good.webhook_id = d.webhook_id AND made_good.state = 'delivered')`
+
+export const countChosen = statementOfDay('count_chosen', (day) => `SELECT count(*) AS total FROM ${chosen(day)}`)
+export const countFailed = statementOfDay(
+  'count_failed',
+  (day) => `SELECT count(*) AS total FROM ${chosen(day)} AND ${failed}`,
 )
 
-export const selectChosen = statement(
-  'select_chosen_deliveries',
-  `SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
-   WHERE ${chosen} AND d.id > $6 AND d.id <= $7 ORDER BY d.id LIMIT $8`,
+export const selectChosen = statementOfDay(
+  'select_chosen',
+  (day) => `SELECT d.id FROM ${chosen(day)} ORDER BY d.webhook_id, d.id LIMIT $7`,
+)
+export const selectFailed = statementOfDay(
+  'select_failed',
+  (day) => `SELECT d.id FROM ${chosen(day)} AND ${failed} ORDER BY d.webhook_id, d.id LIMIT $7`,
+)
+
+/** The days that are kept, oldest first; 0 holds what is older than the counting of days. */
+export const selectDays = statement(
+  'select_days',
+  `SELECT day FROM (
+     SELECT substring(child.relname FROM '_d(\\d+)$')::int AS day FROM pg_inherits i JOIN pg_class child ON child.oid = i.inhrelid
+     WHERE i.inhparent = 'settled_deliveries'::regclass) kept
+   WHERE day = 0 OR day BETWEEN $1 AND $2 ORDER BY day`,
+)
+
+/** The newest number that was given to a delivery. */
+export const selectNewest = statement(
+  'select_newest_settled',
+  'SELECT coalesce(max(id), 0) AS id FROM settled_deliveries WHERE webhook_id = $1 AND (webhook_id, id) <= ($1, $2)',
 )
 
 const replayColumns = 'id, webhook_id, selection, state, total, done, created_at, finished_at'
@@ -108,14 +129,17 @@ export const selectReplays = statement(
   `SELECT ${replayColumns} FROM replays WHERE webhook_id = $1 ORDER BY id DESC LIMIT 50`,
 )
 
+/** Whose turn was longest ago; not while as much as this of the webhook's waits to be sent again already. */
 export const takeReplay = statement(
   'take_replay',
-  `SELECT ${replayColumns}, last_id, until_id FROM replays WHERE state = 'running' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND (
+     SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 LIMIT $1) waiting) < $1
+   ORDER BY turn, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
 )
 
 export const advanceReplay = statement(
   'advance_replay',
-  `UPDATE replays SET done = done + $2, last_id = $3, state = CASE WHEN $4 THEN 'finished' ELSE state END,
+  `UPDATE replays SET done = done + $2, last_id = $3, turn = (SELECT max(turn) + 1 FROM replays WHERE state = 'running'), state = CASE WHEN $4 THEN 'finished' ELSE state END,
      finished_at = CASE WHEN $4 THEN $5::timestamptz END WHERE id = $1`,
 )
 

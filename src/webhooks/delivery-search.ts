@@ -8,8 +8,6 @@ import type { Webhook } from './webhook.ts'
 
 /** How many are looked at for one page, over all webhooks. */
 const lookedAtMost = 4_000
-/** As many unfinished ones can be put in order for each page. */
-const fewUnfinished = 5_000
 /** Nodes give their times by one clock; what differs beyond this is not found by its time. */
 const slackMs = minute
 
@@ -33,9 +31,9 @@ export async function searchDeliveries(
     : beforeId
   const isPlain = [state, kind, entity, from, to].every((each) => each === undefined)
   const window = isPlain ? most + 1 : Math.max(most + 1, Math.floor(lookedAtMost / Math.max(1, webhookIds.length)))
-  const statement = await chooseStatement(sql, webhookIds, state)
+  const statement = chooseStatement(state)
   const rows = await sql.query<Delivery & { reached: number; id: number | null }>(statement, [
-    ...[webhookIds, before, lowest, statement === table.searchUnfinished ? fewUnfinished : window],
+    ...[webhookIds, before, lowest, window],
     // The entity's name begins with the kind: no look at the event is needed.
     ...[state, kind && `${kind.toLowerCase()}:`, entity, from, to, most + 1],
   ])
@@ -65,9 +63,7 @@ function nextOf(found: readonly Delivery[], most: number, reached: number): numb
   return reached > 0 ? reached : undefined
 }
 
-async function chooseStatement(sql: Sql, webhookIds: readonly number[], state: DeliveryFilter['state']) {
+function chooseStatement(state: DeliveryFilter['state']) {
   if (state === 'exhausted') return table.searchExhausted
-  if (state !== 'waiting' && state !== 'blocked') return table.searchAll
-  const [count] = await sql.query<{ few: number }>(table.countUnfinished, [webhookIds, fewUnfinished])
-  return count!.few < fewUnfinished ? table.searchUnfinished : table.searchAll
+  return state === 'waiting' || state === 'blocked' ? table.searchUnfinished : table.searchAll
 }

@@ -20,7 +20,7 @@ const selectNewest = statement(
      WHERE (webhook_id, id) >= ($1, 0) AND (webhook_id, id) < ($1, $2) ORDER BY webhook_id DESC, id DESC LIMIT $3) d
    JOIN events e ON e.id = d.event_id
    LEFT JOIN LATERAL (
-     SELECT outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id ORDER BY number DESC LIMIT 1) a ON true
+     SELECT outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a ON true
    ORDER BY d.id DESC`,
 )
 

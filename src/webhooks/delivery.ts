@@ -1,26 +1,40 @@
 /** One event for one webhook: what became of it, attempt by attempt, and how to set it going again. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
+import { dayOfId } from './days.ts'
 import * as table from './deliveries.sql.ts'
+import { type DispatchDesk, dispatchPart } from './dispatch.ts'
 import type { Kind } from './kind.ts'
+import { partOf, writeToPart } from './part.ts'
 import type { Branch } from './webhook.ts'
 
-export const deliveryStates = ['blocked', 'waiting', 'delivered', 'exhausted', 'canceled'] as const
+export const deliveryStates = ['blocked', 'waiting', 'delivered', 'exhausted', 'canceled', 'expired'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
 export interface Delivery {
   readonly id: number
   readonly webhook_id: number
+  readonly event_id: number
   readonly state: DeliveryState
   readonly entity: string
+  /** Of one that waits. */
   readonly due_at: Date
   readonly attempts: number
   readonly created_at: Date
   readonly settled_at: Date | null
+  /** The delivery that this one sends again. */
+  readonly repeats: number | null
   readonly uid: string
   readonly kind: Kind
   readonly action: string
+}
+
+export interface DeliveryWithBody extends Delivery {
+  readonly body: string
+  /** Of a test hook. */
+  readonly simulated: boolean
 }
 
 export interface Attempt {
@@ -41,32 +55,77 @@ export interface DeliveryFilter {
   readonly to?: Date | undefined
 }
 
-export async function getDelivery(
-  sql: Sql,
-  { branchId, environment }: Branch,
-  id: number,
-): Promise<Delivery & { readonly body: string }> {
-  const [delivery] = await sql.query<Delivery & { body: string }>(table.selectDelivery, [id, branchId, environment])
+export async function getDelivery(sql: Sql, { branchId, environment }: Branch, id: number): Promise<DeliveryWithBody> {
+  const [delivery] = await sql.query<DeliveryWithBody>(table.selectDelivery, [id, branchId, environment])
   if (!delivery) throw new NotFound(`This branch has no delivery ${id}.`)
   return delivery
 }
 
 export function listAttempts(sql: Sql, deliveryId: number): Promise<Attempt[]> {
-  return sql.query<Attempt>(table.selectAttempts, [deliveryId])
+  return sql.query<Attempt>(table.selectAttempts, [deliveryId, dayOfId(deliveryId)])
 }
 
-export async function redeliver(db: Database, { id, webhook_id }: Delivery, by: Actor, now: Date): Promise<void> {
-  await db.transaction(async (sql) => {
-    const [again] = await redeliverAll(sql, [id], now)
-    if (!again) throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
-    await recordAct(sql, by, 'webhook.redelivered', `webhook:${webhook_id}`, now, { deliveryId: id })
-  })
+/**
+ * A delivery that has ended stays as it is: sending again is a new delivery of the same event, which the dispatcher creates. One that waits for
+ * its next attempt is tried at once. Answers the number of the one that goes out.
+ */
+export async function redeliver(desk: DispatchDesk, branchId: number, delivery: Delivery, by: Actor): Promise<number> {
+  await askForRedelivery(desk.db, branchId, delivery, by, desk.clock.now())
+  return findRedelivery(desk, branchId, delivery)
 }
 
-/** In a transaction: what has to be waited for is held still first. Answers those that go again. */
-export async function redeliverAll(sql: Sql, ids: readonly number[], now: Date): Promise<{ id: number }[]> {
-  await sql.query(table.lockEntities, [ids])
-  return sql.query<{ id: number }>(table.redeliver, [ids, now])
+export async function askForRedelivery(
+  db: Database,
+  branchId: number,
+  delivery: Delivery,
+  by: Actor,
+  now: Date,
+): Promise<void> {
+  if (delivery.state === 'blocked')
+    throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
+  await writeToPart(db, partOf(branchId), (sql) => sendAgain(sql, delivery, by, now))
+}
+
+/** What was asked for is committed: the one that goes out, or the one that it repeats where the dispatcher has not come to it yet. */
+export async function findRedelivery(desk: DispatchDesk, branchId: number, delivery: Delivery): Promise<number> {
+  await dispatchPart(desk, partOf(branchId))
+  return (await findRepeat(desk.db, delivery)) ?? delivery.id
+}
+
+const workerPatienceMs = 2_000
+const lookAgainMs = 50
+
+/** For whoever is no node: a worker makes it, by its own clock. Answers the one that it repeats where none has come to it within a moment. */
+export async function redeliverByWorker(
+  db: Database,
+  branchId: number,
+  delivery: Delivery,
+  by: Actor,
+  now: Date,
+): Promise<number> {
+  const before = await findRepeat(db, delivery)
+  await askForRedelivery(db, branchId, delivery, by, now)
+  const giveUpAt = performance.now() + workerPatienceMs
+  while (delivery.state !== 'waiting' && performance.now() < giveUpAt) {
+    const repeat = await findRepeat(db, delivery)
+    if (repeat !== undefined && repeat !== before) return repeat
+    await wait(lookAgainMs)
+  }
+  return delivery.id
+}
+
+async function findRepeat(sql: Sql, delivery: Delivery): Promise<number | undefined> {
+  const values = [delivery.webhook_id, delivery.entity, delivery.id, delivery.event_id]
+  const [repeat] = await sql.query<{ id: number | null }>(table.selectRepeat, values)
+  return repeat?.id ?? undefined
+}
+
+async function sendAgain(sql: Sql, { id, webhook_id, state }: Delivery, by: Actor, now: Date): Promise<void> {
+  const [pulled] = state === 'waiting' ? await sql.query(table.pullForward, [id, now]) : []
+  const [asked] = pulled ? [] : await sql.query(table.requestRepeats, [[id], null])
+  if (!pulled && !asked)
+    throw new Conflict('This delivery cannot be sent again: its event has left, or its webhook is deleted.')
+  await recordAct(sql, by, 'webhook.redelivered', `webhook:${webhook_id}`, now, { deliveryId: id })
 }
 
 export interface EventDelivery {
@@ -80,11 +139,6 @@ export interface EventDelivery {
 
 export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventDelivery[]> {
   return sql.query<EventDelivery>(table.selectDeliveriesOfEvent, [eventId])
-}
-
-/** Whether the dispatcher still has to create the deliveries of an event. */
-export async function isInboxed(sql: Sql, eventId: number): Promise<boolean> {
-  return (await sql.query(table.selectInboxed, [eventId])).length > 0
 }
 
 /** An event of the branch, with what tells it apart. */

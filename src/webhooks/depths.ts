@@ -1,4 +1,4 @@
-/** How much there is of what waits. Every count runs over a partial index that holds nothing else; what is kept back on purpose is not overdue. */
+/** How much there is of what waits. Only what is unfinished, or was given up, is counted; what is kept back on purpose is not overdue. */
 import { type Database, statement } from '../database/database.ts'
 import { breakerThreshold } from './lane.ts'
 
@@ -16,20 +16,24 @@ export interface Depths {
 /** The first due of each webhook whose deliveries may be sent. */
 const firstDue = `FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
       JOIN lanes l ON l.webhook_id = w.id
-      CROSS JOIN LATERAL (SELECT due_at FROM deliveries WHERE webhook_id = w.id AND state = 'waiting'
-        ORDER BY due_at LIMIT 1) d
+      CROSS JOIN LATERAL (SELECT due_at FROM queued_deliveries WHERE webhook_id = w.id AND urgency = 0 AND due_at >= l.due_from
+        AND due_at < 'infinity' ORDER BY due_at LIMIT 1) d
       WHERE w.state = 'active'`
 
 const selectDepths = statement(
   'select_depths',
-  `SELECT (SELECT count(*) FROM event_inbox) AS inbox,
-     (SELECT count(*) FROM deliveries WHERE state = 'waiting') AS waiting,
-     (SELECT count(*) FROM deliveries WHERE state = 'blocked') AS blocked,
-     (SELECT count(*) FROM deliveries WHERE state = 'exhausted') AS exhausted,
+  `SELECT (SELECT count(*) FROM inbox_reads newest JOIN inbox i ON i.part = newest.part
+        AND (i.xid >= pg_snapshot_xmax(newest.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(newest.read))))
+        AND (newest.at_xid IS NULL OR (i.xid, i.id) > (newest.at_xid, newest.at_id))
+      WHERE newest.number = (SELECT max(number) FROM inbox_reads other WHERE other.part = newest.part)) AS inbox,
+     waiting.count AS waiting, waiting.blocked,
+     (SELECT count(*) FROM settled_deliveries WHERE state = 'exhausted') AS exhausted,
      greatest(0, coalesce(extract(epoch FROM $1 - (SELECT min(d.due_at) ${firstDue})), 0))::float8 AS "overdueSeconds",
      (SELECT count(*) FROM lanes WHERE claim_id IS NOT NULL) AS "lanesHeld",
-     (SELECT count(*) FROM lanes WHERE failures >= $2) AS "breakersOpen",
-     (SELECT count(*) FROM webhooks WHERE state = 'disabled') AS "webhooksDisabled"`,
+     (SELECT count(*) FROM lanes WHERE evidence >= $2) AS "breakersOpen",
+     (SELECT count(*) FROM webhooks WHERE state = 'disabled') AS "webhooksDisabled"
+   FROM (SELECT count(*) FILTER (WHERE after_id IS NULL) AS count, count(*) FILTER (WHERE after_id IS NOT NULL) AS blocked
+       FROM queued_deliveries) waiting`,
 )
 
 export async function readDepths(db: Database, now: Date): Promise<Depths> {
@@ -47,8 +51,13 @@ export interface Oldest {
 const selectOldest = statement(
   'select_oldest',
   `SELECT
-     (SELECT e.created_at FROM event_inbox i JOIN events e ON e.id = i.event_id ORDER BY i.event_id LIMIT 1) AS "publishedAt",
-     (SELECT min(d.due_at) ${firstDue} AND l.failures < $1) AS "dueAt"`,
+     (SELECT min(e.created_at) FROM inbox_reads newest CROSS JOIN LATERAL (
+        SELECT i.event_id FROM inbox i WHERE i.part = newest.part
+          AND (i.xid >= pg_snapshot_xmax(newest.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(newest.read))))
+          AND (newest.at_xid IS NULL OR (i.xid, i.id) > (newest.at_xid, newest.at_id))
+        ORDER BY i.part, i.xid, i.id LIMIT 1) first JOIN events e ON e.id = first.event_id
+      WHERE newest.number = (SELECT max(number) FROM inbox_reads other WHERE other.part = newest.part)) AS "publishedAt",
+     (SELECT min(d.due_at) ${firstDue} AND l.evidence < $1) AS "dueAt"`,
 )
 
 export async function readOldest(db: Database): Promise<Oldest> {

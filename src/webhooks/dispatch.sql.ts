@@ -1,31 +1,5 @@
 import { statement } from '../database/database.ts'
-
-export const tryLockDispatch = statement('try_lock_dispatch', 'SELECT pg_try_advisory_xact_lock(7267103) AS locked')
-
-/** For whoever must not meet a dispatch under way. */
-export const lockDispatch = statement('lock_dispatch', 'SELECT pg_advisory_xact_lock(7267103)')
-
-/** Takes events out of the inbox and gives each the next number of its branch. */
-export const numberEvents = statement(
-  'number_events',
-  `WITH taken AS MATERIALIZED (
-     DELETE FROM event_inbox WHERE event_id = ANY (ARRAY(SELECT event_id FROM event_inbox ORDER BY event_id LIMIT $1))
-     RETURNING event_id),
-   placed AS MATERIALIZED (
-     SELECT e.id, e.branch_id, e.environment, row_number() OVER (PARTITION BY e.branch_id, e.environment ORDER BY e.id) AS place
-     FROM taken JOIN events e ON e.id = taken.event_id),
-   counted AS (
-     INSERT INTO branch_sequences AS s (branch_id, environment, last)
-     SELECT branch_id, environment, count(*) FROM placed GROUP BY branch_id, environment
-     ON CONFLICT (branch_id, environment) DO UPDATE SET last = s.last + excluded.last
-     RETURNING branch_id, environment, last),
-   totals AS (SELECT branch_id, environment, count(*) AS added FROM placed GROUP BY branch_id, environment),
-   logged AS (
-     INSERT INTO branch_log (branch_id, environment, sequence, event_id)
-     SELECT p.branch_id, p.environment, c.last - t.added + p.place, p.id
-     FROM placed p JOIN counted c USING (branch_id, environment) JOIN totals t USING (branch_id, environment))
-   SELECT id FROM placed ORDER BY id`,
-)
+import { statementOfDay } from './days.ts'
 
 /** Asked for only where somebody traces. */
 export const selectPublishes = statement(
@@ -34,55 +8,83 @@ export const selectPublishes = statement(
 )
 
 /**
- * Holds still the last unfinished delivery of every entity that gets a new one. Whoever is just settling it finishes first;
- * whoever comes later waits for us, and then sees the new delivery behind it. Neither can miss the other.
+ * Branches that have something for the first time on a day: where their numbers go on. The day before is closed with its last number, so
+ * that nothing has to be counted when its log has left.
  */
-export const lockTails = statement(
-  'lock_delivery_tails',
-  `SELECT d.id FROM deliveries d WHERE d.id = ANY (ARRAY(
-     SELECT tail.id FROM (SELECT DISTINCT branch_id, environment, entity FROM events WHERE id = ANY ($1::bigint[])) e
-     JOIN webhooks w ON w.branch_id = e.branch_id AND w.environment = e.environment AND w.state <> 'deleted'
-     CROSS JOIN LATERAL (
-       SELECT u.id FROM deliveries u WHERE u.webhook_id = w.id AND u.entity = e.entity AND u.state IN ('blocked', 'waiting')
-       ORDER BY u.id DESC LIMIT 1) tail))
-   ORDER BY d.id FOR UPDATE`,
+export const openBranchDays = statement(
+  'open_branch_days',
+  `WITH branch AS MATERIALIZED (
+     SELECT b.branch_id, b.environment FROM unnest($1::int[], $2::text[]) AS b (branch_id, environment)
+     WHERE NOT EXISTS (SELECT FROM branch_days d WHERE d.branch_id = b.branch_id AND d.environment = b.environment AND d.day = $3)),
+   before AS MATERIALIZED (
+     SELECT branch.*, d.day, coalesce(d.last, (
+       SELECT max(sequence) FROM branch_log l WHERE l.branch_id = d.branch_id AND l.environment = d.environment AND l.day = d.day), d.first - 1) AS last
+     FROM branch CROSS JOIN LATERAL (
+       SELECT * FROM branch_days d WHERE d.branch_id = branch.branch_id AND d.environment = branch.environment ORDER BY day DESC LIMIT 1) d),
+   closed AS (
+     UPDATE branch_days d SET last = before.last FROM before
+     WHERE d.branch_id = before.branch_id AND d.environment = before.environment AND d.day = before.day)
+   INSERT INTO branch_days (branch_id, environment, day, first)
+   SELECT branch.branch_id, branch.environment, $3, coalesce(before.last, 0) + 1
+   FROM branch LEFT JOIN before USING (branch_id, environment)`,
 )
 
 /**
- * One delivery an event and webhook. A delivery whose entity has an unfinished one is blocked behind it, be it an older one
- * or one of this very batch; the others wait for a worker. Lanes are told: an idle one needs attention (but waits for its next
- * probe while its breaker is open), a held one has news; that of a paused webhook too, which may be resumed just now: whoever
- * looks at it in vain puts it to rest. Answers whose lanes somebody should look at now.
+ * Gives each event the next number of its branch and one delivery for each webhook that wants it; each request to send again, one delivery.
+ * A delivery whose entity has an unfinished one is blocked behind it, be it an older one or one of this very batch; what is sent
+ * again waits only for what is sent again. Under the part's lock: nobody settles or creates meanwhile. None is due before what its lane
+ * looks at, whatever clock its maker has.
+ * Lanes are told: an idle one needs attention (but waits for its next probe while its breaker is open, and until its receiver wants to be asked), a held one has news; that
+ * of a paused webhook too, which may be resumed just now: whoever looks at it in vain puts it to rest. Answers whose lanes somebody
+ * should look at now.
  */
-export const createDeliveries = statement(
+export const createDeliveries = statementOfDay(
   'create_deliveries',
-  `WITH wanted AS MATERIALIZED (
-     SELECT nextval('deliveries_id_seq') AS id, pair.* FROM (
-       SELECT e.id AS event_id, e.entity, w.id AS webhook_id
-       FROM events e JOIN webhooks w ON w.branch_id = e.branch_id AND w.environment = e.environment AND w.state <> 'deleted'
-         AND (e.simulated OR e.kind = ANY (w.kinds))
-       WHERE e.id = ANY ($1::bigint[]) ORDER BY e.id, w.id) pair),
-   chained AS (
-     SELECT wanted.*, coalesce(
-       lag(wanted.id) OVER (PARTITION BY webhook_id, entity ORDER BY wanted.id),
-       (SELECT d.id FROM deliveries d WHERE d.webhook_id = wanted.webhook_id AND d.entity = wanted.entity
-          AND d.state IN ('blocked', 'waiting') ORDER BY d.id DESC LIMIT 1)) AS after_id
-     FROM wanted),
+  (day) => `WITH told AS MATERIALIZED (
+     SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[])
+       WITH ORDINALITY AS t (event_id, branch_id, environment, kind, entity, simulated, only_id, repeats, replay_id, place)),
+   pairs AS MATERIALIZED (
+     SELECT $10::bigint + nextval('delivery_numbers') AS id, pair.* FROM (
+       SELECT told.*, w.id AS webhook_id, CASE WHEN told.only_id IS NULL THEN 0 ELSE 1 END AS urgency
+       FROM told JOIN webhooks w ON w.branch_id = told.branch_id AND w.environment = told.environment AND w.state <> 'deleted'
+         AND CASE WHEN told.only_id IS NULL THEN told.simulated OR told.kind = ANY (w.kinds) ELSE w.id = told.only_id END
+       ORDER BY told.place, w.id) pair),
+   chained AS MATERIALIZED (
+     SELECT pairs.*, coalesce(
+       lag(pairs.id) OVER (PARTITION BY webhook_id, entity, urgency ORDER BY pairs.id),
+       (SELECT q.id FROM queued_deliveries q WHERE q.webhook_id = pairs.webhook_id AND q.entity = pairs.entity
+          AND q.urgency = pairs.urgency ORDER BY q.id DESC LIMIT 1)) AS after_id
+     FROM pairs),
    created AS (
-     INSERT INTO deliveries (id, webhook_id, event_id, entity, state, after_id, due_at, created_at) OVERRIDING SYSTEM VALUE
-     SELECT id, webhook_id, event_id, entity, CASE WHEN after_id IS NULL THEN 'waiting' ELSE 'blocked' END, after_id, $2, $2
-     FROM chained),
+     INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at, repeats, replay_id)
+     SELECT id, webhook_id, event_id, entity, urgency, after_id, CASE WHEN after_id IS NULL THEN greatest($11::timestamptz, due_from) ELSE 'infinity' END, $11,
+       repeats, replay_id
+     FROM chained JOIN lanes USING (webhook_id)),
+   heads AS MATERIALIZED (
+     SELECT b.branch_id, b.environment, coalesce(newest.sequence, d.first - 1) AS last
+     FROM (SELECT DISTINCT branch_id, environment FROM told WHERE only_id IS NULL) b
+     JOIN branch_days d ON d.branch_id = b.branch_id AND d.environment = b.environment AND d.day = ${day}
+     LEFT JOIN LATERAL (
+       SELECT sequence FROM branch_log_d${day} l WHERE l.branch_id = b.branch_id AND l.environment = b.environment
+       ORDER BY sequence DESC LIMIT 1) newest ON true),
+   counts AS (SELECT place, count(*) AS deliveries FROM pairs GROUP BY place),
+   logged AS (
+     INSERT INTO branch_log_d${day} (branch_id, environment, sequence, event_id, day, deliveries)
+     SELECT n.branch_id, n.environment, heads.last + n.nth, n.event_id, ${day}, coalesce(counts.deliveries, 0)
+     FROM (SELECT *, row_number() OVER (PARTITION BY branch_id, environment ORDER BY place) AS nth FROM told WHERE only_id IS NULL) n
+     JOIN heads USING (branch_id, environment) LEFT JOIN counts USING (place)),
    locked AS MATERIALIZED (
-     SELECT webhook_id FROM lanes WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM wanted))
-     ORDER BY webhook_id FOR UPDATE),
-   told AS (
+     SELECT webhook_id, claim_id, attention_at, has_news, evidence, held_until FROM lanes
+     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM pairs)) ORDER BY webhook_id FOR UPDATE),
+   told_lanes AS (
      UPDATE lanes SET
        attention_at = CASE
          WHEN claim_id IS NOT NULL THEN attention_at
-         WHEN failures >= $3 THEN coalesce(attention_at, $2)
-         ELSE least(attention_at, $2) END,
+         WHEN evidence >= $12 THEN coalesce(attention_at, $11)
+         ELSE least(attention_at, greatest(held_until, $11)) END,
        has_news = claim_id IS NOT NULL
-     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked))
-     RETURNING webhook_id, claim_id, attention_at)
-   SELECT webhook_id FROM told WHERE claim_id IS NOT NULL OR attention_at <= $2`,
+     WHERE webhook_id = ANY (ARRAY(
+       SELECT webhook_id FROM locked WHERE CASE WHEN claim_id IS NOT NULL THEN NOT has_news
+         WHEN evidence >= $12 THEN attention_at IS NULL ELSE attention_at IS NULL OR attention_at > greatest(held_until, $11) END)))
+   SELECT webhook_id FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
 )

@@ -1,11 +1,17 @@
 /**
- * From event to deliveries. Events commit in any order and in parallel, inside whatever transaction published them; one
- * dispatcher at a time, on whichever node, takes them from the inbox, numbers them without a gap for their branch, and
- * creates a delivery for each webhook, in entity order. What a crash interrupts is rolled back and taken again.
+ * From event to deliveries. Events commit in any order and in parallel, inside whatever transaction published them; for each part of
+ * the branches one dispatcher at a time, on whichever node, reads what has come, numbers events without a gap for their branch, and
+ * creates deliveries in entity order. It alone creates them: what is to be sent again is asked for through the same inbox. What a
+ * crash interrupts is rolled back and read again.
  */
-import { type Database, statement } from '../database/database.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
+import { type Database, type Sql, statement } from '../database/database.ts'
+import { type Days, dayOf } from './days.ts'
 import * as table from './dispatch.sql.ts'
+import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
+import { tryWritingToPart } from './part.ts'
 
 const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
 /** PostgreSQL takes 8,000 bytes. */
@@ -19,46 +25,156 @@ export interface DispatchMade {
   readonly publishes: readonly { readonly traceparent: string; readonly events: number }[]
 }
 
-/** Takes at most so many events and answers how many they were; 0 when there are none or another node is at it. */
-export async function dispatchOnce(
-  db: Database,
-  now: Date,
-  most: number,
-  traced?: (dispatch: DispatchMade) => void,
-): Promise<number> {
+export interface DispatchDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly days: Days
+  readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
+}
+
+interface Unread {
+  readonly xid: string
+  readonly id: number
+  readonly event_id: number
+  readonly branch_id: number
+  readonly environment: string
+  readonly kind: string
+  readonly entity: string
+  readonly simulated: boolean
+  readonly webhook_id: number | null
+  readonly repeats: number | null
+  readonly replay_id: number | null
+}
+
+interface Read {
+  readonly number: number
+  readonly read: string
+  readonly target: string | null
+  readonly at_xid: string | null
+  readonly at_id: number | null
+  readonly day: number
+  readonly current: string
+  readonly wentBack: boolean
+}
+
+/** Takes at most so many entries of a part and answers how many they were; undefined when somebody else is at it. */
+export async function dispatchOnce(desk: DispatchDesk, part: number, most: number): Promise<number | undefined> {
   const startedMs = performance.now()
-  const ids = await dispatchTogether(db, now, most)
-  if (traced && ids.length > 0) {
+  const taken = await tryWritingToPart(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
+  if (desk.traceDispatch && taken && taken.length > 0) {
     const endedMs = performance.now()
+    const ids = taken.map((entry) => entry.event_id)
     // What was dispatched stays so, whether or not it can be traced.
-    const publishes = await db.query<DispatchMade['publishes'][number]>(table.selectPublishes, [ids]).catch(() => [])
-    traced({ startedMs, endedMs, publishes })
+    const publishes = await desk.db
+      .query<DispatchMade['publishes'][number]>(table.selectPublishes, [ids])
+      .catch(() => [])
+    desk.traceDispatch({ startedMs, endedMs, publishes })
   }
-  return ids.length
+  return taken?.length
 }
 
-function dispatchTogether(db: Database, now: Date, most: number): Promise<number[]> {
-  return db.transaction(async (sql) => {
-    const [lock] = await sql.query<{ locked: boolean }>(table.tryLockDispatch)
-    if (!lock?.locked) return []
-    const events = await sql.query<{ id: number }>(table.numberEvents, [most])
-    if (events.length === 0) return []
-    const ids = events.map((event) => event.id)
-    await sql.query(table.lockTails, [ids])
-    const webhooks = await sql.query<{ webhook_id: number }>(table.createDeliveries, [ids, now, breakerThreshold])
-    await sql.query(wakeWorkers, [printNews(webhooks.map((row) => row.webhook_id))])
-    return ids
-  })
+const dispatchPatienceMs = 2_000
+const takenAgainMs = 10
+const entriesAtOnce = 100
+
+/** For whoever wants to see the deliveries of what it has just committed: reads the part until nothing older is left. */
+export async function dispatchPart(desk: DispatchDesk, part: number): Promise<void> {
+  const giveUpAt = performance.now() + dispatchPatienceMs
+  while (performance.now() < giveUpAt) {
+    const taken = await dispatchOnce(desk, part, entriesAtOnce)
+    if (taken === undefined) await wait(takenAgainMs)
+    else if (taken < entriesAtOnce) return
+  }
 }
 
-/** For the workers: whose deliveries were created. */
-function printNews(webhookIds: readonly number[]): string {
-  const news = `delivery ${webhookIds.join(' ')}`
+/** By whoever holds the part. */
+export async function dispatchLocked(
+  desk: DispatchDesk,
+  sql: Sql,
+  part: number,
+  most: number,
+): Promise<readonly Unread[]> {
+  const [read] = await sql.query<Read>(inbox.selectRead, [part])
+  if (read!.wentBack) await startAnew(sql, part)
+  if (read!.wentBack) return dispatchLocked(desk, sql, part, most)
+  const target = read!.target ?? read!.current
+  const entries = await selectUnread(sql, part, read!, target, most)
+  if (entries.length === 0 && read!.target === null) return []
+  const day = Math.max(read!.day, dayOf(desk.clock.now()))
+  if (entries.length > 0) await create(desk, sql, entries, day)
+  const last = entries.length < most ? undefined : entries.at(-1)!
+  await sql.query(inbox.insertRead, [
+    ...[part, read!.number + 1],
+    ...(last ? [read!.read, target, last.xid, last.id] : [target, null, null, null]),
+    day,
+  ])
+  return entries
+}
+
+/** A snapshot is printed as the first number under way, the first not given yet, and all that are under way. */
+function selectUnread(sql: Sql, part: number, read: Read, target: string, most: number): Promise<Unread[]> {
+  const [, past = '0', underWay = ''] = read.read.split(':')
+  const isBeyond = read.at_xid !== null && BigInt(read.at_xid) >= BigInt(past)
+  return sql.query<Unread>(inbox.selectUnread, [
+    ...[part, underWay === '' ? [] : underWay.split(','), target],
+    ...(isBeyond ? [read.at_xid, read.at_id] : [past, -1]),
+    ...[read.at_xid, read.at_id, most],
+  ])
+}
+
+async function startAnew(sql: Sql, part: number): Promise<void> {
+  await sql.query(inbox.rewriteInbox, [part])
+  await sql.query(inbox.restartReads, [part])
+}
+
+async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly Unread[], day: number): Promise<void> {
+  const { deliveryOffset } = await days.open(day)
+  const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branch_id}`, each])).values()]
+  await sql.query(table.openBranchDays, [
+    ...[branches.map((each) => each.branch_id), branches.map((each) => each.environment), day],
+  ])
+  const webhooks = await sql.query<{ webhook_id: number }>(table.createDeliveries(day), [
+    entries.map((entry) => entry.event_id),
+    entries.map((entry) => entry.branch_id),
+    entries.map((entry) => entry.environment),
+    entries.map((entry) => entry.kind),
+    entries.map((entry) => entry.entity),
+    entries.map((entry) => entry.simulated),
+    entries.map((entry) => entry.webhook_id),
+    entries.map((entry) => entry.repeats),
+    entries.map((entry) => entry.replay_id),
+    deliveryOffset,
+    clock.now(),
+    breakerThreshold,
+  ])
+  const news = printNews(
+    [...branches],
+    webhooks.map((row) => row.webhook_id),
+  )
+  await sql.query(wakeWorkers, [news])
+}
+
+/** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */
+export interface News {
+  readonly branches: readonly string[] | undefined
+  readonly webhookIds: readonly number[] | undefined
+}
+
+export function branchKey({ branchId, environment }: { branchId: number; environment: string }): string {
+  return `${environment}:${branchId}`
+}
+
+function printNews(
+  branches: readonly Pick<Unread, 'branch_id' | 'environment'>[],
+  webhookIds: readonly number[],
+): string {
+  const keys = branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment }))
+  const news = `delivery ${keys.join(',')} ${webhookIds.join(',')}`
   return news.length <= newsBytesAtMost ? news : 'delivery'
 }
 
-/** The webhooks that news is about; undefined when it may be any. */
-export function readNews(news: string): number[] | undefined {
-  const [, ...ids] = news.split(' ')
-  return ids.length === 0 ? undefined : ids.filter((id) => id !== '').map(Number)
+export function readNews(news: string): News {
+  const [, branches, webhookIds] = news.split(' ')
+  const list = (text: string | undefined) => text?.split(',').filter((each) => each !== '')
+  return { branches: list(branches), webhookIds: list(webhookIds)?.map(Number) }
 }

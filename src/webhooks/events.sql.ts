@@ -1,13 +1,21 @@
 import { statement } from '../database/database.ts'
+import { statementOfDay } from './days.ts'
 
-/** Any number of events in one statement, numbered in their order; a trigger puts them into the inbox and wakes the workers. */
+/** Any number of events in one statement, numbered in their order, and with each its entry in the inbox. None where the day is not open. */
 export const insertEvents = statement(
   'insert_events',
-  `INSERT INTO events (uid, environment, branch_id, kind, action, entity, body, simulated, created_at, traceparent)
-   SELECT uid, environment, branch_id, kind, action, entity, body, simulated, $9, traceparent
-   FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $10::text[])
-     WITH ORDINALITY AS e (uid, environment, branch_id, kind, action, entity, body, simulated, traceparent, place)
-   ORDER BY place RETURNING id`,
+  `WITH numbered AS MATERIALIZED (
+     SELECT d.event_offset + nextval('event_numbers') AS id, e.*
+     FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $10::text[])
+       WITH ORDINALITY AS e (uid, environment, branch_id, kind, action, entity, body, simulated, traceparent, place)
+     CROSS JOIN days d WHERE d.day = $11 ORDER BY place),
+   stored AS (
+     INSERT INTO events (id, uid, environment, branch_id, kind, action, entity, body, simulated, created_at, traceparent)
+     SELECT id, uid, environment, branch_id, kind, action, entity, body, simulated, $9, traceparent FROM numbered),
+   noted AS (
+     INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated)
+     SELECT branch_id % 16, id, branch_id, environment, kind, entity, simulated FROM numbered)
+   SELECT id FROM numbered ORDER BY place`,
 )
 
 export const selectBranches = statement(
@@ -15,10 +23,13 @@ export const selectBranches = statement(
   'SELECT branch_id FROM partners WHERE branch_id = ANY ($1::bigint[])',
 )
 
-export const insertIdempotencyKey = statement(
-  'insert_idempotency_key',
-  `INSERT INTO idempotency_keys (owner, key, request_hash, event_uids, created_at) VALUES ($1, $2, $3, $4, $5)
-   ON CONFLICT DO NOTHING RETURNING key`,
+/** Many at once, in one order: two that want the same keys cannot wait for each other in a circle. */
+export const insertIdempotencyKeys = statement(
+  'insert_idempotency_keys',
+  `INSERT INTO idempotency_keys (owner, key, request_hash, event_uids, created_at)
+   SELECT owner, key, request_hash, event_uids::uuid[], $5
+   FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) AS k (owner, key, request_hash, event_uids)
+   ORDER BY owner, key ON CONFLICT DO NOTHING RETURNING owner, key`,
 )
 
 export const selectIdempotencyKey = statement(
@@ -26,16 +37,29 @@ export const selectIdempotencyKey = statement(
   'SELECT request_hash, event_uids FROM idempotency_keys WHERE owner = $1 AND key = $2',
 )
 
-export const selectLog = statement(
+/** The days that hold a branch's numbers from one on, oldest first. */
+export const selectLogDays = statement(
+  'select_branch_log_days',
+  `SELECT day FROM branch_days WHERE branch_id = $1 AND environment = $2 AND (last IS NULL OR (last > $3 AND first <= last)) ORDER BY day`,
+)
+
+export const selectLog = statementOfDay(
   'select_branch_log',
-  `SELECT l.sequence, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.created_at
-   FROM branch_log l JOIN events e ON e.id = l.event_id
+  (day) => `SELECT l.sequence, l.event_id FROM branch_log_d${day} l
    WHERE l.branch_id = $1 AND l.environment = $2 AND l.sequence > $3 ORDER BY l.sequence LIMIT $4`,
 )
 
+export const selectLogged = statementOfDay(
+  'select_logged_events',
+  (day) =>
+    `SELECT id, uid, kind, action, entity, body, simulated, created_at FROM events_d${day} WHERE id = ANY ($1::bigint[])`,
+)
+
+/** Where the numbers of a branch begin and end, as far as they are kept. */
 export const selectLogHead = statement(
   'select_branch_log_head',
-  `SELECT coalesce(max(last), 0) AS last,
-          (SELECT coalesce(min(sequence), 1) FROM branch_log WHERE branch_id = $1 AND environment = $2) AS first
-   FROM branch_sequences WHERE branch_id = $1 AND environment = $2`,
+  `SELECT coalesce((SELECT first FROM branch_days WHERE branch_id = $1 AND environment = $2 ORDER BY day LIMIT 1), 1) AS first,
+     coalesce((SELECT coalesce(d.last, (
+         SELECT max(sequence) FROM branch_log l WHERE l.branch_id = $1 AND l.environment = $2 AND l.day = d.day), d.first - 1)
+       FROM branch_days d WHERE d.branch_id = $1 AND d.environment = $2 ORDER BY d.day DESC LIMIT 1), 0) AS last`,
 )

@@ -32,16 +32,19 @@ export interface LaneFilter {
 const columns =
   'id, branch_id, environment, client_id, url, kinds, state, disabled_reason, created_at, updated_at, partner, condition, failures, failing_since, due_at'
 
-/** $1: from how many failures on a breaker is open; $2: what was due before is late. */
+const first = (urgency: 0 | 1) =>
+  `(SELECT q.due_at FROM queued_deliveries q WHERE q.webhook_id = w.id AND q.urgency = ${urgency} AND q.due_at >= l.due_from AND q.due_at < 'infinity' ORDER BY q.due_at LIMIT 1)`
+
+/** $1: from how much evidence on a breaker is open; $2: what was due before is late. */
 const judged = (
   which: string,
 ) => `SELECT w.id, w.branch_id, w.environment, w.client_id, w.url, w.kinds, w.state, w.disabled_reason,
     w.created_at, w.updated_at, p.name AS partner, l.failures, l.failing_since, due.due_at,
-    CASE WHEN w.state <> 'active' THEN w.state WHEN p.status <> 'approved' THEN 'held' WHEN l.failures >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
+    CASE WHEN w.state <> 'active' THEN w.state WHEN p.status <> 'approved' THEN 'held' WHEN l.evidence >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
       WHEN due.due_at < $2 THEN 'late' ELSE 'healthy' END AS condition
   FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id JOIN lanes l ON l.webhook_id = w.id
   LEFT JOIN LATERAL (
-    SELECT due_at FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting' ORDER BY due_at LIMIT 1) due ON true
+    SELECT least(${first(0)}, ${first(1)}) AS due_at) due ON true
   WHERE w.state <> 'deleted' AND ${which}`
 
 const chosen = `($3::text IS NULL OR w.environment = $3) AND ($4::integer IS NULL OR w.branch_id = $4)

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day, hour, minute, second } from '../clock.ts'
 import {
+  type DueDelivery,
   freeSlots,
+  handBack,
+  holdUntil,
   isBreakerOpen,
   type Lane,
+  notBefore,
+  noteDrained,
   noteFailure,
   noteSuccess,
   openLane,
@@ -16,22 +21,41 @@ const now = new Date('2026-03-02T10:00:00Z')
 const fresh = (failures = 0) =>
   openLane({
     webhookId: 1,
+    part: 1,
     branchId: 1,
     claimId: 'claim',
     leasedUntilMs: Number.POSITIVE_INFINITY,
     failures,
     failingSince: failures > 0 ? now : undefined,
+    evidence: failures,
+    dueFrom: now,
   })
 
+function dueOf(change: Partial<DueDelivery> = {}): DueDelivery {
+  const event = { id: 1, uid: '', published_at: now, traceparent: null, simulated: false, body: '' }
+  return {
+    id: 7,
+    webhook_id: 1,
+    event_id: 1,
+    entity: 'a',
+    branch_id: 1,
+    due_at: now,
+    attempts: 0,
+    url: '',
+    event,
+    ...change,
+  }
+}
+
+/** The first attempts of different entities. */
 function failTimes(lane: Lane, times: number, at = now): Lane {
-  for (let time = 0; time < times; time++) noteFailure(lane, at)
+  for (let time = 0; time < times; time++) noteFailure(lane, dueOf({ entity: `failed:${lane.failures}` }), at)
   return lane
 }
 
 function hold(lane: Lane, ...ids: number[]): void {
   for (const id of ids) {
-    const delivery = { id, webhook_id: 1, branch_id: 1, due_at: now, attempts: 0, tries: 0 }
-    lane.buffer.push({ ...delivery, uid: '', published_at: now, traceparent: null, body: '', url: '' })
+    lane.buffer.push(dueOf({ id }))
     lane.inHand.add(id)
   }
 }
@@ -44,14 +68,45 @@ test('a lane sends ten at once while its breaker is closed', () => {
   assert.equal(freeSlots(lane), 3)
 })
 
-test('the fifth failure in a row opens the breaker and hands back what is not sent yet', () => {
+test('the fifth entity that fails in a row opens the breaker and hands back what is not sent yet', () => {
   const lane = failTimes(fresh(), 4)
   hold(lane, 7, 8)
-  noteFailure(lane, now)
+  failTimes(lane, 1)
   assert.equal(isBreakerOpen(lane), true)
   assert.equal(lane.buffer.length, 0)
   assert.equal(lane.inHand.size, 0)
   assert.equal(freeSlots(lane), 0)
+})
+
+test('an entity that fails again and again is no evidence: it is held alone', () => {
+  const lane = fresh()
+  for (let attempts = 0; attempts < 11; attempts++) noteFailure(lane, dueOf({ attempts }), now)
+  assert.deepEqual([lane.failures, lane.evidence, isBreakerOpen(lane)], [11, 1, false])
+})
+
+test('a receiver that asks to be left alone is, as a whole and until then', () => {
+  const lane = fresh()
+  hold(lane, 7, 8)
+  holdUntil(lane, after(now, minute))
+  holdUntil(lane, after(now, second))
+  assert.deepEqual([freeSlots(lane), lane.inHand.size, notBefore(lane)], [0, 0, after(now, minute)])
+})
+
+test('what was answered and is not written down yet takes up room', () => {
+  const lane = fresh()
+  lane.unsettled = 97
+  assert.equal(freeSlots(lane), 3)
+  lane.unsettled = 100
+  assert.equal(freeSlots(lane), 0)
+})
+
+test('where a lane looks next lies before everything that it has left behind', () => {
+  const lane = fresh()
+  noteDrained(lane, after(now, minute))
+  assert.deepEqual(lane.dueFrom, after(now, minute - 6 * second))
+  hold(lane, 7)
+  handBack(lane)
+  assert.deepEqual(lane.dueFrom, now)
 })
 
 test('a success between failures keeps the breaker closed', () => {
@@ -98,11 +153,10 @@ test('past its lease a lane sends nothing', () => {
   assert.equal(freeSlots(lane), 0)
 })
 
-const due = { id: 7, webhook_id: 1 } as Parameters<typeof takeInHand>[1]
+const due = dueOf()
 
 test('what is read while the breaker opens is not taken in hand: nobody would send it, nor let the lane go', () => {
-  const lane = fresh(4)
-  noteFailure(lane, now)
+  const lane = failTimes(fresh(4), 1)
   takeInHand(lane, due)
   assert.deepEqual([lane.buffer.length, lane.inHand.size], [0, 0])
 })

@@ -1,11 +1,17 @@
 /**
  * A lane is one webhook's queue as the worker that holds it sees it: what is in hand, how many attempts may run at once, and the
- * breaker. Five failures in a row open the breaker: then one attempt at a time probes, at growing distance, until one succeeds.
+ * breaker. It opens by evidence: five different entities whose first attempt failed, with no success between them. Then one attempt
+ * at a time probes, at growing distance, until one succeeds. An entity that the receiver refuses again and again is no evidence: it
+ * is held alone, by its own schedule.
  */
 import { after, day, minute, second } from '../clock.ts'
 
 const attemptsAtOnce = 10
+/** Answered and not written down yet: a database that is slow slows the sending. */
+const unsettledAtMost = 100
 export const breakerThreshold = 5
+/** Whoever writes what is due now commits within this. */
+const slackMs = 6 * second
 const firstProbeMs = 5 * second
 const longestProbeMs = minute
 const disableAfterMs = 5 * day
@@ -14,20 +20,28 @@ const disableAfterAttempts = 100
 export interface DueDelivery {
   readonly id: number
   readonly webhook_id: number
+  readonly event_id: number
+  readonly entity: string
   readonly branch_id: number
   readonly due_at: Date
   readonly attempts: number
-  readonly tries: number
+  readonly url: string
+  readonly event: DueEvent
+}
+
+export interface DueEvent {
+  readonly id: number
   readonly uid: string
   readonly published_at: Date
   /** The span it was published under; null where nobody traced. */
   readonly traceparent: string | null
+  readonly simulated: boolean
   readonly body: string
-  readonly url: string
 }
 
 export interface Lane {
   readonly webhookId: number
+  readonly part: number
   readonly branchId: number
   readonly claimId: string
   /** By `performance.now()`: what the lease says, as far as this worker knows. Past it nothing is sent. */
@@ -37,14 +51,26 @@ export interface Lane {
   /** Read and not yet settled: sent or about to be. */
   readonly inHand: Set<number>
   sending: number
+  /** Answered and not written down yet. */
+  unsettled: number
+  /** Attempts that failed since the last success. */
   failures: number
   failingSince: Date | undefined
+  /** Different entities whose first attempt failed since the last success. */
+  evidence: number
+  readonly failedEntities: Set<string>
+  /** Nothing that waits and is not in hand is due before this. */
+  dueFrom: Date
   /** Nothing more was due when the worker last looked. */
   drained: boolean
   /** The webhook or its partner changed since the worker last looked: what it reads now may be stale. */
   changed: boolean
   /** Not before this, whatever is due: the breaker's next probe. */
   probeAt: Date | undefined
+  /** Nor before this: the receiver asked for it. */
+  heldUntil: Date | undefined
+  /** On its way to another worker: nothing more is begun. */
+  leaving: boolean
   lost: boolean
   /** Since when there is nothing to do, by `performance.now()`. */
   quietSince: number | undefined
@@ -52,7 +78,7 @@ export interface Lane {
 
 export type ClaimedLane = Pick<
   Lane,
-  'webhookId' | 'branchId' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince'
+  'webhookId' | 'branchId' | 'part' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince' | 'evidence' | 'dueFrom'
 >
 
 export function openLane(claimed: ClaimedLane): Lane {
@@ -61,16 +87,20 @@ export function openLane(claimed: ClaimedLane): Lane {
     buffer: [],
     inHand: new Set(),
     sending: 0,
+    unsettled: 0,
+    failedEntities: new Set(),
     drained: false,
     changed: false,
     probeAt: undefined,
+    heldUntil: undefined,
+    leaving: false,
     lost: false,
     quietSince: undefined,
   }
 }
 
 export function isBreakerOpen(lane: Lane): boolean {
-  return lane.failures >= breakerThreshold
+  return lane.evidence >= breakerThreshold
 }
 
 export function isLeased(lane: Lane): boolean {
@@ -78,13 +108,16 @@ export function isLeased(lane: Lane): boolean {
 }
 
 export function freeSlots(lane: Lane): number {
-  if (lane.probeAt || !isLeased(lane)) return 0
-  return (isBreakerOpen(lane) ? 1 : attemptsAtOnce) - lane.sending
+  if (lane.probeAt || lane.heldUntil || lane.leaving || !isLeased(lane)) return 0
+  const atOnce = isBreakerOpen(lane) ? 1 : attemptsAtOnce
+  return Math.min(atOnce - lane.sending, unsettledAtMost - lane.unsettled)
 }
 
 export function noteSuccess(lane: Lane): void {
   lane.failures = 0
   lane.failingSince = undefined
+  lane.evidence = 0
+  lane.failedEntities.clear()
   lane.probeAt = undefined
 }
 
@@ -92,26 +125,58 @@ export function noteSuccess(lane: Lane): void {
  * An open breaker hands back what is not sent yet and waits for its next probe. What was under way when it opened tells nothing
  * new: ten that fail together are one reason to wait, not five.
  */
-export function noteFailure(lane: Lane, now: Date): void {
+export function noteFailure(lane: Lane, { entity, attempts }: DueDelivery, now: Date): void {
   if (lane.probeAt) return
+  const wasOpen = isBreakerOpen(lane)
   lane.failures++
   lane.failingSince ??= now
+  const isNew = attempts === 0 && !lane.failedEntities.has(entity)
+  if (isNew || wasOpen) lane.evidence++
+  if (isNew) lane.failedEntities.add(entity)
   if (!isBreakerOpen(lane)) return
-  const wait = Math.min(longestProbeMs, firstProbeMs * 2 ** Math.min(10, lane.failures - breakerThreshold))
+  const wait = Math.min(longestProbeMs, firstProbeMs * 2 ** Math.min(10, lane.evidence - breakerThreshold))
   lane.probeAt = after(now, wait)
   handBack(lane)
 }
 
+/** The receiver says when it wants to be asked again: for all of its lane, not only for what it refused. */
+export function holdUntil(lane: Lane, at: Date): void {
+  if (lane.heldUntil === undefined || lane.heldUntil < at) lane.heldUntil = at
+  handBack(lane)
+}
+
+/** When the lane may be served again at the earliest. */
+export function notBefore({ probeAt, heldUntil }: Lane): Date | undefined {
+  if (!probeAt || !heldUntil) return probeAt ?? heldUntil
+  return probeAt > heldUntil ? probeAt : heldUntil
+}
+
+/** Everything that was due at that moment is in hand: what comes later is due later, but for what is being written just now. */
+export function noteDrained(lane: Lane, at: Date): void {
+  const from = after(at, -slackMs)
+  if (lane.dueFrom < from) lane.dueFrom = from
+}
+
 /** Not what the lane no longer wants: its webhook changed, or its breaker opened, while the reading was under way. */
 export function takeInHand(lane: Lane, delivery: DueDelivery): void {
-  if (lane.changed || lane.probeAt || lane.inHand.has(delivery.id)) return
-  lane.buffer.push(delivery)
-  lane.inHand.add(delivery.id)
+  if (lane.inHand.has(delivery.id)) return
+  const isWanted = !lane.changed && !lane.probeAt && !lane.heldUntil && !lane.leaving
+  if (isWanted) lane.buffer.push(delivery)
+  if (isWanted) lane.inHand.add(delivery.id)
+  else leaveBehind(lane, delivery)
 }
 
 /** What was read and not sent yet is somebody else's again. */
 export function handBack(lane: Lane): void {
-  for (const delivery of lane.buffer.splice(0)) lane.inHand.delete(delivery.id)
+  for (const delivery of lane.buffer.splice(0)) {
+    lane.inHand.delete(delivery.id)
+    leaveBehind(lane, delivery)
+  }
+}
+
+/** Whoever looks next must find it. */
+export function leaveBehind(lane: Lane, { due_at }: Pick<DueDelivery, 'due_at'>): void {
+  if (due_at < lane.dueFrom) lane.dueFrom = due_at
 }
 
 /** Five days without one success among at least a hundred attempts. */

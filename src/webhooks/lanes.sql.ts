@@ -1,12 +1,14 @@
 import { statement } from '../database/database.ts'
+import { statementOfDay } from './days.ts'
 
-/** Lanes that need somebody: idle with something due, or orphaned by a worker whose lease ran out. */
+/** Lanes that need somebody: idle with something due, or orphaned by a worker whose lease ran out. Not those that this worker has just given up. */
 export const claimLanes = statement(
   'claim_lanes',
   `UPDATE lanes SET claim_id = $1, attention_at = $3, has_news = false
    WHERE webhook_id = ANY (ARRAY(
-     SELECT webhook_id FROM lanes WHERE attention_at <= $2 ORDER BY attention_at LIMIT $4 FOR UPDATE SKIP LOCKED))
-   RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, failures, failing_since`,
+     SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($5::bigint[]))
+     ORDER BY attention_at LIMIT $4 FOR UPDATE SKIP LOCKED))
+   RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, part, failures, failing_since, evidence, due_from`,
 )
 
 /** Lanes of claims whose answer never came are free for everybody. */
@@ -15,23 +17,57 @@ export const undoClaims = statement(
   'UPDATE lanes SET claim_id = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
 )
 
+const due = (urgency: 0 | 1) => `
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+      WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= $3
+        AND q.id NOT IN (SELECT unnest($4::bigint[]))
+      ORDER BY q.due_at, q.id LIMIT lane.most)`
+
 /**
- * The next deliveries of lanes that this worker holds, in the order they are due; never one that it has in hand already, and none of
- * a webhook that is switched off or of a partner that is not approved.
+ * The next deliveries of lanes that this worker holds, in the order they are due; what happens now before what is sent again; never one that it
+ * has in hand already. A lane in which nothing is due has a row without a delivery; one whose webhook is switched off, or whose partner may have
+ * nothing, has none.
  */
 export const selectDue = statement(
   'select_due_deliveries',
-  `SELECT due.id, due.webhook_id, w.branch_id, due.due_at, due.attempts, due.tries, e.uid, e.created_at AS published_at, e.traceparent, e.body, w.url
-   FROM unnest($1::bigint[], $2::int[]) AS lane (webhook_id, most)
+  `SELECT due.id, w.id AS webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
+   FROM unnest($1::bigint[], $2::int[], $5::timestamptz[]) AS lane (webhook_id, most, due_from)
+   JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
+   JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
+   LEFT JOIN LATERAL (SELECT * FROM (${due(0)} UNION ALL ${due(1)}) both_urgencies LIMIT lane.most) due ON true`,
+)
+
+/** Enough to see whether somebody is well. */
+const candidates = 100
+
+const edge = (order: 'ASC' | 'DESC') => `
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+      WHERE q.webhook_id = lane.webhook_id AND q.urgency = 0 AND q.due_at >= lane.due_from AND q.due_at <= $2
+      ORDER BY q.due_at ${order}, q.id ${order} LIMIT ${candidates})`
+
+/**
+ * Whom a lane with an open breaker asks next: who was tried least, then who waits longest. Entities that the receiver always refuses have been
+ * tried; a healthy one has not.
+ */
+export const selectProbes = statement(
+  'select_probes',
+  `SELECT due.id, due.webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
+   FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
    JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
    JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
    CROSS JOIN LATERAL (
-     SELECT d.id, d.webhook_id, d.event_id, d.attempts, d.tries, d.due_at FROM deliveries d
-     WHERE d.webhook_id = lane.webhook_id AND d.state = 'waiting' AND d.due_at <= $3
-       AND d.id NOT IN (SELECT unnest($4::bigint[]))
-     ORDER BY d.due_at, d.id LIMIT lane.most) due
-   JOIN events e ON e.id = due.event_id
-   ORDER BY due.due_at, due.id`,
+     SELECT * FROM (${edge('ASC')} UNION ALL ${edge('DESC')} UNION ALL
+       (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+        WHERE q.webhook_id = lane.webhook_id AND q.urgency = 1 AND q.due_at >= lane.due_from AND q.due_at <= $2
+        ORDER BY q.due_at, q.id LIMIT ${candidates})) candidates
+     ORDER BY attempts, due_at, id LIMIT 1) due`,
+)
+
+/** What is delivered: the same for every webhook, and every attempt. */
+export const selectBodies = statementOfDay(
+  'select_bodies',
+  (day) =>
+    `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events_d${day} WHERE id = ANY ($1::bigint[])`,
 )
 
 /** Several lanes are always locked in one order, so that workers and the dispatcher cannot wait for each other in a circle. */
@@ -42,54 +78,77 @@ export const renewLeases = statement(
    UPDATE lanes SET attention_at = $3 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id`,
 )
 
+const earliest = (urgency: 0 | 1) =>
+  `(SELECT q.due_at FROM queued_deliveries q WHERE q.webhook_id = l.webhook_id AND q.urgency = ${urgency} AND q.due_at >= held.due_from
+      AND q.due_at < 'infinity' ORDER BY q.due_at, q.id LIMIT 1)`
+
 /**
- * Lets lanes go. A lane is next looked at when its earliest delivery is due (or its breaker probes); at once when news came while
- * it was held, because the statement may not see what the news was about; never while its webhook is switched off or its partner is not approved.
+ * Lets lanes go. A lane is next looked at when its earliest delivery is due (or its breaker probes, or its receiver wants to be asked
+ * again); at once when news came while it was held, because the statement may not see what the news was about; never while its
+ * webhook is switched off or its partner may have nothing.
  */
 export const releaseLanes = statement(
   'release_lanes',
   `WITH locked AS MATERIALIZED (
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id FOR UPDATE)
    UPDATE lanes l SET claim_id = NULL, has_news = false, failures = held.failures, failing_since = held.failing_since,
+     evidence = held.evidence, due_from = held.due_from, held_until = coalesce(held.held_until, '-infinity'),
      attention_at = CASE
        WHEN (w.state <> 'active' OR p.status <> 'approved') AND NOT l.has_news THEN NULL
-       ELSE greatest(held.not_before, CASE WHEN l.has_news THEN $6 ELSE (
-         SELECT d.due_at FROM deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'waiting'
-         ORDER BY d.due_at, d.id LIMIT 1) END)
+       ELSE greatest(held.not_before, CASE WHEN l.has_news THEN $8 ELSE least(${earliest(0)}, ${earliest(1)}) END)
        END
-   FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::timestamptz[], $5::timestamptz[])
-     AS held (webhook_id, claim_id, failures, failing_since, not_before)
+   FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::timestamptz[], $5::timestamptz[], $6::int[], $7::timestamptz[], $9::timestamptz[])
+     AS held (webhook_id, claim_id, failures, failing_since, not_before, evidence, due_from, held_until)
    JOIN webhooks w ON w.id = held.webhook_id JOIN partners p ON p.branch_id = w.branch_id
    WHERE l.webhook_id = held.webhook_id AND l.claim_id = held.claim_id AND l.webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked))`,
 )
 
 /**
- * Writes down what became of attempts: only for lanes that the worker still holds. Whoever lost its lease settles nothing;
- * the lane's next holder sends those deliveries again. An attempt is counted once, however often it is told.
+ * Writes down what became of attempts: only for lanes that the worker still holds. Whoever lost its lease settles nothing; the lane's
+ * next holder sends those deliveries again. An attempt is counted once, however often it is told. What is finished leaves the
+ * queue for the day it was created on, and what waited behind it is due now. Under the part's lock.
  */
-export const settleDeliveries = statement(
-  'settle_deliveries',
-  `WITH held AS MATERIALIZED (
+export const settleDeliveries = statementOfDay('settle_deliveries', (day) =>
+  settling(`settled_deliveries_d${day}`, 'attempts'),
+)
+
+function settling(settled: string, attempts: string): string {
+  return `WITH held AS MATERIALIZED (
      SELECT l.webhook_id FROM lanes l JOIN unnest($1::bigint[], $2::uuid[]) AS mine (webhook_id, claim_id) USING (webhook_id, claim_id)),
    told AS MATERIALIZED (
      SELECT t.* FROM unnest($3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[], $10::text[], $11::int[], $12::text[], $13::text[])
        AS t (delivery_id, webhook_id, attempts, state, due_at, at, duration_ms, outcome, status, why, response)
      WHERE t.webhook_id IN (SELECT webhook_id FROM held)),
-   settled AS (
-     UPDATE deliveries d SET state = told.state, due_at = coalesce(told.due_at, d.due_at), attempts = d.attempts + 1, tries = d.tries + 1,
-       settled_at = CASE WHEN told.state = 'waiting' THEN NULL ELSE $14::timestamptz END
-     FROM told WHERE d.id = told.delivery_id AND d.state = 'waiting' AND d.attempts = told.attempts
-     RETURNING d.id, d.attempts, d.state, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
+   gone AS (
+     DELETE FROM queued_deliveries q USING told WHERE q.id = told.delivery_id AND q.attempts = told.attempts AND told.state <> 'waiting'
+     RETURNING q.id, q.webhook_id, q.event_id, q.entity, q.attempts + 1 AS attempts, q.created_at, q.repeats, told.state,
+       told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
+   kept AS (
+     UPDATE queued_deliveries q SET due_at = told.due_at, attempts = q.attempts + 1
+     FROM told WHERE q.id = told.delivery_id AND q.attempts = told.attempts AND told.state = 'waiting'
+     RETURNING q.id, q.attempts, told.state, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
+   filed AS (
+     INSERT INTO ${settled} (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
+     SELECT id, webhook_id, event_id, entity, state, attempts, created_at, $14::timestamptz, repeats FROM gone),
    written AS (
-     INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, status, why, response)
-     SELECT id, attempts, at, duration_ms, outcome, status, why, response FROM settled)
-   SELECT id, state FROM settled`,
+     INSERT INTO ${attempts} (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
+     SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM gone
+     UNION ALL SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM kept),
+   freed AS (
+     UPDATE queued_deliveries SET after_id = NULL, due_at = $14 WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) RETURNING webhook_id)
+   SELECT id, state, false AS freed, NULL::bigint AS webhook_id FROM gone
+   UNION ALL SELECT id, state, false, NULL FROM kept
+   UNION ALL SELECT NULL, NULL, true, webhook_id FROM freed`
+}
+
+export const wakeOthers = statement('wake_others', "SELECT pg_notify('countersign_work', 'delivery')")
+
+/** Each worker says that it is there; whoever has been silent is not. Answers how many there are, and how many lanes the others hold. */
+export const reportWorker = statement(
+  'report_worker',
+  `WITH me AS (
+     INSERT INTO workers (id, seen_at, lanes) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, lanes = excluded.lanes)
+   SELECT count(*) AS others, coalesce(sum(lanes), 0)::int AS lanes FROM workers WHERE id <> $1 AND seen_at >= $4`,
 )
 
-/** In a statement of its own: it sees the deliveries whose creation the settling had to wait for. */
-export const releaseBlocked = statement(
-  'release_blocked_deliveries',
-  `UPDATE deliveries SET state = 'waiting', after_id = NULL, due_at = $2
-   WHERE id = ANY (ARRAY(SELECT id FROM deliveries WHERE after_id = ANY ($1::bigint[]) AND state = 'blocked'))
-   RETURNING webhook_id`,
-)
+export const removeWorkers = statement('remove_workers', 'DELETE FROM workers WHERE id = $1 OR seen_at < $2')

@@ -3,12 +3,14 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import { printJson } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
+import { dayOf, dayOfId } from './days.ts'
 import * as table from './deliveries.sql.ts'
-import { redeliverAll } from './delivery.ts'
 import type { Webhook } from './webhook.ts'
 
 const pageSize = 500
 const runningAtMost = 10
+/** Of a webhook, to be sent again. */
+const waitingAtMost = 1_000
 
 export interface Selection {
   readonly from?: number | undefined
@@ -29,16 +31,31 @@ export interface Replay {
   readonly finished_at: Date | null
 }
 
-export async function countReplay(
-  sql: Sql,
-  webhook: Webhook,
-  selection: Selection,
-): Promise<{ total: number; until_id: number }> {
-  const [count] = await sql.query<{ total: number; until_id: number }>(
-    table.countChosen,
-    chosenBy(webhook.id, selection),
-  )
-  return { total: Number(count!.total), until_id: Number(count!.until_id) }
+export interface Chosen {
+  readonly total: number
+  /** What is created later does not belong to it. */
+  readonly untilId: number
+}
+
+/** Day by day, by an index that holds nothing else: however many there are, no statement takes long. */
+export async function countReplay(sql: Sql, webhook: Webhook, selection: Selection): Promise<Chosen> {
+  const [newest] = await sql.query<{ id: number }>(table.selectNewest, [webhook.id, Number.MAX_SAFE_INTEGER])
+  const untilId = newest!.id
+  let total = 0
+  for (const day of await listDays(sql, selection, 0, untilId)) {
+    const count = selection.failed ? table.countFailed(day) : table.countChosen(day)
+    const [row] = await sql.query<{ total: number }>(count, chosenBy(webhook.id, selection, 0, untilId))
+    total += row!.total
+  }
+  return { total, untilId }
+}
+
+/** A delivery is created on the day of its number. */
+async function listDays(sql: Sql, { from, to }: Selection, afterId: number, untilId: number): Promise<number[]> {
+  const first = Math.max(dayOfId(afterId), from === undefined ? 0 : dayOf(new Date(from)))
+  const last = Math.min(dayOfId(untilId), to === undefined ? Number.MAX_SAFE_INTEGER : dayOf(new Date(to)))
+  const rows = await sql.query<{ day: number }>(table.selectDays, [first, last])
+  return rows.map((row) => row.day).filter((day) => day > 0 || dayOfId(afterId) === 0)
 }
 
 export function startReplay(
@@ -50,9 +67,9 @@ export function startReplay(
 ): Promise<Replay> {
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
-    const { total, until_id } = await countReplay(sql, webhook, selection)
+    const { total, untilId } = await countReplay(sql, webhook, selection)
     const chosen = printJson(selection)
-    const [replay] = await sql.query<Replay>(table.insertReplay, [webhook.id, chosen, total, until_id, now])
+    const [replay] = await sql.query<Replay>(table.insertReplay, [webhook.id, chosen, total, untilId, now])
     await recordAct(sql, by, 'webhook.replayed', `webhook:${webhook.id}`, now, { ...selection, total })
     return replay!
   })
@@ -83,25 +100,36 @@ export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: A
   return getReplay(sql, webhook, id)
 }
 
-/** Sets one page going and answers its size; 0 when no replay is running or another node is at it. */
+/** Asks for one page of the replay whose turn it is and answers its size; 0 when none can go on or another node is at it. */
 export function advanceReplay(db: Database, now: Date): Promise<number> {
   return db.transaction(async (sql) => {
-    const [replay] = await sql.query<Replay & { last_id: number; until_id: number }>(table.takeReplay)
+    const [replay] = await sql.query<RunningReplay>(table.takeReplay, [waitingAtMost])
     if (!replay) return 0
-    const bounds = [replay.last_id, replay.until_id, pageSize]
-    const rows = await sql.query<{ id: number }>(table.selectChosen, [
-      ...chosenBy(replay.webhook_id, replay.selection),
-      ...bounds,
-    ])
-    const ids = rows.map((row) => row.id)
-    if (ids.length > 0) await redeliverAll(sql, ids, now)
+    const ids = await selectPage(sql, replay)
+    if (ids.length > 0) await sql.query(table.requestRepeats, [ids, replay.id])
     const finished = ids.length < pageSize
     await sql.query(table.advanceReplay, [replay.id, ids.length, ids.at(-1) ?? replay.last_id, finished, now])
     return Math.max(1, ids.length)
   })
 }
 
-function chosenBy(webhookId: number, { from, to, entity, failed }: Selection): unknown[] {
+interface RunningReplay extends Replay {
+  readonly last_id: number
+  readonly until_id: number
+}
+
+async function selectPage(sql: Sql, { webhook_id, selection, last_id, until_id }: RunningReplay): Promise<number[]> {
+  const ids: number[] = []
+  for (const day of await listDays(sql, selection, last_id, until_id)) {
+    const select = selection.failed ? table.selectFailed(day) : table.selectChosen(day)
+    const values = [...chosenBy(webhook_id, selection, last_id, until_id), pageSize - ids.length]
+    ids.push(...(await sql.query<{ id: number }>(select, values)).map((row) => row.id))
+    if (ids.length === pageSize) break
+  }
+  return ids
+}
+
+function chosenBy(webhookId: number, { from, to, entity }: Selection, afterId: number, untilId: number): unknown[] {
   const instant = (ms: number | undefined) => (ms === undefined ? null : new Date(ms))
-  return [webhookId, instant(from), instant(to), entity, failed ? 'exhausted' : null]
+  return [webhookId, afterId, untilId, instant(from), instant(to), entity]
 }

@@ -6,6 +6,8 @@ export const userAgent = 'Countersign-Webhooks/1'
 export interface SentMessage extends SignedMessage {
   /** Counted from 1. */
   readonly attempt: number
+  /** Of a test hook: nothing happened. */
+  readonly simulated: boolean
 }
 
 export function printHead(message: SentMessage, secrets: SigningSecrets): Record<string, string> {
@@ -13,6 +15,7 @@ export function printHead(message: SentMessage, secrets: SigningSecrets): Record
     'content-type': 'application/json',
     'user-agent': userAgent,
     'x-webhook-attempt': String(message.attempt),
+    ...(message.simulated && { 'x-webhook-test': 'true' }),
     ...printSignatures(message, secrets),
   }
 }

@@ -4,11 +4,14 @@
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type GuardPolicy, isAllowedAddress } from './address-guard.ts'
 
 const timeoutMs = 2_000
 const rememberMs = 30_000
 const maxNames = 10_000
+/** RFC 8305, 3: how long one kind of address is waited for when the other is there. */
+const otherKindMs = 50
 
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress'
@@ -20,8 +23,13 @@ export class NameUnresolved extends Error {
   readonly code = 'NAME_UNRESOLVED'
 }
 
+interface Address {
+  readonly address: string
+  readonly family: 4 | 6
+}
+
 interface Answer {
-  readonly addresses: readonly { address: string; family: 4 | 6 }[]
+  readonly addresses: readonly Address[]
   readonly until: number
 }
 
@@ -36,17 +44,29 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
   const known = new Map<string, Answer>()
   const underWay = new Map<string, Promise<Answer>>()
 
-  async function ask(name: string): Promise<Answer> {
-    const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-    const addresses = [
-      ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 as const })) : []),
-      ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 as const })) : []),
-    ]
-    if (addresses.length === 0) throw v4.status === 'rejected' ? v4.reason : new Error(`${name} has no address`)
+  function remember(name: string, addresses: readonly Address[]): Answer {
     const answer = { addresses, until: performance.now() + rememberMs }
     if (known.size >= maxNames) known.clear()
     known.set(name, answer)
     return answer
+  }
+
+  /** Both kinds at once. Who has one waits for the other only a moment; what comes later is known to the next. */
+  async function ask(name: string): Promise<Answer> {
+    const found: Address[] = []
+    const asked = ([4, 6] as const).map(async (family) => {
+      const texts = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))
+      found.push(...texts.map((address) => ({ address, family })))
+      found.sort((one, other) => one.family - other.family)
+    })
+    const all = Promise.allSettled(asked)
+    await Promise.any(asked).catch(() => {})
+    if (found.length > 0) await Promise.race([all, wait(otherKindMs)])
+    const failed = found.length === 0 && (await all).find((each) => each.status === 'rejected')
+    if (found.length === 0) throw failed ? failed.reason : new Error(`${name} has no address`)
+    const early = found.length
+    all.then(() => found.length > early && remember(name, [...found]))
+    return remember(name, [...found])
   }
 
   function find(name: string): Promise<Answer> {

@@ -30,6 +30,16 @@ export function nextAttemptAt(
   return after(now, Math.max(spread, Math.min(retryAfterMs, longestRetryAfterMs)))
 }
 
+/** A receiver that is overloaded and says for how long is left alone as a whole. */
+export function askedToWaitUntil(
+  answer: { status: number; retryAfter: string | undefined },
+  now: Date,
+): Date | undefined {
+  if (answer.status !== 429 && answer.status !== 503) return undefined
+  const waitMs = Math.min(parseRetryAfter(answer.retryAfter, now), longestRetryAfterMs)
+  return waitMs > 0 ? after(now, waitMs) : undefined
+}
+
 /** RFC 9110: seconds, or a date. */
 export function parseRetryAfter(text: string | undefined, now: Date): number {
   if (text === undefined) return 0

@@ -1,12 +1,13 @@
 /** What became of an attempt, and what follows from it for the delivery. */
-
 import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayActor } from '../audit/audit.ts'
-import { type Batch, openBatch } from '../database/batch.ts'
-import { type Database, DatabaseUnavailable, isDeadlock } from '../database/database.ts'
+import type { Clock } from '../clock.ts'
+import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
+import { type Days, dayOf, dayOfId } from './days.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
+import { writeToPart } from './part.ts'
 import { nextAttemptAt, parseRetryAfter } from './retry-schedule.ts'
 import { disableWebhook } from './webhook.ts'
 
@@ -29,13 +30,15 @@ export interface Settled {
   readonly verdict: Verdict
 }
 
-const deadlocksAtMost = 5
-const awayWaitMs = 250
-
 export interface Verdict {
   readonly state: 'delivered' | 'waiting' | 'exhausted'
   readonly dueAt: Date | undefined
 }
+
+const awayWaitMs = 250
+const settledAtOnce = 500
+/** The other connections are for whoever else wants something. */
+const transactionsAtOnce = 2
 
 export function judge(outcome: Outcome, tries: number, now: Date): Verdict {
   if (outcome.kind === 'accepted') return { state: 'delivered', dueAt: undefined }
@@ -44,70 +47,141 @@ export function judge(outcome: Outcome, tries: number, now: Date): Verdict {
   return dueAt ? { state: 'waiting', dueAt } : { state: 'exhausted', dueAt: undefined }
 }
 
-/** Settlements that come in together share one transaction. */
-export function openSettlements(db: Database): Batch<Settlement, Settled> {
-  return openBatch((items: Settlement[]) => settlePatiently(db, items), {
-    keyOf: (item) => String(item.delivery.id),
-    maxItems: 500,
-  })
+export interface SettlementDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly days: Days
+}
+
+export interface Settlements {
+  /** Never turned away: how much can wait is bounded by how much is sent. */
+  settle(item: Settlement): Promise<Settled>
+}
+
+interface Waiting {
+  readonly item: Settlement
+  readonly resolve: (settled: Settled) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Settlements of a part that come in together share one transaction; the part with most to settle goes first. */
+export function openSettlements(desk: SettlementDesk): Settlements {
+  const waiting = new Map<number, Waiting[]>()
+  const underWay = new Set<number>()
+  let scheduled = false
+
+  function schedule(): void {
+    if (scheduled || underWay.size >= transactionsAtOnce) return
+    scheduled = true
+    setImmediate(() => {
+      scheduled = false
+      const part = findFullest()
+      if (part === undefined) return
+      void flush(part)
+      schedule()
+    })
+  }
+
+  function findFullest(): number | undefined {
+    const free = [...waiting].filter(([part, items]) => items.length > 0 && !underWay.has(part))
+    return free.sort(([, a], [, b]) => b.length - a.length)[0]?.[0]
+  }
+
+  async function flush(part: number): Promise<void> {
+    const taken = waiting.get(part)!.splice(0, settledAtOnce)
+    underWay.add(part)
+    try {
+      const settled = await settlePatiently(
+        desk,
+        part,
+        taken.map(({ item }) => item),
+      )
+      for (const [index, { resolve }] of taken.entries()) resolve(settled[index]!)
+    } catch (error) {
+      for (const { reject } of taken) reject(error)
+    } finally {
+      underWay.delete(part)
+      schedule()
+    }
+  }
+
+  return {
+    settle: (item) =>
+      new Promise((resolve, reject) => {
+        const queue = waiting.get(item.lane.part) ?? []
+        waiting.set(item.lane.part, queue)
+        queue.push({ item, resolve, reject })
+        schedule()
+      }),
+  }
 }
 
 /**
- * An attempt that was made must be written down: a circle of locks, or a database that is away for a moment, costs a repetition,
- * not the record. Nobody repeats past the lease.
+ * An attempt that was made must be written down: a database that is away for a moment costs a repetition, not the record.
+ * Nobody repeats past the lease.
  */
-async function settlePatiently(db: Database, items: Settlement[]): Promise<Settled[]> {
-  let isInDoubt = false
-  for (let tries = 1; ; tries++) {
+async function settlePatiently(desk: SettlementDesk, part: number, items: Settlement[]): Promise<Settled[]> {
+  for (let isInDoubt = false; ; isInDoubt = true) {
     try {
-      const settled = await settleAll(db, items)
+      const settled = await settleAll(desk, part, items)
       // What the last try may have written cannot be written again; whether the lease was lost the next renewal tells.
       return isInDoubt ? settled.map((each) => ({ ...each, accepted: true })) : settled
     } catch (error) {
-      if (isDeadlock(error) && tries < deadlocksAtMost) continue
       if (!(error instanceof DatabaseUnavailable) || !items.some(({ lane }) => isLeased(lane))) throw error
-      isInDoubt = true
       await wait(awayWaitMs)
     }
   }
 }
 
-async function settleAll(db: Database, items: Settlement[]): Promise<Settled[]> {
-  const lanes = [...new Set(items.map((item) => item.lane))]
-  const verdicts = items.map((item) => judge(item.outcome, item.delivery.tries, item.now))
-  return db.transaction(async (sql) => {
-    const rows = await sql.query<{ id: number; state: string }>(table.settleDeliveries, [
-      lanes.map((lane) => lane.webhookId),
-      lanes.map((lane) => lane.claimId),
-      items.map((item) => item.delivery.id),
-      items.map((item) => item.lane.webhookId),
-      items.map((item) => item.delivery.attempts),
-      verdicts.map((verdict) => verdict.state),
-      verdicts.map((verdict) => verdict.dueAt),
-      items.map((item) => item.at),
-      items.map((item) => Math.round(item.durationMs)),
-      items.map((item) => item.outcome.kind),
-      items.map((item) => (item.outcome.kind === 'unreachable' ? null : item.outcome.status)),
-      items.map((item) => (item.outcome.kind === 'unreachable' ? item.outcome.why : null)),
-      items.map((item) => (item.outcome.kind === 'unreachable' ? null : item.outcome.response)),
-      items[0]!.now,
-    ])
-    const accepted = new Set(rows.map((row) => row.id))
-    const finished = rows.filter((row) => row.state !== 'waiting').map((row) => row.id)
+interface Judged extends Settlement {
+  readonly verdict: Verdict
+}
+
+async function settleAll(desk: SettlementDesk, part: number, items: readonly Settlement[]): Promise<Settled[]> {
+  const judged = items.map((item) => ({ ...item, verdict: judge(item.outcome, item.delivery.attempts, item.now) }))
+  await desk.days.open(dayOf(desk.clock.now()))
+  return writeToPart(desk.db, part, async (sql) => {
+    const accepted = new Set<number>()
     const released = new Set<number>()
-    if (finished.length > 0) {
-      const freed = await sql.query<{ webhook_id: number }>(table.releaseBlocked, [finished, items[0]!.now])
-      for (const row of freed) released.add(row.webhook_id)
-    }
-    for (const item of items) {
-      if (item.disable !== undefined && accepted.has(item.delivery.id)) {
-        await disableWebhook(sql, item.lane.webhookId, item.disable, gatewayActor, item.now)
+    for (const [day, together] of Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))) {
+      for (const row of await settleDay(sql, day, together, desk.clock.now())) {
+        if (row.freed) released.add(row.webhook_id)
+        else accepted.add(row.id)
       }
     }
-    return items.map((item, index) => ({
-      accepted: accepted.has(item.delivery.id),
-      released: released.has(item.lane.webhookId),
-      verdict: verdicts[index]!,
+    for (const { lane, delivery, disable, now } of items) {
+      if (disable === undefined || !accepted.has(delivery.id)) continue
+      await disableWebhook(sql, lane.webhookId, disable, gatewayActor, now)
+    }
+    return judged.map(({ lane, delivery, verdict }) => ({
+      accepted: accepted.has(delivery.id),
+      released: released.has(lane.webhookId),
+      verdict,
     }))
   })
+}
+
+type SettledRow =
+  | { readonly freed: true; readonly webhook_id: number }
+  | { readonly freed: false; readonly id: number; readonly state: string }
+
+function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): Promise<SettledRow[]> {
+  const lanes = [...new Set(items.map((item) => item.lane))]
+  return sql.query<SettledRow>(table.settleDeliveries(day), [
+    lanes.map((lane) => lane.webhookId),
+    lanes.map((lane) => lane.claimId),
+    items.map((item) => item.delivery.id),
+    items.map((item) => item.lane.webhookId),
+    items.map((item) => item.delivery.attempts),
+    items.map((item) => item.verdict.state),
+    items.map((item) => item.verdict.dueAt),
+    items.map((item) => item.at),
+    items.map((item) => Math.round(item.durationMs)),
+    items.map((item) => item.outcome.kind),
+    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.status)),
+    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? outcome.why : null)),
+    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.response)),
+    now,
+    dayOf(now),
+  ])
 }

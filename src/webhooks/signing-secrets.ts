@@ -15,6 +15,12 @@ interface TimedSecret {
   readonly endsAtMs: number
 }
 
+/** Of the client; without any, one row that says whose. */
+type BorrowedSecret = { readonly client_id: string } & (
+  | { readonly sealed: Buffer; readonly signs_from: Date; readonly ends_at: Date | null }
+  | { readonly sealed: null }
+)
+
 export interface SecretKeeper {
   /** Undefined when the webhook has no secret left that could sign. Without a promise when they are remembered. */
   find(webhookId: number, now: Date): SigningSecrets | undefined | Promise<SigningSecrets | undefined>
@@ -26,10 +32,7 @@ export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): 
     const own = await db.query<{ sealed: Buffer; signs_from: Date; ends_at: Date | null }>(selectWebhookSecrets, [
       webhookId,
     ])
-    const borrowed = await db.query<{ client_id: string; sealed: Buffer | null; ends_at: Date | null }>(
-      selectClientSecretsOfWebhook,
-      [webhookId],
-    )
+    const borrowed = await db.query<BorrowedSecret>(selectClientSecretsOfWebhook, [webhookId])
     // The client's secrets sign until the first custom one takes over, and live on beside it for the overlap.
     const takenOver = own.at(-1)?.signs_from
     const lastMs = takenOver ? after(takenOver, overlapMs).getTime() : Number.POSITIVE_INFINITY
@@ -37,7 +40,7 @@ export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): 
       ...own.flatMap((row) => timed(openWebhookSecret(vault, webhookId, row.sealed), row.signs_from, row.ends_at)),
       ...borrowed
         .flatMap((row) =>
-          row.sealed ? timed(openClientSecret(vault, row.client_id, row.sealed), undefined, row.ends_at) : [],
+          row.sealed ? timed(openClientSecret(vault, row.client_id, row.sealed), row.signs_from, row.ends_at) : [],
         )
         .map((secret) => ({ ...secret, endsAtMs: Math.min(secret.endsAtMs, lastMs) })),
     ]
@@ -63,7 +66,7 @@ function choose(all: readonly TimedSecret[], nowMs: number): SigningSecrets | un
   }
 }
 
-function timed(text: string | undefined, signsFrom: Date | undefined, endsAt: Date | null): TimedSecret[] {
+function timed(text: string | undefined, signsFrom: Date, endsAt: Date | null): TimedSecret[] {
   if (text === undefined) return []
-  return [{ text, signsFromMs: signsFrom?.getTime() ?? 0, endsAtMs: endsAt?.getTime() ?? Number.POSITIVE_INFINITY }]
+  return [{ text, signsFromMs: signsFrom.getTime(), endsAtMs: endsAt?.getTime() ?? Number.POSITIVE_INFINITY }]
 }

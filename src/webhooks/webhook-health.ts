@@ -14,12 +14,13 @@ export interface WebhookHealth {
   readonly exhausted: number
 }
 
-const count = (state: 'waiting' | 'exhausted') =>
-  `(SELECT count(*) FROM (SELECT FROM deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = '${state}' LIMIT $2) counted)`
+const count = (table: string) => `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT $2) counted)`
+const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id'
+const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'exhausted'"
 
 const selectHealth = statement(
   'select_webhook_health',
-  `SELECT l.webhook_id, l.failures, l.failing_since, ${count('waiting')} AS waiting, ${count('exhausted')} AS exhausted
+  `SELECT l.webhook_id, l.failures, l.failing_since, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
    FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
 )
 

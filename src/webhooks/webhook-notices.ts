@@ -18,7 +18,7 @@ const tellFailing = tellMembers(
    FROM lanes l
    JOIN webhooks w ON w.id = l.webhook_id AND w.state = 'active'
    JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
-   WHERE l.failing_since <= $4 AND l.failures >= $5`,
+   WHERE l.failing_since <= $4 AND l.evidence >= $5`,
 )
 
 const tellDisabled = tellMembers(

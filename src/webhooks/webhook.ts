@@ -7,7 +7,6 @@ import type { SealedTable } from '../database/reseal.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findUrlProblem, type GuardPolicy } from './address-guard.ts'
-import { lockDispatch } from './dispatch.sql.ts'
 import { defaultKinds, type Kind } from './kind.ts'
 import { tellOfDisabled } from './webhook-notices.ts'
 import * as table from './webhooks.sql.ts'
@@ -112,13 +111,9 @@ export async function updateWebhook(
   })
 }
 
-/** The URL is forgotten by the interface at once; what was delivered stays in the history. */
+/** The URL is forgotten by the interface at once; what was delivered stays in the history. What waits is cleared away later, in bites. */
 export async function deleteWebhook(db: Database, webhook: Webhook, by: Actor, now: Date): Promise<void> {
   await db.transaction(async (sql) => {
-    // A dispatch under way would create deliveries that this does not see.
-    await sql.query(lockDispatch)
-    // Deliveries before lanes: the order in which the dispatcher locks them.
-    await sql.query(table.cancelUnfinished, [webhook.id, now])
     const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, now])
     if (!deleted) throw absent(webhook.id)
     await recordAct(sql, by, 'webhook.deleted', subjectOf(webhook), now)

@@ -7,7 +7,7 @@ export const insertWebhook = statement(
   `WITH created AS (
      INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${columns}),
-   lane AS (INSERT INTO lanes (webhook_id) SELECT id FROM created)
+   lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM created)
    SELECT * FROM created`,
 )
 
@@ -47,7 +47,9 @@ export const updateWebhookState = statement(
        attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at WHEN $2 = 'active' THEN $4::timestamptz END,
        has_news = claim_id IS NOT NULL,
        failures = CASE WHEN $2 = 'active' THEN 0 ELSE failures END,
-       failing_since = CASE WHEN $2 = 'active' THEN NULL ELSE failing_since END
+       evidence = CASE WHEN $2 = 'active' THEN 0 ELSE evidence END,
+       failing_since = CASE WHEN $2 = 'active' THEN NULL ELSE failing_since END,
+       held_until = CASE WHEN $2 = 'active' THEN '-infinity' ELSE held_until END
      WHERE webhook_id = (SELECT id FROM changed))
    SELECT * FROM changed`,
 )
@@ -61,11 +63,6 @@ export const updateActiveToDisabled = statement(
      UPDATE lanes SET attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at END, has_news = claim_id IS NOT NULL
      WHERE webhook_id = (SELECT id FROM changed))
    SELECT id FROM changed`,
-)
-
-export const cancelUnfinished = statement(
-  'cancel_unfinished_deliveries',
-  `UPDATE deliveries SET state = 'canceled', after_id = NULL, settled_at = $2 WHERE webhook_id = $1 AND state IN ('blocked', 'waiting')`,
 )
 
 export const insertWebhookSecret = statement(
@@ -83,12 +80,12 @@ export const selectWebhookSecrets = statement(
   `SELECT sealed, signs_from, ends_at FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
 )
 
-/** Without a custom secret, the client's living secrets sign, the newest first. A client without one has a row without a secret. */
+/** Without a custom secret, the client's living secrets sign, the one that began last first. A client without one has a row without a secret. */
 export const selectClientSecretsOfWebhook = statement(
   'select_client_secrets_of_webhook',
-  `SELECT w.client_id, s.sealed, s.expires_at AS ends_at
+  `SELECT w.client_id, s.sealed, s.signs_from, s.expires_at AS ends_at
    FROM webhooks w LEFT JOIN client_secrets s ON s.client_id = w.client_id AND s.revoked_at IS NULL
-   WHERE w.id = $1 AND w.client_id IS NOT NULL ORDER BY s.id DESC`,
+   WHERE w.id = $1 AND w.client_id IS NOT NULL ORDER BY s.signs_from DESC, s.id DESC`,
 )
 
 export const selectDefaultClient = statement(

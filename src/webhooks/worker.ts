@@ -1,25 +1,31 @@
 /**
- * The delivery engine of a node. It turns events into deliveries, holds lanes under a lease that it renews, sends what is due, and
- * settles in batches. A notification wakes it; a look each second is the backstop. Whatever it holds when it dies is free again
- * when the lease runs out; nothing that it does after that can be settled.
+ * What a node delivers. It holds lanes under a lease that it renews, sends what is due, and settles in batches. A notification wakes
+ * it; a look each second is the backstop. Workers know of each other, and who holds more than its share gives lanes back at once.
+ * Whatever it holds when it dies is free again when the lease runs out; nothing that it does after that can be settled.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { after, type Clock, second } from '../clock.ts'
-import type { Batch } from '../database/batch.ts'
 import { type Changes, everything } from '../database/changes.ts'
 import type { Database, Listener } from '../database/database.ts'
 import { notPosted, type Outcome, type Posted, type Sender } from './attempt.ts'
 import type { AttemptMade } from './attempt-made.ts'
-import { type DispatchMade, dispatchOnce, readNews } from './dispatch.ts'
+import type { Days } from './days.ts'
+import { type DispatchMade, type News, readNews } from './dispatch.ts'
+import { type Dispatcher, openDispatcher } from './dispatcher.ts'
 import { printEventId } from './event.ts'
+import { type EventBodies, openEventBodies } from './event-bodies.ts'
 import {
   type DueDelivery,
   freeSlots,
   handBack,
+  holdUntil,
   isBreakerOpen,
   type Lane,
+  leaveBehind,
+  notBefore,
+  noteDrained,
   noteFailure,
   noteSuccess,
   openLane,
@@ -28,7 +34,8 @@ import {
 } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import { printHead } from './request-head.ts'
-import { openSettlements, type Settled, type Settlement } from './settlement.ts'
+import { askedToWaitUntil } from './retry-schedule.ts'
+import { openSettlements, type Settlements } from './settlement.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
 const leaseMs = 12 * second
@@ -39,14 +46,21 @@ const lookEveryMs = second
 const silenceLimitMs = 2_500
 /** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
 const lingerMs = 200
-const lanesHeldAtMost = 500
+const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
+const reportEveryMs = second
+/** A worker that has said nothing for so long is not counted on. */
+const absentAfterMs = 3 * second
+/** Somebody else is to have what was given back. */
+const givenBackMs = 3 * second
+/** Not worth a move. */
+const shareSlack = 2
 /** Older claims have run out by themselves. */
 const doubtsAtMost = 100
-const attemptsInFlightAtMost = 1_000
-/** The first of many events are sent while the last wait to be dispatched; a backlog is taken in larger and larger pieces. */
-const eventsAtFirst = 25
-const eventsAtMost = 400
+/** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
+const attemptsForAll = 500
+/** Answered and not written down yet. */
+const unsettledAtMost = 2_000
 /** How far a worker reads ahead in a lane. */
 const readAhead = 50
 
@@ -58,17 +72,20 @@ export interface WorkerDesk {
   readonly log: Logger
   readonly sender: Sender
   readonly secrets: SecretKeeper
+  readonly days: Days
   /** Each is told of every attempt that was settled. */
   readonly attempted: readonly ((attempt: AttemptMade) => void)[]
   /** Told of every dispatch, if anybody traces. */
   readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
-  /** Called when a notification says that events or deliveries came. */
-  readonly dispatched: () => void
+  /** Called when a notification says whose events were dispatched. */
+  readonly dispatched: (news: News) => void
 }
 
 export interface Worker {
   /** Looks for work now. */
   wake(): void
+  /** Something was published in this part. */
+  published(part: number): void
   /** Finishes what is under way, lets the lanes go, stops. */
   close(): Promise<void>
 }
@@ -77,26 +94,23 @@ export function openWorker(desk: WorkerDesk): Worker {
   return new DeliveryWorker(desk)
 }
 
-interface ClaimedRow {
-  readonly webhook_id: number
-  readonly branch_id: number
-  readonly failures: number
-  readonly failing_since: Date | null
-}
-
 class DeliveryWorker implements Worker {
   readonly #desk: WorkerDesk
   readonly #lanes = new Map<number, Lane>()
-  readonly #settlements: Batch<Settlement, Settled>
+  readonly #settlements: Settlements
+  readonly #dispatcher: Dispatcher
+  readonly #bodies: EventBodies = openEventBodies()
+  readonly #id = randomUUID()
   readonly #timers: NodeJS.Timeout[]
   #listener: Listener | undefined
   #listening = false
   #inFlight = 0
+  #unsettled = 0
+  #reporting = false
+  /** Lanes that somebody else is to take, and until when. */
+  readonly #givenBack = new Map<number, number>()
   /** Claims whose outcome nobody told us. */
   #doubtful: string[] = []
-  #dispatching: Promise<void> | undefined
-  #dispatchAgain = false
-  #dispatchSize = eventsAtFirst
   #looking: Promise<void> | undefined
   #renewing: Promise<void> | undefined
   #lookAgain = false
@@ -107,8 +121,14 @@ class DeliveryWorker implements Worker {
 
   constructor(desk: WorkerDesk) {
     this.#desk = desk
-    this.#settlements = openSettlements(desk.db)
-    this.#timers = [setInterval(() => this.wake(), lookEveryMs), setInterval(() => this.#renew(), renewEveryMs)]
+    this.#settlements = openSettlements(desk)
+    this.#dispatcher = openDispatcher(desk, desk.log)
+    this.#timers = [
+      setInterval(() => this.wake(), lookEveryMs),
+      setInterval(() => this.#renew(), renewEveryMs),
+      setInterval(() => void this.#report(), reportEveryMs),
+    ]
+    void this.#report()
     desk.changes.subscribe((tag) => this.#reconsider(tag))
     this.wake()
   }
@@ -117,8 +137,11 @@ class DeliveryWorker implements Worker {
     void this.#listen()
     // Notifications get lost with their connection, and retries fall due without one.
     for (const lane of this.#lanes.values()) lane.drained = false
-    this.#dispatch()
     this.#look(true)
+  }
+
+  published(part: number): void {
+    this.#dispatcher.wake(part)
   }
 
   async close(): Promise<void> {
@@ -127,11 +150,12 @@ class DeliveryWorker implements Worker {
     clearTimeout(this.#lingering)
     await this.#listener?.close().catch(() => {})
     for (const lane of this.#lanes.values()) handBack(lane)
-    await this.#dispatching
+    await this.#dispatcher.close()
     await this.#looking
     await this.#renewing
     if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
     await this.#release([...this.#lanes.values()]).catch((error: unknown) => this.#complain(error))
+    await this.#desk.db.query(table.removeWorkers, [this.#id, new Date(0)]).catch(() => {})
   }
 
   /** What was read and not sent yet may no longer be wanted, or not there. */
@@ -162,10 +186,11 @@ class DeliveryWorker implements Worker {
     const lost = () => {
       this.#listener = undefined
     }
-    const heard = (news: string) => {
-      this.#desk.dispatched()
-      if (news === 'event') this.#dispatch()
-      else this.#hearOfDeliveries(readNews(news))
+    const heard = (text: string) => {
+      if (text === 'event') return this.#dispatcher.look()
+      const news = readNews(text)
+      this.#desk.dispatched(news)
+      this.#hearOfDeliveries(news.webhookIds)
     }
     this.#listener = await this.#desk.db.listen('countersign_work', heard, lost)
   }
@@ -175,32 +200,6 @@ class DeliveryWorker implements Worker {
     for (const lane of told) if (lane) lane.drained = false
     // What no held lane can take needs one that is claimed.
     this.#look(told.includes(undefined) || webhookIds === undefined)
-  }
-
-  /** Beside the looking, so that what can be sent already does not wait for what is still being created. */
-  #dispatch(): void {
-    if (this.#closing) return
-    this.#dispatchAgain = true
-    this.#dispatching ??= this.#dispatchAll().finally(() => {
-      this.#dispatching = undefined
-    })
-  }
-
-  async #dispatchAll(): Promise<void> {
-    const { db, clock, traceDispatch } = this.#desk
-    while (this.#dispatchAgain && !this.#closing) {
-      this.#dispatchAgain = false
-      const most = this.#dispatchSize
-      try {
-        const taken = await dispatchOnce(db, clock.now(), most, traceDispatch)
-        if (taken > 0) this.#dispatchAgain = true
-        this.#dispatchSize = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
-      } catch (error) {
-        // If it was too much for the time it has, less is not.
-        this.#dispatchSize = Math.ceil(most / 4)
-        this.#complain(error)
-      }
-    }
   }
 
   /** One look at a time; a call while it runs makes it run once more. `everywhere`: also lanes that others held or nobody. */
@@ -239,16 +238,15 @@ class DeliveryWorker implements Worker {
     const claimId = randomUUID()
     const leasedUntilMs = performance.now() + leaseMs
     const rows = await db
-      .query<ClaimedRow>(table.claimLanes, [...[claimId, now, after(now, leaseMs), most]])
+      .query<ClaimedRow>(table.claimLanes, [claimId, now, after(now, leaseMs), most, this.#recentlyGivenBack()])
       .catch((error: unknown) => {
         this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
         throw error
       })
-    for (const { webhook_id: webhookId, branch_id: branchId, failures, failing_since } of rows) {
-      const before = this.#lanes.get(webhookId)
+    for (const row of rows) {
+      const before = this.#lanes.get(row.webhook_id)
       if (before) before.lost = true
-      const failingSince = failing_since ?? undefined
-      this.#lanes.set(webhookId, openLane({ webhookId, branchId, claimId, leasedUntilMs, failures, failingSince }))
+      this.#lanes.set(row.webhook_id, openLane({ ...claimedOf(row), claimId, leasedUntilMs }))
     }
     if (rows.length === most) this.#look(true)
   }
@@ -267,22 +265,65 @@ class DeliveryWorker implements Worker {
     const hungry = [...this.#lanes.values()].filter(
       (lane) => lane.buffer.length === 0 && !lane.drained && freeSlots(lane) > 0,
     )
-    if (hungry.length === 0) return
-    const mosts = hungry.map((lane) => (isBreakerOpen(lane) ? 1 : isLive ? readAhead : freeSlots(lane)))
-    const inHand = hungry.flatMap((lane) => [...lane.inHand])
     for (const lane of hungry) {
       lane.drained = true
       lane.changed = false
     }
-    const rows = await this.#desk.db.query<DueDelivery>(table.selectDue, [
-      ...[hungry.map((lane) => lane.webhookId), mosts, this.#desk.clock.now(), inHand],
+    const probing = hungry.filter(isBreakerOpen)
+    await this.#readDue(
+      hungry.filter((lane) => !probing.includes(lane)),
+      isLive,
+    )
+    await this.#readProbes(probing)
+  }
+
+  async #readDue(lanes: readonly Lane[], isLive: boolean): Promise<void> {
+    if (lanes.length === 0) return
+    const mosts = lanes.map((lane) => (isLive ? readAhead : freeSlots(lane)))
+    const now = this.#desk.clock.now()
+    const rows = await this.#desk.db.query<DueRow & { id: number | null }>(table.selectDue, [
+      lanes.map((lane) => lane.webhookId),
+      mosts,
+      now,
+      lanes.flatMap((lane) => [...lane.inHand]),
+      lanes.map((lane) => lane.dueFrom),
     ])
-    for (const delivery of rows) {
-      const lane = this.#lanes.get(delivery.webhook_id)
-      if (lane) takeInHand(lane, delivery)
+    const byWebhook = Map.groupBy(rows, (row) => row.webhook_id)
+    for (const [index, lane] of lanes.entries()) {
+      const page = byWebhook.get(lane.webhookId)
+      if (page && page.length < mosts[index]!) noteDrained(lane, now)
+      // A full page may have more behind it.
+      else if (page) lane.drained = false
     }
-    // A full page may have more behind it.
-    for (const [index, lane] of hungry.entries()) if (lane.buffer.length >= mosts[index]!) lane.drained = false
+    await this.#take(rows.filter((row) => row.id !== null))
+  }
+
+  async #readProbes(lanes: readonly Lane[]): Promise<void> {
+    if (lanes.length === 0) return
+    const values = [lanes.map((lane) => lane.webhookId), this.#desk.clock.now(), lanes.map((lane) => lane.dueFrom)]
+    const rows = await this.#desk.db.query<DueRow>(table.selectProbes, values)
+    await this.#take(rows.filter((row) => !this.#lanes.get(row.webhook_id)?.inHand.has(row.id)))
+  }
+
+  async #take(rows: readonly DueRow[]): Promise<void> {
+    try {
+      const events = await this.#bodies.find(
+        this.#desk.db,
+        rows.map((row) => row.event_id),
+      )
+      for (const row of rows) {
+        const lane = this.#lanes.get(row.webhook_id)
+        const event = events.get(row.event_id)
+        if (lane && event) takeInHand(lane, { ...row, event })
+      }
+    } catch (error) {
+      for (const row of rows) {
+        const lane = this.#lanes.get(row.webhook_id)
+        if (lane) leaveBehind(lane, row)
+        if (lane) lane.drained = false
+      }
+      throw error
+    }
   }
 
   #sendAll(): void {
@@ -298,9 +339,9 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  /** Half of the room is for everybody; the other half holds one attempt of each lane, so that those that hang starve nobody. */
   #hasRoomFor(lane: Lane): boolean {
-    return lane.sending === 0 || this.#inFlight < attemptsInFlightAtMost - lanesHeldAtMost
+    if (this.#unsettled >= unsettledAtMost) return false
+    return lane.sending === 0 || this.#inFlight - this.#unsettled < attemptsForAll
   }
 
   async #deliver(lane: Lane, delivery: DueDelivery): Promise<void> {
@@ -310,14 +351,17 @@ class DeliveryWorker implements Worker {
       const startedMs = performance.now()
       const { outcome, timing } = await this.#attempt(delivery, at)
       const now = clock.now()
-      if (outcome.kind === 'accepted') noteSuccess(lane)
-      else noteFailure(lane, now)
+      this.#note(lane, delivery, outcome, now)
       lane.sending--
+      lane.unsettled++
+      this.#unsettled++
       if (!this.#desk.changes.isLive) this.#lookAgainAt(lane)
       this.#sendFrom(lane)
       const disable = findReasonToDisable(lane, outcome, now)
       const durationMs = timing.totalMs
-      const settled = await this.#settlements.run({ lane, delivery, outcome, at, durationMs, now, disable })
+      const settled = await this.#settlements
+        .settle({ lane, delivery, outcome, at, durationMs, now, disable })
+        .finally(() => this.#settledOne(lane))
       const made = { delivery, outcome, at, startedMs, timing, answeredAt: now, settled }
       for (const hear of this.#desk.attempted) hear(made)
       if (settled.released) lane.drained = false
@@ -331,17 +375,68 @@ class DeliveryWorker implements Worker {
       this.#inFlight--
       if (this.#inFlight === 0) this.#idle?.()
       if (lane.buffer.length === 0) this.#look(false)
+      else this.#sendFrom(lane)
     }
+  }
+
+  #settledOne(lane: Lane): void {
+    const wasFull = this.#unsettled-- >= unsettledAtMost
+    lane.unsettled--
+    if (wasFull) setImmediate(() => this.#sendAll())
+  }
+
+  #note(lane: Lane, delivery: DueDelivery, outcome: Outcome, now: Date): void {
+    if (outcome.kind === 'accepted') noteSuccess(lane)
+    else noteFailure(lane, delivery, now)
+    const until = outcome.kind === 'refused' ? askedToWaitUntil(outcome, now) : undefined
+    if (until) holdUntil(lane, until)
   }
 
   async #attempt(delivery: DueDelivery, at: Date): Promise<Posted> {
     const found = this.#desk.secrets.find(delivery.webhook_id, at)
     const secrets = found instanceof Promise ? await found : found
     if (!secrets) return notPosted('no-secret')
-    const { body, url, uid } = delivery
-    const message = { id: printEventId(uid), body, sentAt: at, attempt: delivery.attempts + 1 }
+    const { url, event } = delivery
+    const { body, simulated } = event
+    const message = { id: printEventId(event.uid), body, sentAt: at, attempt: delivery.attempts + 1, simulated }
     const headers = printHead(message, secrets)
     return this.#desk.sender.post({ url, headers, body })
+  }
+
+  /** Says that this worker is there, and gives back what is above its share: nobody has to wait until a lane runs dry. */
+  async #report(): Promise<void> {
+    if (this.#reporting || this.#closing) return
+    this.#reporting = true
+    try {
+      const now = this.#desk.clock.now()
+      const [answer] = await this.#desk.db.query<{ others: number; lanes: number }>(table.reportWorker, [
+        ...[this.#id, now, this.#lanes.size, after(now, -absentAfterMs)],
+      ])
+      const { others, lanes } = answer!
+      const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
+      if (others > 0 && this.#lanes.size > share + shareSlack) this.#giveBack(this.#lanes.size - share)
+    } catch {
+      // Who cannot say that it is there is not counted on for a while.
+    } finally {
+      this.#reporting = false
+    }
+  }
+
+  /** Those with least under way first: they can go at once. */
+  #giveBack(count: number): void {
+    const inOrder = [...this.#lanes.values()].sort((a, b) => a.sending - b.sending)
+    for (const lane of inOrder.slice(0, count)) {
+      lane.leaving = true
+      handBack(lane)
+      this.#givenBack.set(lane.webhookId, performance.now() + givenBackMs)
+    }
+    this.#look(false)
+  }
+
+  #recentlyGivenBack(): number[] {
+    const now = performance.now()
+    for (const [webhookId, untilMs] of this.#givenBack) if (untilMs < now) this.#givenBack.delete(webhookId)
+    return [...this.#givenBack.keys()]
   }
 
   /** Lanes in which nothing has been under way for a moment and nothing more is due, or may be sent, go back. */
@@ -355,11 +450,12 @@ class DeliveryWorker implements Worker {
     const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : lingerMs
     const done = [...this.#lanes.values()].filter((lane) => {
       if (lane.inHand.size > 0) lane.quietSince = undefined
-      else if (lane.probeAt) return true
+      else if (lane.probeAt || lane.heldUntil || lane.leaving) return true
       else if (lane.drained) lane.quietSince ??= now
       return lane.quietSince !== undefined && now - lane.quietSince >= patienceMs
     })
     if (done.length > 0) await this.#release(done)
+    if (done.some((lane) => lane.leaving)) await this.#desk.db.query(table.wakeOthers)
     if (this.#lanes.size > 0) this.#lingering ??= setTimeout(() => this.#stopLingering(), lingerMs)
   }
 
@@ -375,8 +471,11 @@ class DeliveryWorker implements Worker {
       lanes.map((lane) => lane.claimId),
       lanes.map((lane) => lane.failures),
       lanes.map((lane) => lane.failingSince),
-      lanes.map((lane) => lane.probeAt),
+      lanes.map(notBefore),
+      lanes.map((lane) => lane.evidence),
+      lanes.map((lane) => lane.dueFrom),
       this.#desk.clock.now(),
+      lanes.map((lane) => lane.heldUntil),
     ])
     await released.catch((error: unknown) => {
       // They are let go again later; whatever is no longer ours by then is lost, which the next renewal tells.
@@ -421,6 +520,32 @@ class DeliveryWorker implements Worker {
     if (!this.#closing) this.#desk.log.warn({ err: error }, 'the worker was interrupted; it goes on by itself')
   }
 }
+
+interface ClaimedRow {
+  readonly webhook_id: number
+  readonly branch_id: number
+  readonly part: number
+  readonly failures: number
+  readonly failing_since: Date | null
+  readonly evidence: number
+  readonly due_from: Date
+}
+
+/** `-infinity` is read as a number. */
+function claimedOf({ webhook_id, branch_id, part, failures, failing_since, evidence, due_from }: ClaimedRow) {
+  const dueFrom = due_from instanceof Date ? due_from : new Date(0)
+  return {
+    webhookId: webhook_id,
+    branchId: branch_id,
+    part,
+    failures,
+    failingSince: failing_since ?? undefined,
+    evidence,
+    dueFrom,
+  }
+}
+
+type DueRow = Omit<DueDelivery, 'event'>
 
 function findReasonToDisable(lane: Lane, outcome: Outcome, now: Date): string | undefined {
   if (outcome.kind === 'refused' && outcome.status === 410) return 'the receiver answered 410 Gone'

@@ -86,6 +86,18 @@ test('a rotation shows the new secret once and says when the old one ends; a thi
   })
 })
 
+test('a rotation may leave signing to the old secret for a while, within the overlap', async () => {
+  const tooLong = await line.fail('client', 'rotate-secret', id, '--overlap', '1h', '--switch-after', '2h')
+  assert.match(tooLong.stderr, /switchAt must lie between now and the end of the old secret/)
+  const rotated = await line.read('client', 'rotate-secret', id, '--overlap', '2h', '--switch-after', '1h')
+  shownOnce.push(String(rotated.client_secret))
+  const signsInHours = (new Date(String(rotated.signs_webhooks_from)).getTime() - Date.now()) / 3_600_000
+  assert.ok(signsInHours > 0.9 && signsInHours <= 1)
+  const listed = await line.read<{ id: number; signs_from: string }[]>('client', 'secrets', id)
+  assert.equal(listed.at(-1)!.signs_from, rotated.signs_webhooks_from)
+  await line.read('client', 'revoke-secret', id, String(listed[0]!.id))
+})
+
 test('a secret whose overlap is over is no longer listed as live', async () => {
   const rotated = await line.read('client', 'rotate-secret', id, '--overlap', '0s')
   shownOnce.push(String(rotated.client_secret))
@@ -104,7 +116,7 @@ test('no command shows a secret a second time', async () => {
     line.run('client', 'secrets', id, '--json'),
     line.run('audit', 'list', '--json'),
   ])
-  assert.equal(shownOnce.length, 4)
+  assert.equal(shownOnce.length, 5)
   for (const { stdout } of outputs) {
     assert.ok(stdout.length > 50)
     for (const secret of shownOnce) assert.ok(!stdout.includes(secret.slice(4, 40)))

@@ -203,7 +203,7 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
   assert.equal((await list('--limit', '1')).length, 1)
   assert.equal((await list('--state', 'exhausted')).length, 0)
   assert.deepEqual(
-    (await list('--entity', 'transaction:42')).map((each) => each.id),
+    (await list('--entity', 'transaction:42:test')).map((each) => each.id),
     [id],
   )
   const shown = await say<{ body: string; log: { outcome: string }[] }>(['delivery', 'show', String(id), ...words])
@@ -212,13 +212,16 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
     shown.log.map(({ outcome }) => outcome),
     ['accepted'],
   )
-  assert.deepEqual(await say(['delivery', 'redeliver', String(id), ...words]), { redelivering: id })
+  const again = await say<{ redelivering: number; delivery: number }>(['delivery', 'redeliver', String(id), ...words])
+  assert.equal(again.redelivering, id)
+  const repeat = await say<{ repeats: number }>(['delivery', 'show', String(again.delivery), ...words])
+  assert.equal(repeat.repeats, id)
   await sink.wait(3)
-  const dry = ['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43', '--dry-run']
+  const dry = ['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43:test', '--dry-run']
   assert.deepEqual(await say(dry), { total: 1 })
   assert.equal(sink.requests.length, 3)
   const replay = await say<{ state: string; total: number; done: number }>([
-    ...['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43'],
+    ...['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43:test'],
   ])
   assert.deepEqual([replay.state, replay.total, replay.done], ['finished', 1, 1])
   await sink.wait(4)

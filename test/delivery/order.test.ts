@@ -4,9 +4,12 @@ import { afterEach, beforeEach, test } from 'node:test'
 import fc from 'fast-check'
 import { second } from '../../src/clock.ts'
 import type { Statement } from '../../src/database/database.ts'
+import { dayOf, idsADay } from '../../src/webhooks/days.ts'
 import { searchAll } from '../../src/webhooks/delivery-search.sql.ts'
-import { createDeliveries, lockTails } from '../../src/webhooks/dispatch.sql.ts'
-import { claimLanes, releaseBlocked, selectDue } from '../../src/webhooks/lanes.sql.ts'
+import { createDeliveries } from '../../src/webhooks/dispatch.sql.ts'
+import { dispatchPart } from '../../src/webhooks/dispatch.ts'
+import { claimLanes, selectDue, settleDeliveries } from '../../src/webhooks/lanes.sql.ts'
+import { partOf } from '../../src/webhooks/part.ts'
 import { type Engine, type EventDraft, entities, eventually, openEngine } from '../support/engine.ts'
 import { type Behaviour, fail, gate, type Received } from '../support/receiver.ts'
 
@@ -247,35 +250,49 @@ test('100,000 events of one entity cost the claim no more than three', async (t)
   const api = await openEngine({ ROLES: 'api' })
   t.after(() => api.close())
   const webhook = await api.makeWebhook('/a')
-  const now = `'${api.house.clock.now().toISOString()}'::timestamptz`
+  const at = api.house.clock.now()
+  const now = `'${at.toISOString()}'::timestamptz`
+  const day = dayOf(at)
+  const first = day * idsADay
   const fill = async (entity: string, from: number, count: number) => {
-    await api.sql(`INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
-      SELECT 'live', ${api.branchId}, 'TRANSACTION', 'SUBMITTED', '${entity}', '{}', ${now} FROM generate_series(1, ${count})`)
-    await api.sql(`INSERT INTO deliveries (id, webhook_id, event_id, entity, state, after_id, due_at, created_at) OVERRIDING SYSTEM VALUE
-      SELECT ${from} + n, ${webhook.id}, (SELECT max(id) FROM events), '${entity}',
-        CASE WHEN n = 1 THEN 'waiting' ELSE 'blocked' END, CASE WHEN n > 1 THEN ${from} + n - 1 END, ${now}, ${now}
+    await api.sql(`INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
+      SELECT ${first} + ${from} + n, ${webhook.id}, ${first} + n, '${entity}', 0, CASE WHEN n > 1 THEN ${first} + ${from} + n - 1 END,
+        CASE WHEN n = 1 THEN ${now} ELSE 'infinity' END, ${now}
       FROM generate_series(1, ${count}) n`)
-    await api.sql('DELETE FROM event_inbox')
-    await api.sql('UPDATE lanes SET attention_at = $1', [api.house.clock.now()])
-    await api.db.script('VACUUM ANALYZE events, deliveries, lanes')
+    await api.sql('UPDATE lanes SET attention_at = $1', [at])
+    await api.db.script('VACUUM ANALYZE queued_deliveries, lanes')
   }
-  const examine = async (entity: string, first: number) => {
-    const [event] = await api.sql<{ id: number }>(`SELECT max(id) AS id FROM events WHERE entity = '${entity}'`)
-    return {
-      claim: await pagesOf(api, claimLanes, [`gen_random_uuid()`, now, now, '100']),
-      due: await pagesOf(api, selectDue, [`'{${webhook.id}}'`, `'{50}'`, now, `'{}'`]),
-      tails: await pagesOf(api, lockTails, [`'{${event!.id}}'`]),
-      create: await pagesOf(api, createDeliveries, [`'{${event!.id}}'`, now, '5']),
-      release: await pagesOf(api, releaseBlocked, [`'{${first}}'`, now]),
-      newest: await pagesOf(api, searchAll, [
-        ...[`'{${webhook.id}}'`, '9000000', '0', '3', 'NULL', 'NULL', 'NULL', 'NULL', 'NULL', '3'],
-      ]),
-    }
-  }
+  await api.publish({})
+  await dispatchPart(api.house.gateway.context.dispatch, partOf(api.branchId))
+  const lane = [`'{${webhook.id}}'`, `'{00000000-0000-0000-0000-000000000000}'`]
+  const examine = async (entity: string, from: number) => ({
+    claim: await pagesOf(api, claimLanes, [`gen_random_uuid()`, now, now, '100', `'{}'`]),
+    due: await pagesOf(api, selectDue, [`'{${webhook.id}}'`, `'{50}'`, now, `'{}'`, `'{-infinity}'`]),
+    create: await pagesOf(api, createDeliveries(day), [
+      ...[`'{${first}}'`, `'{${api.branchId}}'`, `'{live}'`, `'{TRANSACTION}'`, `'{${entity}}'`, `'{false}'`],
+      ...[`'{NULL}'`, `'{NULL}'`, `'{NULL}'`, `${first}`, now, '5'],
+    ]),
+    settle: await pagesOf(api, settleDeliveries(day), [
+      ...[
+        ...lane,
+        `'{${first + from + 1}}'`,
+        `'{${webhook.id}}'`,
+        `'{0}'`,
+        `'{delivered}'`,
+        `'{NULL}'`,
+        `'{${at.toISOString()}}'`,
+      ],
+      ...[`'{1}'`, `'{accepted}'`, `'{200}'`, `'{NULL}'`, `'{ok}'`, now, `${day}`],
+    ]),
+    newest: await pagesOf(api, searchAll, [
+      ...[`'{${webhook.id}}'`, String(Number.MAX_SAFE_INTEGER), '0', '3', 'NULL', 'NULL', 'NULL', 'NULL', 'NULL', '3'],
+    ]),
+  })
   await fill('transaction:few', 1_000_000, 3)
-  const few = await examine('transaction:few', 1_000_001)
+  await api.sql(`UPDATE lanes SET claim_id = '00000000-0000-0000-0000-000000000000'`)
+  const few = await examine('transaction:few', 1_000_000)
   await fill('transaction:many', 2_000_000, 100_000)
-  const many = await examine('transaction:many', 2_000_001)
+  const many = await examine('transaction:many', 2_000_000)
   for (const [name, pages] of Object.entries(few)) {
     const now = many[name as keyof typeof many]
     assert.ok(now <= 4 * pages + 20, `${name}: ${now} pages with 100,000, ${pages} with three`)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { minute } from '../../src/clock.ts'
+import { dispatchPart } from '../../src/webhooks/dispatch.ts'
+import { partOf } from '../../src/webhooks/part.ts'
 import { advanceReplay, cancelReplay } from '../../src/webhooks/replay.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, eventually, fillWithSettled, openEngine } from '../support/engine.ts'
 import { operator } from '../support/gateway.ts'
 
 let engine: Engine
@@ -64,7 +66,9 @@ test('a replay by time sends what happened in that time again, and nothing else'
 
 test('a replay of what failed sends exactly the exhausted ones', async () => {
   await deliver('transaction', 4)
-  await engine.sql(`UPDATE deliveries SET state = 'exhausted' WHERE entity IN ('transaction:1', 'transaction:3')`)
+  await engine.sql(
+    `UPDATE settled_deliveries SET state = 'exhausted' WHERE entity IN ('transaction:1', 'transaction:3')`,
+  )
   const { total } = await finished(await replay({ failed: true }))
   assert.equal(total, 2)
   await engine.receiver.count('/hook', 6)
@@ -84,17 +88,8 @@ test('a long replay shows its progress and goes on after a restart where it was'
   const api = await openEngine({ ROLES: 'api' })
   const target = await api.makeWebhook('/hook')
   // 1,200 deliveries are three pages.
-  await api.sql(
-    `INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
-     SELECT 'live', $1, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}', $2 FROM generate_series(1, 1200) n`,
-    [api.branchId, api.house.clock.now()],
-  )
-  await api.sql(
-    `INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at, settled_at)
-     SELECT $1, id, entity, 'delivered', $2, $2, $2 FROM events`,
-    [target.id, api.house.clock.now()],
-  )
-  await api.sql('DELETE FROM event_inbox')
+  const settled = { prefix: 'transaction', count: 1_200, state: 'delivered' }
+  await fillWithSettled(api, target, settled)
   // As a node would leave it that died after its first page.
   await api.sql(
     `INSERT INTO replays (webhook_id, selection, total, done, last_id, until_id, created_at)
@@ -107,6 +102,8 @@ test('a long replay shows its progress and goes on after a restart where it was'
   }
   await eventually('the end of the replay', async () => (await progress()).state === 'finished')
   assert.equal((await progress()).done, 1200)
+  const { dispatch } = api.house.gateway.context
+  await dispatchPart(dispatch, partOf(api.branchId))
   const [count] = await api.sql<{ waiting: number }>(
     `SELECT count(*) AS waiting FROM deliveries WHERE state = 'waiting'`,
   )

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { day, minute } from '../../src/clock.ts'
+import { findEntries } from '../../src/audit/audit.ts'
+import { day, hour, minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -16,42 +18,62 @@ afterEach(() => engine.close())
 const policy = { attemptDays: 30, eventDays: 90 }
 const retire = () => retireOnce(engine.db, policy, engine.house.clock.now())
 
+/** A day that somebody looks at just now leaves at a later turn. */
+async function retireUntil(table: string, left: number): Promise<void> {
+  await eventually(`${left} of ${table} are left`, async () => {
+    await retire()
+    return (await countRows(table)) === left
+  })
+}
+
 async function countRows(table: string): Promise<number> {
   return (await engine.sql<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))[0]!.n
 }
 
-test('attempts leave after 30 days, events with their deliveries after 90; not a minute earlier', async () => {
+test('attempts leave after 30 days, events with their deliveries after 90, by whole days; not a minute earlier', async () => {
   await engine.publish(...entities(3))
   await engine.receiver.count('/hook', 3)
   await engine.idle()
-  engine.house.clock.advance(30 * day - minute)
-  assert.deepEqual(await retire(), { attempts: 0, events: 0, keys: 0 })
+  const counts = async () => Promise.all(['attempts', 'deliveries', 'branch_log', 'events'].map(countRows))
+  // The clock stands at ten in the morning: a day has gone when its last moment has.
+  const lastMoment = 14 * hour
+  engine.house.clock.advance(30 * day + lastMoment - minute)
+  await retire()
+  assert.deepEqual(await counts(), [3, 3, 3, 3])
   engine.house.clock.advance(2 * minute)
-  assert.deepEqual(await retire(), { attempts: 3, events: 0, keys: 0 })
-  assert.equal((await engine.deliveries(webhook)).length, 3)
+  await retireUntil('attempts', 0)
+  assert.deepEqual(await counts(), [0, 3, 3, 3])
   engine.house.clock.advance(60 * day - 2 * minute)
-  assert.equal((await retire()).events, 0)
+  await retire()
+  assert.deepEqual(await counts(), [0, 3, 3, 3])
   engine.house.clock.advance(2 * minute)
-  assert.equal((await retire()).events, 3)
-  for (const table of ['events', 'deliveries', 'attempts', 'branch_log']) assert.equal(await countRows(table), 0, table)
+  await retireUntil('deliveries', 0)
+  await retireUntil('branch_log', 0)
+  assert.deepEqual(await counts(), [0, 0, 0, 3])
+  engine.house.clock.advance(day)
+  await retireUntil('events', 0)
 })
 
-test('what leaves, leaves in batches of a thousand', async () => {
-  const old = new Date(engine.house.clock.now().getTime() - 91 * day)
-  await engine.sql(
-    `INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, status) SELECT n, 1, $1, 1, 'accepted', 200 FROM generate_series(1, 2500) n`,
-    [old],
-  )
-  const removed: number[] = []
-  for (let turn = 0; turn < 4; turn++) removed.push((await retire()).attempts)
-  assert.deepEqual(removed, [1_000, 1_000, 500, 0])
+test('a day that somebody is reading is left alone, keeps nobody waiting, and leaves at the next turn', async () => {
+  await engine.publish(...entities(3))
+  await engine.receiver.count('/hook', 3)
+  await engine.idle()
+  engine.house.clock.advance(92 * day)
+  await engine.db.transaction(async (report) => {
+    await report.query(statement('', 'SELECT count(*) FROM settled_deliveries'))
+    await retire()
+    assert.equal(await countRows('deliveries'), 3)
+    await engine.publish({ entity: 'transaction:new' })
+    await engine.receiver.count('/hook', 4)
+  })
+  await retireUntil('deliveries', 1)
 })
 
 test('the sequence of a branch goes on where it was after its oldest events have left', async () => {
   await engine.publish(...entities(3))
   await engine.idle()
   engine.house.clock.advance(91 * day)
-  await retire()
+  await retireUntil('branch_log', 0)
   await engine.publish({ entity: 'transaction:new' })
   await engine.receiver.count('/hook', 4)
   const page = (await engine.call('GET', '/v2/events')).json<{ events: { sequence: number }[]; oldest: number }>()
@@ -62,7 +84,7 @@ test('the sequence of a branch goes on where it was after its oldest events have
   assert.equal(page.oldest, 4)
 })
 
-test('what was blocked behind an event that leaves is free, and goes out', async () => {
+test('what is unfinished when its day leaves has expired, and is told; what was blocked behind it goes out', async () => {
   await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)
   await engine.publish({ body: '{"place":1}' })
   await engine.idle()
@@ -70,12 +92,41 @@ test('what was blocked behind an event that leaves is free, and goes out', async
   await engine.publish({ body: '{"place":2}' })
   await engine.idle()
   engine.house.clock.advance(31 * day)
-  assert.equal((await retire()).events, 1)
+  assert.equal((await retire()).expired, 1)
   assert.deepEqual(
     (await engine.deliveries(webhook)).map((delivery) => delivery.state),
     ['waiting'],
   )
+  const entries = await findEntries(engine.db, { action: 'webhook.expired', limit: 10 })
+  assert.deepEqual(
+    entries.map((entry) => [entry.subject, entry.details]),
+    [[`webhook:${webhook.id}`, { deliveries: 1 }]],
+  )
   await engine.call('POST', `/v2/webhooks/${webhook.id}/resume`)
   await engine.receiver.count('/hook', 1)
   assert.equal(engine.receiver.received[0]!.body, '{"place":2}')
+})
+
+test('what is to be sent again expires with its event, and replays ask only the days that are kept', async () => {
+  await engine.publish({})
+  await engine.receiver.count('/hook', 1)
+  await engine.idle()
+  await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)
+  engine.house.clock.advance(89 * day)
+  const [first] = await engine.deliveries(webhook)
+  assert.equal((await engine.call('POST', `/v2/deliveries/${first!.id}/redeliver`)).status, 202)
+  engine.house.clock.advance(2 * day)
+  assert.equal((await retire()).expired, 0)
+  assert.equal(await countRows('events'), 1, 'it is wanted still')
+  engine.house.clock.advance(day)
+  assert.equal((await retire()).expired, 1)
+  assert.equal(await countRows('queued_deliveries'), 0)
+  // What was asked for is cleared from the inbox within seconds; then nobody wants the event.
+  await eventually('the event to leave', async () => {
+    await retire()
+    return (await countRows('events')) === 0
+  })
+  assert.deepEqual(await engine.sql('SELECT state FROM deliveries'), [{ state: 'expired' }])
+  const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0, dryRun: true })
+  assert.deepEqual([replay.status, replay.json()], [200, { total: 0 }], replay.text)
 })

@@ -67,7 +67,9 @@ test('a delivery that always fails is tried eleven times on schedule, is then ex
   engine.house.clock.advance(3 * day)
   engine.receiver.on('/hook', accept)
   assert.equal((await engine.call('POST', `/v2/deliveries/${exhausted!.id}/redeliver`)).status, 202)
-  await eventually('the redelivery', async () => (await engine.deliveries(webhook))[0]!.state === 'delivered')
+  await eventually('the redelivery', async () => (await engine.deliveries(webhook))[1]?.state === 'delivered')
+  const [final, again] = await engine.deliveries(webhook)
+  assert.deepEqual([final!.state, again!.repeats], ['exhausted', exhausted!.id])
   assert.equal(requests(), 12)
 })
 
@@ -103,6 +105,42 @@ for (const [name, value, expectedMs] of [
     await engine.receiver.count('/hook', 2)
   })
 }
+
+for (const status of [429, 503]) {
+  test(`a Retry-After on ${status} holds the whole lane, whatever is published meanwhile`, async () => {
+    engine.receiver.on('/hook', answer(status, { 'retry-after': '60' }))
+    await engine.publish({ entity: 'transaction:refused' })
+    await settleAttempts(1)
+    await engine.makeWebhook('/other')
+    await engine.publish(...entities(20))
+    await engine.receiver.count('/other', 20)
+    await engine.idle()
+    assert.equal(requests(), 1, 'nothing is sent before its time')
+    engine.receiver.on('/hook', accept)
+    const waitMs = await advanceToNextLook()
+    assert.ok(waitMs > 59 * second && waitMs <= minute, `${waitMs} ms`)
+    await engine.receiver.count('/hook', 22)
+  })
+}
+
+test('a Retry-After on another status holds its own delivery alone', async () => {
+  engine.receiver.on('/hook', answer(500, { 'retry-after': '60' }))
+  await engine.publish({ entity: 'transaction:refused' })
+  await settleAttempts(1)
+  engine.receiver.on('/hook', accept)
+  await engine.publish(...entities(3))
+  await engine.receiver.count('/hook', 4)
+})
+
+test('resuming a webhook lets go what its receiver asked to wait for', async () => {
+  engine.receiver.on('/hook', answer(429, { 'retry-after': '60' }))
+  await engine.publish({ entity: 'transaction:refused' })
+  await settleAttempts(1)
+  engine.receiver.on('/hook', accept)
+  for (const act of ['pause', 'resume']) await engine.call('POST', `/v2/webhooks/${webhook.id}/${act}`)
+  await engine.publish({ entity: 'transaction:next' })
+  await engine.receiver.count('/hook', 2)
+})
 
 test('the breaker opens after five failures in a row, then probes with one attempt at a time, and closes on a success', async () => {
   const failing = gate(fail)
@@ -240,8 +278,13 @@ for (const [what, act, state] of [
     await engine.publish({ entity: 'transaction:later' })
     await engine.receiver.count('/other', 1)
     assert.equal(requests(), 10)
-    const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
-    assert.equal(states.filter((each) => each === state).length, what === 'paused' ? 31 : 40)
+    // What a deleted webhook leaves behind is cleared away in bites; what was under way may have been written down before.
+    await eventually('what is left', async () => {
+      const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
+      const left = states.filter((each) => each === state).length
+      const others = states.filter((each) => each === 'delivered').length
+      return what === 'paused' ? left === 31 && others === 10 : left >= 30 && left + others === 40
+    })
   })
 }
 
@@ -250,9 +293,8 @@ test('deleting a webhook cancels what waits and what is blocked', async () => {
   await engine.publish({}, { action: 'APPROVED' }, { action: 'COMPLETED' })
   await settleAttempts(1)
   assert.equal((await engine.call('DELETE', `/v2/webhooks/${webhook.id}`)).status, 204)
-  assert.deepEqual(
-    (await engine.deliveries(webhook)).map((delivery) => delivery.state),
-    ['canceled', 'canceled', 'canceled'],
+  await eventually('three that are canceled', async () =>
+    (await engine.deliveries(webhook)).every((delivery) => delivery.state === 'canceled'),
   )
   engine.house.clock.advance(day)
   const next = await engine.makeWebhook('/next')
@@ -262,7 +304,7 @@ test('deleting a webhook cancels what waits and what is blocked', async () => {
   assert.equal((await engine.deliveries(next)).length, 1)
 })
 
-test('a delivered delivery can be sent again, with the same webhook-id and the next attempt number', async () => {
+test('a delivered delivery can be sent again: a new delivery of the same event, with the same webhook-id', async () => {
   await engine.publish({})
   await settleAttempts(1)
   const [delivery] = await engine.deliveries(webhook)
@@ -272,7 +314,9 @@ test('a delivered delivery can be sent again, with the same webhook-id and the n
   const [first, second] = engine.receiver.at('/hook')
   assert.equal(first!.id, second!.id)
   assert.equal(first!.body, second!.body)
-  assert.deepEqual([first!.attempt, second!.attempt], [1, 2])
+  assert.deepEqual([first!.attempt, second!.attempt], [1, 1])
+  const [before, again] = await engine.deliveries(webhook)
+  assert.deepEqual([before!.state, before!.attempts, again!.repeats], ['delivered', 1, before!.id])
 })
 
 test('a blocked delivery keeps its place: it cannot be sent before the one it waits for', async () => {

@@ -1,6 +1,7 @@
 /** The branch's log has no gap, whoever publishes and whatever is rolled back; authorizations are told to those who ask. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
+import type { Sql } from '../../src/database/database.ts'
 import { kinds } from '../../src/webhooks/kind.ts'
 import { postForm } from '../support/browser.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
@@ -28,14 +29,24 @@ async function readAll(): Promise<Page['events']> {
 
 class ChangedMind extends Error {}
 
+/** With a space and digits that nobody may change. */
+function bodyOf(id: number): string {
+  const { branchId } = engine
+  return `{"transactionId":${id}, "clearingAccount":"1234", "type":"TRANSACTION", "action":"COMPLETED", "branchId":${branchId}, "email":"a@example.com", "amount": 500.10, "direction":"DEPOSIT"}`
+}
+
+async function publishFromSql(sql: Sql, id: number): Promise<void> {
+  const text = `SELECT publish_event('live', $1, 'TRANSACTION', 'COMPLETED', $2, $3)`
+  await sql.query({ name: '', text }, [engine.branchId, String(id), bodyOf(id)])
+}
+
 test('the sequence has no gap under parallel publishers, two nodes and transactions that are rolled back', async () => {
   await engine.openNode()
-  const publish = `SELECT publish_event('live', ${engine.branchId}, 'TRANSACTION', 'SUBMITTED', $1, '{"n": 1}')`
   let committed = 0
   await Promise.all(
     Array.from({ length: 10 }, async (_, publisher) => {
       for (let round = 0; round < 30; round++) {
-        const id = `${publisher}-${round}`
+        const id = 1000 * (publisher + 1) + round
         if (round % 3 === 0) {
           await engine.publish(...entities(2, `transaction:${id}`))
           committed += 2
@@ -43,7 +54,7 @@ test('the sequence has no gap under parallel publishers, two nodes and transacti
         }
         const changesMind = round % 3 === 1
         const work = engine.db.transaction(async (sql) => {
-          await sql.query({ name: '', text: publish }, [id])
+          await publishFromSql(sql, id)
           if (changesMind) throw new ChangedMind()
         })
         await work.catch((error: unknown) => {
@@ -60,20 +71,21 @@ test('the sequence has no gap under parallel publishers, two nodes and transacti
     Array.from({ length: committed }, (_, index) => index + 1),
   )
   assert.equal(new Set(log.map((event) => event.entity)).size, committed)
-  assert.ok(!log.some((event) => /-(1|4|7|10)$/.test(event.entity)), 'what was rolled back never happened')
+  assert.ok(
+    !log.some((event) => (Number(/^transaction:(\d+)$/.exec(event.entity)?.[1]) % 1000) % 3 === 1),
+    'what was rolled back never happened',
+  )
 })
 
 test('an event published from SQL arrives byte for byte, and only when its transaction commits', async () => {
   await engine.makeWebhook('/hook')
-  const body = '{"transactionId":42, "amount": 500.10}'
   await engine.db.transaction(async (sql) => {
-    const text = `SELECT publish_event('live', ${engine.branchId}, 'TRANSACTION', 'COMPLETED', '42', $1)`
-    await sql.query({ name: '', text }, [body])
+    await publishFromSql(sql, 42)
     await engine.publish({ entity: 'transaction:first' })
     await engine.receiver.count('/hook', 1)
   })
   await engine.receiver.count('/hook', 2)
-  assert.equal(engine.receiver.received[1]!.body, body)
+  assert.equal(engine.receiver.received[1]!.body, bodyOf(42))
   const log = await readAll()
   assert.deepEqual(
     log.map((event) => [event.sequence, event.entity]),
@@ -82,15 +94,6 @@ test('an event published from SQL arrives byte for byte, and only when its trans
       [2, 'transaction:42'],
     ],
   )
-})
-
-test('publish_event refuses what is not JSON, an unknown kind and an unknown branch', async () => {
-  const publish = (branch: number, kind: string, body: string) =>
-    engine.sql(`SELECT publish_event('live', $1, $2, 'SUBMITTED', '1', $3)`, [branch, kind, body])
-  await assert.rejects(publish(engine.branchId, 'TRANSACTION', '{"broken"'), /json/)
-  await assert.rejects(publish(engine.branchId, 'GOSSIP', '{}'), /events_kind_check/)
-  await assert.rejects(publish(999_999, 'TRANSACTION', '{}'), /names no branch/)
-  assert.deepEqual(await readAll(), [])
 })
 
 test('what account holders grant and revoke is told to those who ask for it, and to nobody else', async () => {

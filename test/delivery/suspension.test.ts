@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
 import { type Changes, everything } from '../../src/database/changes.ts'
 import { applyAsPartner, decide, getPartner, type PartnerStatus } from '../../src/partners/partner.ts'
-import { redeliver } from '../../src/webhooks/delivery.ts'
+import { getDelivery, redeliver } from '../../src/webhooks/delivery.ts'
 import { readDepths, readOldest } from '../../src/webhooks/depths.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import { getLane } from '../../src/webhooks/lane-health.ts'
@@ -140,18 +140,19 @@ test('what an operator sends again while the partner is suspended, one by one or
   await suspendAndTell()
   const [first] = await engine.deliveries(webhook)
   const now = engine.house.clock.now()
-  await redeliver(engine.db, { ...first!, id: first!.id } as never, operator, now)
+  const delivery = await getDelivery(engine.db, { branchId: engine.branchId, environment: 'live' }, first!.id)
+  await redeliver(engine.house.gateway.context.dispatch, engine.branchId, delivery, operator)
   await nothingMore('/hook', 3)
-  await startReplay(engine.db, webhook, { from: 0 }, operator, now)
+  assert.equal((await startReplay(engine.db, webhook, { from: 0 }, operator, now)).total, 3)
   await eventually('the end of the replay', async () => {
     const [replay] = await engine.sql<{ state: string }>('SELECT state FROM replays')
     return replay!.state === 'finished'
   })
   await nothingMore('/hook', 3)
   await set('approved')
-  await engine.receiver.count('/hook', 6)
+  await engine.receiver.count('/hook', 7)
   await engine.idle()
-  assert.equal(sent().length, 6)
+  assert.equal(sent().length, 7)
 })
 
 test('a test hook is refused while the partner is suspended, and one that was published a moment before is held', async () => {

@@ -215,6 +215,48 @@ test('a transaction that gets no answer fails in time and is undone', async () =
   assert.deepEqual(await ask('SELECT FROM silenced'), [])
 })
 
+test('a statement that takes too long is ended by the server, and is as if the database were away', async () => {
+  await db.close()
+  db = openDatabase({ connectionString: relay.url, connections: 1, answerTimeoutMs: 20_000 })
+  const [limit] = await db.query<{ statement_timeout: string }>(statement('', 'SHOW statement_timeout'))
+  assert.equal(limit!.statement_timeout, '18s', 'a little less than its client waits')
+  const slow = db.transaction(async (sql) => {
+    await sql.script('SET LOCAL statement_timeout = 20')
+    await sql.query(statement('', 'SELECT pg_sleep(60)'))
+  })
+  await assert.rejects(slow, (error) => {
+    assert.ok(error instanceof DatabaseUnavailable)
+    assert.equal((error.cause as { code?: string }).code, '57014')
+    return true
+  })
+  await works()
+})
+
+test('a statement that the client gave up on does not go on on the server', async () => {
+  await db.close()
+  db = openDatabase({ connectionString: relay.url, connections: 1, answerTimeoutMs: 200 })
+  await works()
+  relay.hold()
+  await assert.rejects(db.query(statement('', 'SELECT pg_sleep(60), 17')), away)
+  const running = `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60), 17' AND state = 'active'`
+  await eventually('it has ended', async () => (await ask(running)).length === 0, 5_000)
+  relay.pass()
+})
+
+test('what may take its time has no limit on the server either, whatever its database says', async () => {
+  await direct.script(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 50', current_database()); END $$`,
+  )
+  await db.close()
+  db = openDatabase({ connectionString: relay.url, connections: 1 })
+  await works()
+  const [limit] = await db.query<{ statement_timeout: string }>(statement('', 'SHOW statement_timeout'))
+  await direct.script(
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET statement_timeout', current_database()); END $$`,
+  )
+  assert.equal(limit!.statement_timeout, '0')
+})
+
 test('a listener that is silent is closed by the ping that gets no answer', async () => {
   let lost = 0
   const listener = await db.listen(

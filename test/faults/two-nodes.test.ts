@@ -179,7 +179,7 @@ const acts: Record<string, () => Promise<Act>> = {
   async 'a client secret that is revoked'() {
     const client = await house.makeClient()
     const [old] = await listSecrets(db, client.id, house.clock.now())
-    await rotateSecret(db, house.gateway.context.vault, client, 60_000, operator, new Date())
+    await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, operator, new Date())
     const known = async () => (await revoke(there.baseUrl, client, 'no token')).status === 200
     return { accepts: known, revoke: () => revokeSecret(db, client, old!.id, operator, new Date()) }
   },

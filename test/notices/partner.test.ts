@@ -7,6 +7,7 @@ import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { watchEndingSecrets } from '../../src/partners/secret-notices.ts'
 import { declineNotices } from '../../src/users/email.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
+import { breakerThreshold } from '../../src/webhooks/lane.ts'
 import { failingMs, watchFailingWebhooks } from '../../src/webhooks/webhook-notices.ts'
 import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
 import { operator } from '../support/gateway.ts'
@@ -44,8 +45,8 @@ test('a webhook whose breaker has been open for an hour is told to every member 
   const webhook = await engine.makeWebhook('/down?token=hunter2')
   await engine.publish(...entities(10))
   await engine.idle()
-  const { failures } = await engine.lane(webhook)
-  assert.ok(failures >= 5, 'the breaker is open')
+  const { evidence } = await engine.lane(webhook)
+  assert.ok(evidence >= breakerThreshold, 'the breaker is open')
   assert.equal(await watch(watchFailingWebhooks), 0, 'a short outage is nobody’s business')
   engine.house.clock.advance(failingMs - minute)
   assert.equal(await watch(watchFailingWebhooks), 0)
@@ -65,22 +66,25 @@ test('a webhook whose breaker has been open for an hour is told to every member 
 test('a webhook that is paused, or fails now and then, is not told', async () => {
   const member = await makeMember()
   const webhook = await engine.makeWebhook('/quiet')
-  const set = (failures: number, state: string) =>
+  const set = (failures: number, evidence: number, state: string) =>
     engine.sql(
-      `WITH w AS (UPDATE webhooks SET state = $4 WHERE id = $1) UPDATE lanes SET failures = $2, failing_since = $3 WHERE webhook_id = $1`,
-      [webhook.id, failures, new Date(now().getTime() - day), state],
+      `WITH w AS (UPDATE webhooks SET state = $4 WHERE id = $1)
+       UPDATE lanes SET failures = $2, failing_since = $3, evidence = $5 WHERE webhook_id = $1`,
+      [webhook.id, failures, new Date(now().getTime() - day), state, evidence],
     )
   const about = async () =>
     (await told(member, 'webhook-failing')).filter(({ facts }) => facts.webhookId === webhook.id)
-  for (const [failures, state] of [
-    [4, 'active'],
-    [9, 'paused'],
+  for (const [failures, evidence, state] of [
+    [4, 4, 'active'],
+    // One entity that is always refused, and what it holds back.
+    [40, 1, 'active'],
+    [9, 9, 'paused'],
   ] as const) {
-    await set(failures, state)
+    await set(failures, evidence, state)
     await watch(watchFailingWebhooks)
     assert.deepEqual(await about(), [])
   }
-  await set(9, 'active')
+  await set(9, 5, 'active')
   await watch(watchFailingWebhooks)
   assert.equal((await about()).length, 1)
 })
@@ -104,7 +108,7 @@ test('a client secret that ends is told a day before, once; one that was revoked
   const member = await makeMember()
   const { house, client } = engine
   const { vault } = house.gateway.context
-  await rotateSecret(db(), vault, client, 3 * day, operator, now())
+  await rotateSecret(db(), vault, client, { overlapMs: 3 * day }, operator, now())
   assert.equal(await watch(watchEndingSecrets), 0)
   house.clock.advance(2 * day)
   const members = await watch(watchEndingSecrets)
@@ -117,7 +121,7 @@ test('a client secret that ends is told a day before, once; one that was revoked
   assert.equal(await watch(watchEndingSecrets), 0, 'it has ended')
 
   const other = await house.makeClient({ partner: await getPartner(db(), String(engine.branchId)) })
-  await rotateSecret(db(), vault, other, hour, operator, now())
+  await rotateSecret(db(), vault, other, { overlapMs: hour }, operator, now())
   const [old] = await engine.sql<{ id: number }>('SELECT min(id) AS id FROM client_secrets WHERE client_id = $1', [
     other.id,
   ])
@@ -131,7 +135,7 @@ test('who declines a kind, is disabled, or has been told twenty times today is n
   await setUserStatus(db(), disabled, 'disabled', operator, now())
   for (let n = 0; n < 25; n++) {
     const webhook = await engine.makeWebhook(`/many/${n}`)
-    await engine.sql('UPDATE lanes SET failures = 9, failing_since = $2 WHERE webhook_id = $1', [
+    await engine.sql('UPDATE lanes SET failures = 9, evidence = 9, failing_since = $2 WHERE webhook_id = $1', [
       webhook.id,
       new Date(now().getTime() - hour),
     ])

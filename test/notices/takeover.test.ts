@@ -15,7 +15,7 @@ import { openDesk, press } from '../support/console.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
 import { runCommand } from '../support/process.ts'
-import { setUpApp } from '../support/second-factor.ts'
+import { sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
 let house: TestGateway
@@ -112,7 +112,9 @@ for (const [what, { act, kinds, says }] of Object.entries(byHolder)) {
 test('a factor that its owner removes, and recovery codes that are made anew, are told', async () => {
   const reader = await makeReader(house)
   const browser = await visit(reader)
-  await setUpApp(house, browser)
+  const app = await setUpApp(house, browser, -1)
+  await startSignIn(house, reader, browser)
+  assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   const before = (await told(reader)).length
   await press(browser, '/account/security', '/recovery')
   await press(browser, '/account/security', '/app/remove')
@@ -234,7 +236,9 @@ test('what is undone is not told, and what happens once is told once, however ma
   await script('ALTER TABLE api_tokens DROP CONSTRAINT no_more')
   assert.equal(failed.status, 500)
   assert.deepEqual(await told(reader), [])
-  await setUpApp(house, browser)
+  const app = await setUpApp(house, browser, -1)
+  await startSignIn(house, reader, browser)
+  assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   const before = (await told(reader)).length
   const remove = () => removeAuthenticatorApp(db(), reader.id, operator, now())
   await Promise.all([remove(), remove(), remove()])

@@ -41,11 +41,14 @@ after(async () => {
   await names?.close()
 })
 
-/** A gateway that is new gives the number 1, which is what the examples name, to the first webhook, delivery and replay. */
+/**
+ * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay. The number of a
+ * delivery begins with its day, which is that of the clock.
+ */
 test('what the examples name is there', async () => {
   assert.equal(await program.register(receiver.url('/examples')), 1)
   const { deliveries } = await program.fire(transaction({ transactionId: 42 }))
-  assert.equal(deliveries[0]?.id, 1)
+  assert.equal(deliveries[0]?.id, 2_603_020_000_000_000)
   const replay = await program.call('POST', '/v2/webhooks/1/replays', { entity: 'transaction:42' })
   assert.equal(replay.json().id, 1)
 })

@@ -84,10 +84,10 @@ test('what a list is asked for is refused by both, in every spelling', async () 
     [false, '/v2/webhooks', 'listWebhooks', 'limit', ''],
     [false, '/v2/webhooks', 'listWebhooks', 'limit', 'ten'],
     [true, '/v2/webhooks', 'listWebhooks', 'cursor', 'c1'],
-    [true, '/v2/webhooks', 'listWebhooks', 'cursor', 'c999999999999999'],
+    [true, '/v2/webhooks', 'listWebhooks', 'cursor', 'c9999999999999999'],
     [false, '/v2/webhooks', 'listWebhooks', 'cursor', ''],
     [false, '/v2/webhooks', 'listWebhooks', 'cursor', 'MQ'],
-    [false, '/v2/webhooks', 'listWebhooks', 'cursor', 'c1000000000000000'],
+    [false, '/v2/webhooks', 'listWebhooks', 'cursor', 'c10000000000000000'],
     [true, '/v2/events', 'pullEvents', 'after', 0],
     [true, '/v2/events', 'pullEvents', 'after', 999_999_999_999_999],
     [false, '/v2/events', 'pullEvents', 'after', -1],
@@ -109,14 +109,20 @@ test('what a list is asked for is refused by both, in every spelling', async () 
 
 test('ids are numbers from 1 on to both', async () => {
   for (const [isGood, id] of [
-    [true, 999_999_999_999_999],
+    [true, Number.MAX_SAFE_INTEGER],
+    [false, Number.MAX_SAFE_INTEGER + 1],
     [false, 0],
     [false, -1],
     [false, 1.5],
     [false, 'one'],
   ] as const) {
-    assert.equal(allowsParameter('getWebhook', 'id', id), isGood, String(id))
-    assert.equal((await program.call('GET', `/v2/webhooks/${id}`)).status, isGood ? 404 : 400, String(id))
+    for (const [operationId, path] of [
+      ['getWebhook', '/v2/webhooks'],
+      ['getDelivery', '/v2/deliveries'],
+    ] as const) {
+      assert.equal(allowsParameter(operationId, 'id', id), isGood, `${path}/${id}`)
+      assert.equal((await program.call('GET', `${path}/${id}`)).status, isGood ? 404 : 400, `${path}/${id}`)
+    }
   }
 })
 

@@ -346,7 +346,7 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   assertFound(await check('dispatch'), 'fail', /the oldest for 61 min/, /worker/)
   const [event] = await engine.sql<{ id: number }>('SELECT id FROM events')
   await engine.sql(
-    `INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at) VALUES ($1, $2, 'transaction:1', 'waiting', $3, $3)`,
+    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at) VALUES ($2, $1, $2, 'transaction:1', 0, $3, $3)`,
     [webhook.id, event!.id, clock.now()],
   )
   assertFound(await check('deliveries'), 'ok', /1 deliveries wait/)
@@ -355,7 +355,7 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   clock.advance(hour)
   assertFound(await check('deliveries'), 'fail', /the oldest for 62 min/, /worker/)
   assertFound(await check('webhooks'), 'ok', /^0 webhooks fail/)
-  await engine.sql('UPDATE lanes SET failures = 5, failing_since = $1', [clock.now()])
+  await engine.sql('UPDATE lanes SET failures = 5, evidence = 5, failing_since = $1', [clock.now()])
   assertFound(await check('webhooks'), 'warn', /^1 webhooks fail/, /countersign webhook list/)
   assertFound(await check('deliveries'), 'ok', /none of them is late/)
 })

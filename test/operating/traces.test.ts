@@ -220,9 +220,9 @@ test('events that are stored together keep the span that each was published unde
   const now = engine.house.clock.now()
   const draft = (entity: string) => eventOf(engine.branchId, { entity: `stored:${entity}` })
   await Promise.all([
-    publisher.publish([draft('1'), draft('2')], now, traceparentOf('7')),
+    publisher.publish([draft('1'), draft('2')], now, { traceparent: traceparentOf('7') }),
     publisher.publish([draft('3')], now),
-    publisher.publish([draft('4')], now, traceparentOf('8')),
+    publisher.publish([draft('4')], now, { traceparent: traceparentOf('8') }),
   ])
   const rows = await engine.sql<{ traceparent: string | null }>(
     `SELECT traceparent FROM events WHERE entity LIKE 'stored:%' ORDER BY entity`,
@@ -231,7 +231,10 @@ test('events that are stored together keep the span that each was published unde
     rows.map((row) => row.traceparent),
     [traceparentOf('7'), traceparentOf('7'), null, traceparentOf('8')],
   )
-  await engine.sql(`SELECT publish_event('live', $1, 'TRANSACTION', 'COMPLETED', '5', '{}')`, [engine.branchId])
+  await engine.sql(`SELECT publish_event('live', $1, 'ACH_PROFILE', 'PENDING', '5', $2)`, [
+    engine.branchId,
+    `{"profileId":5,"clearingAccount":"1234","type":"ACH_PROFILE","action":"PENDING","branchId":${engine.branchId}}`,
+  ])
   const [own] = await engine.sql<{ traceparent: string | null }>(
     `SELECT traceparent FROM events ORDER BY id DESC LIMIT 1`,
   )

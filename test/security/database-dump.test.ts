@@ -78,7 +78,10 @@ async function collectSecrets(): Promise<Map<string, string>> {
   const rotating = await house.makeClient({ rotate: true })
   keep('password', password)
   keep('client secret', client.secret)
-  keep('newer client secret', (await rotateSecret(db, vault, client, 60_000, operator, house.clock.now())).secret.text)
+  keep(
+    'newer client secret',
+    (await rotateSecret(db, vault, client, { overlapMs: 60_000 }, operator, house.clock.now())).secret.text,
+  )
   keep('service secret', (await createService(db, 'orders', 'live', operator, house.clock.now())).secret.text)
   keep('webhook secret', await registerWebhook(client))
   keep('personal API token', await house.makeToken(user))

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { openAnchorWriter } from '../../src/audit/anchor.ts'
 import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { sealAll, verifyChain } from '../../src/audit/chain.ts'
+import { day, after as later } from '../../src/clock.ts'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { advanceReplay } from '../../src/webhooks/replay.ts'
@@ -59,6 +60,7 @@ test('the gateway does its work as that role: approvals, tokens, deliveries, rep
   await recorder.flush()
   await removeDead(context)
   await retireOnce(db, config.webhooks, clock.now())
+  assert.ok((await retireOnce(db, config.webhooks, later(clock.now(), 92 * day))).days >= 4)
   await sealAll(db, clock.now())
   assert.equal((await verifyChain(db, clock.now())).kind, 'intact')
   await openAnchorWriter({ db, vault, clock, log, file }).write()

@@ -16,6 +16,7 @@ import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src
 import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
 import { setUserStatus } from '../../src/users/user.ts'
+import { insertEvents } from '../../src/webhooks/event.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/engine.ts'
@@ -108,7 +109,10 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'a stream of events whose client secret is replaced without an overlap'() {
     const { answer, client } = await openByClient()
-    return { answer, stop: () => rotateSecret(db, house.gateway.context.vault, client, 0, operator, now()) }
+    return {
+      answer,
+      stop: () => rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 0 }, operator, now()),
+    }
   },
   async 'a stream of a member whose token is revoked'() {
     const { answer, user } = await openByToken()
@@ -236,7 +240,7 @@ test('what changes nothing about a caller ends none of its streams', async () =>
   const { partner, client, program, answer } = own
   const stranger = await house.makeUser()
   await addMember(db, partner, stranger, operator, now())
-  await rotateSecret(db, house.gateway.context.vault, client, 60_000, operator, now())
+  await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, operator, now())
   await setClientStatus(db, await house.makeClient({ partner }), 'suspended', operator, now())
   await program.fire()
   await eventually('the event', async () => /event: TRANSACTION/.test(answer.heard()))
@@ -246,7 +250,7 @@ test('what changes nothing about a caller ends none of its streams', async () =>
 
 test('a stream ends with the overlap of the secret that opened it', async () => {
   const { client, program } = await openPartner(house)
-  await rotateSecret(db, house.gateway.context.vault, client, 60_000, operator, now())
+  await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, operator, now())
   const answer = await open(basic(client))
   await program.fire()
   await eventually('the event', async () => /event: TRANSACTION/.test(answer.heard()))
@@ -319,11 +323,17 @@ test('what was said while a node could not listen ends its streams when it liste
 
 test('whoever reads slowly gets nothing more of what is waiting for them', async () => {
   const { client, partner } = await openPartner(house)
-  await run(
-    `INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
-     SELECT 'live', ${partner.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 3000), now() FROM generate_series(1, 4000) n`,
-  )
-  await eventually('numbers', async () => (await run('SELECT FROM event_inbox LIMIT 1')).length === 0)
+  const common = { environment: 'live', branchId: partner.branch_id, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
+  const body = JSON.stringify('x'.repeat(3_000))
+  const events = Array.from({ length: 4_000 }, (_, n) => ({
+    ...common,
+    entity: `transaction:${n}`,
+    body,
+    simulated: false,
+  }))
+  await insertEvents(db, events, now())
+  const logged = `SELECT FROM branch_log WHERE branch_id = ${partner.branch_id} AND sequence = 4000`
+  await eventually('numbers', async () => (await run(logged)).length === 1)
   const socket = await openStalled({ accept: 'text/event-stream', ...basic(client) }, '/v2/events')
   await setPartnerStatus(db, await getPartner(db, String(partner.branch_id)), 'suspended', 'a test', operator, now())
   await untilCut(socket)

@@ -28,7 +28,12 @@ async function sendForm(browser: Browser, action: string, fields: Record<string,
 const changePassword = (browser: Browser) =>
   sendForm(browser, '/account/password', { current: password, next: nextPassword, again: nextPassword })
 
-const makeToken = (browser: Browser) => sendForm(browser, '/account/api/tokens', { name: 'thief', environment: 'live' })
+/** A form that makes something carries a mark of its own, which its page shows. */
+async function makeToken(browser: Browser): Promise<Answer> {
+  const action = '/account/api/tokens'
+  const hidden = hiddenFields((await browser.get('/account/api')).text, action)
+  return browser.post(action, { ...hidden, name: 'thief', environment: 'live' })
+}
 
 function assertAsked(answer: Answer, returnTo: string): void {
   assert.equal(answer.location, `/login?return=${encodeURIComponent(returnTo)}&confirm=1`, answer.text)

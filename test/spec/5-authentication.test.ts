@@ -153,7 +153,14 @@ test('while secrets overlap both work, and the answer to the old one says that i
   const moving = await house.makeClient()
   assertOAuthError(await knock(basic(moving)), 'invalid_grant')
   const heard = hears(house.gateway, `client:${moving.id}`)
-  const { secret, oldSecretEndsAt } = await rotateSecret(db, vault, moving, 2 * hour, operator, house.clock.now())
+  const { secret, oldSecretEndsAt } = await rotateSecret(
+    db,
+    vault,
+    moving,
+    { overlapMs: 2 * hour },
+    operator,
+    house.clock.now(),
+  )
   await heard
   const renewed = basic({ id: moving.id, secret: secret.text })
 

@@ -314,7 +314,7 @@ test('a rotated client secret signs at once; both are in webhook-signature while
   const { db, vault } = house.gateway.context
   await branch.register(receiver.url)
   await fireAndSee()
-  const rotated = await rotateSecret(db, vault, branch.client, hour, operator, house.clock.now())
+  const rotated = await rotateSecret(db, vault, branch.client, { overlapMs: hour }, operator, house.clock.now())
   const secrets = { old: branch.client.secret, new: rotated.secret.text }
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
   house.clock.advance(hour - second)
@@ -324,6 +324,52 @@ test('a rotated client secret signs at once; both are in webhook-signature while
   // The old credentials are gone, so the test hook is called with the new ones.
   branch = await openBranch(house, { client: { ...branch.client, secret: secrets.new } })
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['new'] })
+})
+
+test('a client secret that is rotated at a named moment signs from then on; until then the old one does, and both are in webhook-signature', async () => {
+  const { db, vault } = house.gateway.context
+  await branch.register(receiver.url)
+  const now = house.clock.now()
+  const rotation = { overlapMs: 2 * hour, switchAt: new Date(now.getTime() + hour) }
+  const rotated = await rotateSecret(db, vault, branch.client, rotation, operator, now)
+  const secrets = { old: branch.client.secret, new: rotated.secret.text }
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old', 'new'] })
+  house.clock.advance(hour - second)
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old', 'new'] })
+  house.clock.advance(second)
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
+})
+
+test('a new client secret signs before its moment when the old one is revoked: there is no other', async () => {
+  const { db, vault } = house.gateway.context
+  await branch.register(receiver.url)
+  const now = house.clock.now()
+  const rotation = { overlapMs: hour, switchAt: new Date(now.getTime() + hour) }
+  const rotated = await rotateSecret(db, vault, branch.client, rotation, operator, now)
+  const secrets = { old: branch.client.secret, new: rotated.secret.text }
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old', 'new'] })
+  const [old] = await listSecrets(db, branch.client.id, now)
+  await revokeSecret(db, branch.client, old!.id, operator, now)
+  branch = await openBranch(house, { client: { ...branch.client, secret: secrets.new } })
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['new'] })
+})
+
+test('the moment at which a client secret begins to sign lies between now and the end of the old one, seven days on at most', async () => {
+  const { db, vault } = house.gateway.context
+  const now = house.clock.now()
+  for (const [overlapMs, switchMs] of [
+    [hour, -1],
+    [hour, hour + 1],
+    [0, 1],
+    [30 * day, 7 * day + 1],
+  ] as const) {
+    const rotation = { overlapMs, switchAt: new Date(now.getTime() + switchMs) }
+    await assert.rejects(
+      rotateSecret(db, vault, branch.client, rotation, operator, now),
+      /switchAt must lie between now and/,
+    )
+  }
+  assert.equal((await listSecrets(db, branch.client.id, now)).length, 1)
 })
 
 test('a webhook whose client was left without a secret signs again as soon as the client has one', async () => {

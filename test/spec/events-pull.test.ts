@@ -131,7 +131,7 @@ test('the log of a branch begins empty and is numbered from 1 without a gap', as
     eventId,
     kind: 'TRANSACTION',
     action: 'SUBMITTED',
-    entity: `transaction:${sent.transactionId}`,
+    entity: `transaction:${sent.transactionId}:test`,
     simulated: true,
     createdAt: house.clock.now().getTime(),
     body: first!.body,

@@ -27,6 +27,7 @@ interface Delivery {
   readonly createdAt: number
   readonly nextAttemptAt?: number
   readonly settledAt?: number
+  readonly repeats?: number
 }
 interface FullDelivery extends Delivery {
   readonly body: string
@@ -87,8 +88,11 @@ async function until<Value>(ask: () => Promise<Value>, isSo: (value: Value) => b
 }
 
 async function exhaust(deliveryId: number): Promise<void> {
-  const text = "UPDATE deliveries SET state = 'exhausted', settled_at = $2 WHERE id = $1"
-  await house.gateway.context.db.query(statement('', text), [deliveryId, house.clock.now()])
+  const text = `WITH gone AS (DELETE FROM queued_deliveries WHERE id = $1 RETURNING *)
+    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
+    SELECT id, webhook_id, event_id, entity, 'exhausted', attempts, created_at, $2 FROM gone RETURNING id`
+  const rows = await house.gateway.context.db.query(statement('', text), [deliveryId, house.clock.now()])
+  assert.equal(rows.length, 1)
 }
 
 test('a delivery tells its event, its state, its payload to the byte, and every attempt', async (t) => {
@@ -104,7 +108,7 @@ test('a delivery tells its event, its state, its payload to the byte, and every 
   ])
   assert.deepEqual(
     [failed.id, failed.webhookId, failed.eventId, failed.kind, failed.action, failed.entity, failed.state],
-    [id, webhookId, eventId, 'TRANSACTION', 'APPROVED', 'transaction:42', 'waiting'],
+    [id, webhookId, eventId, 'TRANSACTION', 'APPROVED', 'transaction:42:test', 'waiting'],
   )
   assert.equal(failed.createdAt, now)
   assert.ok(failed.nextAttemptAt! >= now + 4.5 * second && failed.nextAttemptAt! <= now + 5.5 * second)
@@ -152,14 +156,15 @@ test('the list is filtered by state, kind, entity and time, newest first', async
     [{ kind: 'TRANSACTION' }, [3, 0]],
     [{ kind: 'ACH_PROFILE' }, [2]],
     [{ kind: 'AUTHORIZATION' }, []],
-    [{ entity: 'transaction:1' }, [0]],
-    [{ entity: 'transaction:3' }, []],
+    [{ entity: 'transaction:1:test' }, [0]],
+    [{ entity: 'transaction:1' }, []],
+    [{ entity: 'transaction:3:test' }, []],
     [{ entity: "x' OR 1=1 --" }, []],
     [{ from: String(start + 2 * minute) }, [3, 2, 1]],
     [{ to: String(start + 2 * minute) }, [0]],
     [{ from: String(start + 2 * minute), to: String(start + 3 * minute) }, [1]],
     [{ from: '0', to: '999999999999999' }, [3, 2, 1, 0]],
-    [{ state: 'delivered', kind: 'TRANSACTION', entity: 'transaction:1', from: '0' }, [0]],
+    [{ state: 'delivered', kind: 'TRANSACTION', entity: 'transaction:1:test', from: '0' }, [0]],
   ]
   for (const [query, places] of cases) {
     const found = await list(program, webhookId, query)
@@ -214,28 +219,31 @@ test('the list comes in cursor pages that stay right while deliveries arrive', a
   assert.deepEqual(seen, ids)
 })
 
-test('a delivery is sent again with the same event id and body, and the attempt is added to its log', async (t) => {
+test('a delivery is sent again as a new one of the same event, with the same id and body; the one it repeats stays as it is', async (t) => {
   const { receiver, program } = await openLane(t)
   const { deliveries } = await program.fire(transaction({ transactionId: 7 }))
   const { id } = deliveries[0]!
   const answer = await program.call('POST', `/v2/deliveries/${id}/redeliver`)
   assert.equal(answer.status, 202)
-  assert.equal(answer.json<Delivery>().id, id)
+  const repeat = answer.json<Delivery>()
+  assert.ok(repeat.id > id)
+  assert.equal(repeat.repeats, id)
   const [first, second] = await receiver.wait(2)
   assert.equal(second!.headers['webhook-id'], first!.headers['webhook-id'])
-  assert.equal(second!.headers['x-webhook-attempt'], '2')
+  assert.equal(second!.headers['x-webhook-attempt'], '1')
   assert.ok(second!.body.equals(first!.body))
-  const done = await until(
-    () => fetchOne(program, id),
+  await until(
+    () => fetchOne(program, repeat.id),
     ({ state }) => state === 'delivered',
   )
-  assert.deepEqual(
-    done.log.map(({ number, outcome }) => [number, outcome]),
-    [
-      [1, 'accepted'],
-      [2, 'accepted'],
-    ],
-  )
+  for (const each of [id, repeat.id]) {
+    const { log, eventId, repeats } = await fetchOne(program, each)
+    assert.deepEqual(
+      log.map(({ number, outcome }) => [number, outcome]),
+      [[1, 'accepted']],
+    )
+    assert.deepEqual([eventId, repeats], [repeat.eventId, each === id ? undefined : id])
+  }
 })
 
 test('an exhausted delivery is sent again with a whole new schedule', async (t) => {
@@ -244,12 +252,14 @@ test('an exhausted delivery is sent again with a whole new schedule', async (t) 
   const { id } = (await program.fire()).deliveries[0]!
   await exhaust(id)
   assert.equal((await fetchOne(program, id)).state, 'exhausted')
-  assert.equal((await program.call('POST', `/v2/deliveries/${id}/redeliver`)).status, 202)
+  const answer = await program.call('POST', `/v2/deliveries/${id}/redeliver`)
+  assert.equal(answer.status, 202)
   await receiver.wait(2)
   const again = await until(
-    () => fetchOne(program, id),
-    ({ attempts }) => attempts === 2,
+    () => fetchOne(program, answer.json<Delivery>().id),
+    ({ attempts }) => attempts === 1,
   )
+  assert.equal((await fetchOne(program, id)).state, 'exhausted')
   assert.equal(again.state, 'waiting')
   assert.ok(again.nextAttemptAt! <= house.clock.now().getTime() + 5.5 * second, 'the first wait of the schedule')
 })
@@ -282,11 +292,11 @@ test('what waits for a webhook is canceled when it is deleted', async (t) => {
   receiver.answer(500)
   const { id } = (await program.fire()).deliveries[0]!
   assert.equal((await program.call('DELETE', `/v2/webhooks/${webhookId}`)).status, 204)
-  const [row] = await house.gateway.context.db.query<{ state: string }>(
-    statement('', 'SELECT state FROM deliveries WHERE id = $1'),
-    [id],
+  const select = statement('', 'SELECT state FROM deliveries WHERE id = $1')
+  await until(
+    async () => (await house.gateway.context.db.query<{ state: string }>(select, [id]))[0]!.state,
+    (state) => state === 'canceled',
   )
-  assert.equal(row!.state, 'canceled')
   assert.equal((await program.call('POST', `/v2/deliveries/${id}/redeliver`)).status, 404)
 })
 
@@ -305,18 +315,21 @@ test('a dry run of a replay counts and sends nothing', async (t) => {
     assert.deepEqual(Object.keys(answer.json()), ['total'])
     return answer.json<{ total: number }>().total
   }
-  assert.equal(await count({ entity: 'transaction:1' }), 2)
+  assert.equal(await count({ entity: 'transaction:1:test' }), 2)
   assert.equal(await count({ failed: true }), 1)
   assert.equal(await count({ from: start, to: start + minute }), 1)
   assert.equal(await count({ from: start + minute }), 3)
-  assert.equal(await count({ from: 0, entity: 'transaction:1', failed: true }), 0)
+  assert.equal(await count({ from: 0, entity: 'transaction:1:test', failed: true }), 0)
   assert.equal(receiver.requests.length, 4)
 })
 
 test('a replay sends the selection again and shows how far it is', async (t) => {
   const { receiver, program, webhookId } = await openLane(t)
   for (const transactionId of [1, 2, 3]) await program.fire(transaction({ transactionId }))
-  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0, entity: 'transaction:2' })
+  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, {
+    from: 0,
+    entity: 'transaction:2:test',
+  })
   assert.equal(answer.status, 201)
   const started = answer.json<Replay>()
   assert.equal(answer.location, `${house.baseUrl}/v2/webhooks/${webhookId}/replays/${started.id}`)

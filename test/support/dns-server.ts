@@ -9,6 +9,8 @@ export interface DnsServer {
   readonly asked: readonly string[]
   /** IPv4 addresses answer A, IPv6 addresses AAAA. */
   set(name: string, addresses: readonly string[]): void
+  /** Questions of this kind get no answer at all from now on. */
+  fallSilent(kind: 'A' | 'AAAA'): void
   close(): Promise<void>
 }
 
@@ -19,10 +21,12 @@ const nameError = 3
 export async function openDnsServer(names: Record<string, readonly string[]> = {}): Promise<DnsServer> {
   const table = new Map(Object.entries(names))
   const asked: string[] = []
+  const silent = new Set<number>()
   const socket = createSocket('udp4')
   socket.on('message', (query, peer) => {
     const { name, type, end } = readQuestion(query)
     asked.push(name)
+    if (silent.has(type)) return
     socket.send(printAnswer(query, end, type, table.get(name)), peer.port, peer.address)
   })
   await new Promise<void>((listening) => socket.bind(0, '127.0.0.1', listening))
@@ -30,6 +34,7 @@ export async function openDnsServer(names: Record<string, readonly string[]> = {
     address: `127.0.0.1:${socket.address().port}`,
     asked,
     set: (name, addresses) => void table.set(name, addresses),
+    fallSilent: (kind) => void silent.add(kind === 'A' ? typeA : typeAaaa),
     close: () => new Promise((closed) => socket.close(closed)),
   }
 }

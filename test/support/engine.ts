@@ -24,11 +24,12 @@ export interface EventDraft {
 export interface DeliveryRow {
   readonly id: number
   readonly webhook_id: number
+  readonly event_id: number
   readonly state: string
   readonly entity: string
   readonly attempts: number
-  readonly tries: number
   readonly due_at: Date
+  readonly repeats: number | null
   readonly uid: string
 }
 
@@ -46,6 +47,7 @@ export interface LaneRow {
   readonly attention_at: Date | null
   readonly claim_id: string | null
   readonly failures: number
+  readonly evidence: number
 }
 
 export interface Engine {
@@ -104,7 +106,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       ),
     attempts: (webhook) =>
       sql<AttemptRow>(
-        'SELECT a.* FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE d.webhook_id = $1 ORDER BY a.id',
+        'SELECT a.* FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE d.webhook_id = $1 ORDER BY a.at, a.delivery_id, a.number',
         [webhook.id],
       ),
     async lane(webhook) {
@@ -142,7 +144,10 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
 
 async function isIdle(sql: Engine['sql'], now: Date): Promise<boolean> {
   const [row] = await sql<{ busy: boolean }>(
-    `SELECT EXISTS (SELECT FROM event_inbox) OR EXISTS (SELECT FROM lanes WHERE claim_id IS NOT NULL OR attention_at <= $1) AS busy`,
+    `SELECT EXISTS (SELECT FROM inbox_reads r JOIN inbox i ON i.part = r.part
+         AND (i.xid >= pg_snapshot_xmax(r.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
+       WHERE r.number = (SELECT max(number) FROM inbox_reads o WHERE o.part = r.part))
+     OR EXISTS (SELECT FROM lanes WHERE claim_id IS NOT NULL OR attention_at <= $1) AS busy`,
     [now],
   )
   return !row!.busy
@@ -152,6 +157,25 @@ export function eventOf(branchId: number, draft: EventDraft): NewEvent {
   const { entity = 'transaction:1', action = 'SUBMITTED', kind = 'TRANSACTION' } = draft
   const body = draft.body ?? JSON.stringify({ entity, action })
   return { environment: 'live', branchId: draft.branchId ?? branchId, kind, action, entity, body, simulated: false }
+}
+
+/** Deliveries that have ended, each with its event, as a busy day leaves them. */
+export async function fillWithSettled(
+  { sql, branchId, house }: Pick<Engine, 'sql' | 'branchId' | 'house'>,
+  webhook: Pick<Webhook, 'id'>,
+  { prefix, count, state, at = house.clock.now() }: { prefix: string; count: number; state: string; at?: Date },
+): Promise<void> {
+  await sql('SELECT open_day(day_of($1))', [at])
+  await sql(
+    `WITH stored AS (
+       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
+       SELECT d.event_offset + nextval('event_numbers'), 'live', $1, 'TRANSACTION', 'SUBMITTED', $3 || ':' || n, '{}', $2
+       FROM generate_series(1, $4) n, days d WHERE d.day = day_of($2) RETURNING id, entity)
+     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
+     SELECT d.delivery_offset + nextval('delivery_numbers'), $5, stored.id, stored.entity, $6, 1, $2, $2
+     FROM stored, days d WHERE d.day = day_of($2) ORDER BY stored.id`,
+    [branchId, at, prefix, count, webhook.id, state],
+  )
 }
 
 /** Drafts of events of different entities. */

@@ -92,6 +92,7 @@ export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Lo
     RATE_LIMIT_PER_MINUTE: '0',
     SANDBOX_RATE_LIMIT_PER_MINUTE: '0',
     CLIENT_FAILURES_PER_MINUTE: '1000',
+    TEST_HOOKS_PER_MINUTE: '0',
     LOGIN_FAILURES_PER_ADDRESS: '1000',
     ...settings,
   }

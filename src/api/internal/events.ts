@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { Actor } from '../../audit/audit.ts'
 import { Invalid } from '../../problem.ts'
 import { text } from '../../schema.ts'
-import { type NewEvent, printEventId, publishAll } from '../../webhooks/event.ts'
+import { type NewEvent, printEventId } from '../../webhooks/event.ts'
 import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import type { Endpoint } from '../route.ts'
@@ -82,9 +82,7 @@ export const publishEvents: Endpoint<Actor> = {
     const idempotency = key === undefined ? undefined : { owner: by.name, key }
     const now = context.clock.now()
     const traceparent = request.span?.traceparent
-    const uids = idempotency
-      ? await publishAll(context.db, published, idempotency, now, traceparent)
-      : (await context.publisher.publish(published, now, traceparent)).map((event) => event.uid)
-    return reply.status(202).send({ eventIds: uids.map(printEventId) })
+    const stored = await context.publisher.publish(published, now, { idempotency, traceparent })
+    return reply.status(202).send({ eventIds: stored.map((event) => printEventId(event.uid)) })
   },
 }

@@ -17,7 +17,7 @@ import { printEventId } from '../../webhooks/event.ts'
 import { type Kind, kinds } from '../../webhooks/kind.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { attemptFields, DeliveryStateBody, EventId } from './delivery-resource.ts'
+import { attemptFields, DeliveryStateBody, EventId, firstDeliveryId } from './delivery-resource.ts'
 import {
   Entity,
   IdParams,
@@ -35,7 +35,7 @@ import { find } from './webhooks.ts'
 
 const DeliveryBody = Type.Object(
   {
-    id: integer('The id of the delivery.', 1),
+    id: integer('The id of the delivery.', firstDeliveryId),
     webhookId: integer('The webhook it is for.', 1),
     eventId: EventId,
     kind: KindBody,
@@ -46,6 +46,7 @@ const DeliveryBody = Type.Object(
     createdAt: instant('When it was made'),
     nextAttemptAt: Type.Optional(instant('When it is sent next, while it waits')),
     settledAt: Type.Optional(instant('When it was delivered or given up')),
+    repeats: Type.Optional(integer('The delivery that this one sends again.', firstDeliveryId)),
   },
   { title: 'Delivery', description: 'One event for one webhook.' },
 )
@@ -74,7 +75,7 @@ const DeliveryPage = Type.Object(
   { title: 'DeliveryPage', description: 'Some of the deliveries of a webhook.' },
 )
 
-const DeliveryParams = Type.Object({ id: idOfPath('The id of the delivery.') })
+const DeliveryParams = Type.Object({ id: idOfPath('The id of the delivery.', firstDeliveryId) })
 
 export const listDeliveries: Endpoint<BranchCaller> = {
   schema: {
@@ -138,15 +139,14 @@ export const redeliver: Endpoint<BranchCaller> = {
     ...{ operationId: 'redeliver', tags: ['Deliveries'] },
     summary: 'Send a delivery again',
     description:
-      'Whether it was delivered or not. One that waits for an earlier one of its entity is refused with 409.',
+      'One that has ended stays as it is: a new delivery of the same event is made, which names it in `repeats`. One that waits is sent now; one that waits for an earlier one of its entity is refused with 409.',
     params: DeliveryParams,
     response: { 202: DeliveryBody },
     mayConflict: true,
   },
-  async handle({ db, clock }, caller, request, reply) {
-    const id = idOf(request.params)
-    const delivery = await getDelivery(db, caller, id)
-    await again(db, delivery, caller.by, clock.now())
+  async handle({ db, dispatch }, caller, request, reply) {
+    const delivery = await getDelivery(db, caller, idOf(request.params))
+    const id = await again(dispatch, caller.branchId, delivery, caller.by)
     // It is set going: that it cannot be looked at again is no reason to refuse.
     return reply.status(202).send(printDelivery(await getDelivery(db, caller, id).catch(() => delivery)))
   },
@@ -169,12 +169,14 @@ function parseFilter({ state, kind, entity, from, to }: DeliveryQuery): Delivery
 }
 
 function printDelivery(delivery: Delivery) {
-  const { id, webhook_id, uid, kind, action, entity, state, attempts, created_at, due_at, settled_at } = delivery
+  const { id, webhook_id, uid, kind, action, entity, state, attempts, created_at, due_at, settled_at, repeats } =
+    delivery
   return {
     ...{ id, webhookId: webhook_id, eventId: printEventId(uid), kind, action, entity, state, attempts },
     createdAt: created_at.getTime(),
     ...(state === 'waiting' && { nextAttemptAt: due_at.getTime() }),
     ...(settled_at && { settledAt: settled_at.getTime() }),
+    ...(repeats !== null && { repeats }),
   }
 }
 

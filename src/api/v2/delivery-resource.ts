@@ -3,6 +3,9 @@ import Type from 'typebox'
 import { integer, oneOf, text } from '../../schema.ts'
 import { deliveryStates } from '../../webhooks/delivery.ts'
 
+/** For examples: an id begins with its day. */
+export const firstDeliveryId = 2_603_020_000_000_000
+
 export const EventId = text(
   'The id of the event, the same in every delivery of it: `webhook-id`.',
   'evt_0198c5f2a3b47d6e8f90a1b2c3d4e5f6',
@@ -11,7 +14,7 @@ export const EventId = text(
 export const DeliveryStateBody = oneOf(deliveryStates, {
   title: 'DeliveryState',
   description:
-    '`waiting` for its moment, `blocked` behind an earlier one of its entity, `delivered`, `exhausted` after the last attempt, `canceled`.',
+    '`waiting` for its moment, `blocked` behind an earlier one of its entity, `delivered`, `exhausted` after the last attempt, `canceled`, `expired` when its event became too old to be kept.',
 })
 
 export const attemptFields = {

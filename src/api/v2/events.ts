@@ -115,7 +115,7 @@ async function stream(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { db, log, eventSignal } = context
+  const { db, log, branchSignal } = context
   const out = openEventStream(request, reply)
   out.write(': connected\n\n')
   const watch = watchStanding(context, caller.judgeAnew)
@@ -125,6 +125,7 @@ async function stream(
   let wroteAt = performance.now()
   try {
     while (!out.destroyed && !over.aborted) {
+      const seen = branchSignal.seen(caller)
       const events = await readLog(db, caller, last, streamPage)
       for (const event of events) {
         if (out.destroyed || over.aborted) break
@@ -134,7 +135,7 @@ async function stream(
         wroteAt = performance.now()
       }
       if (events.length === streamPage) continue
-      await eventSignal.wait(lookEveryMs, over)
+      await branchSignal.wait(caller, seen, lookEveryMs, over)
       if (!over.aborted && performance.now() - wroteAt > heartbeatMs) {
         out.write(': still here\n\n')
         wroteAt = performance.now()

@@ -5,30 +5,27 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { isBlocked } from '../../database/database.ts'
 import { integer, text } from '../../schema.ts'
-import { type EventDelivery, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
-import { dispatchOnce } from '../../webhooks/dispatch.ts'
+import { type EventDelivery, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
+import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
+import { partOf } from '../../webhooks/part.ts'
 import { simulateEvent } from '../../webhooks/simulated-event.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { attemptFields, DeliveryStateBody, EventId } from './delivery-resource.ts'
+import { attemptFields, DeliveryStateBody, EventId, firstDeliveryId } from './delivery-resource.ts'
 import { webhookSchema } from './webhook-resource.ts'
 
 const longestWaitSeconds = 30
 const pollMs = 25
-/** How long the answer waits for its deliveries to be created. */
-const dispatchPatienceMs = 5_000
-const eventsAtOnce = 100
 
 const TestAttempt = Type.Object(attemptFields, { title: 'TestAttempt', description: 'What became of it so far.' })
 
 const TestDelivery = Type.Object(
   {
-    id: integer('The id of the delivery.', 1),
+    id: integer('The id of the delivery.', firstDeliveryId),
     webhookId: integer('The webhook it is for.', 1),
     url: text('Where it goes.', 'https://app.example.com/hooks'),
     state: DeliveryStateBody,
@@ -74,17 +71,19 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       answerHeaders: ['Preference-Applied'],
     },
     async handle(context, caller, request, reply) {
-      const { branchId, environment } = caller
       const payload = request.body as Payload
       const [amount] = exactAmounts(request.bodyText, [payload], () => 'amount')
       const event = simulateEvent(caller, kind, payload, amount)
-      const [published] = await context.publisher.publish([event], context.clock.now(), request.span?.traceparent)
+      if (context.testHooks.isOn) context.testHooks.count(branchKey(caller))
+      const [published] = await context.publisher.publish([event], context.clock.now(), {
+        traceparent: request.span?.traceparent,
+      })
       const { id, uid } = published!
       const wished = parsePatience(request.headers.prefer)
       // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
-      const leave = wished > 0 ? context.waits.take(`${environment} ${branchId}`) : undefined
+      const leave = wished > 0 ? context.waits.take(branchKey(caller)) : undefined
       const patience = leave ? wished : 0
-      const deliveries = await findDeliveries(context, id, patience).finally(leave)
+      const deliveries = await findDeliveries(context, caller.branchId, id, patience).finally(leave)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
       return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
     },
@@ -98,31 +97,24 @@ function parsePatience(prefer: string | string[] | undefined): number {
 }
 
 /** The event is published and will be delivered: whatever fails here makes the answer shorter, and never a refusal. */
-async function findDeliveries(context: Context, eventId: number, patienceSeconds: number): Promise<EventDelivery[]> {
+async function findDeliveries(
+  { db, dispatch, log }: Context,
+  branchId: number,
+  eventId: number,
+  patienceSeconds: number,
+): Promise<EventDelivery[]> {
   const giveUpAt = performance.now() + patienceSeconds * 1000
   let deliveries: EventDelivery[] = []
   try {
-    await dispatchPatiently(context, eventId)
+    await dispatchPart(dispatch, partOf(branchId))
     for (;;) {
-      deliveries = await listDeliveriesOfEvent(context.db, eventId)
+      deliveries = await listDeliveriesOfEvent(db, eventId)
       if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt) return deliveries
       await wait(pollMs)
     }
   } catch (error) {
-    context.log.warn({ err: error }, 'a test hook is published; what became of it could not be read')
+    log.warn({ err: error }, 'a test hook is published; what became of it could not be read')
     return deliveries
-  }
-}
-
-/** A worker may do the same meanwhile; whoever is in the other's way tries again. */
-async function dispatchPatiently({ db, clock, tracing }: Context, eventId: number): Promise<void> {
-  const giveUpAt = performance.now() + dispatchPatienceMs
-  while (performance.now() < giveUpAt && (await isInboxed(db, eventId))) {
-    const taken = await dispatchOnce(db, clock.now(), eventsAtOnce, tracing?.dispatch).catch((error: unknown) => {
-      if (!isBlocked(error)) throw error
-      return 0
-    })
-    if (taken === 0) await wait(pollMs)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { instant, integer, latestInstantMs, oneOf, text } from '../../schema.ts'
+import { instant, integer, oneOf, text } from '../../schema.ts'
 import { kinds } from '../../webhooks/kind.ts'
 import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
 
@@ -27,7 +27,8 @@ export const ListedWebhook = Type.Object(
   { title: 'ListedWebhook', description: 'A registered URL with its state.' },
 )
 
-export const idOfPath = (description: string) => integer(description, 1, { minimum: 1, maximum: latestInstantMs })
+export const idOfPath = (description: string, example = 1) =>
+  integer(description, example, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 export const IdParams = Type.Object({ id: idOfPath('The id of the webhook.') })
 
@@ -75,7 +76,7 @@ export function parseCursor(cursor: string | undefined, start: number): number {
 }
 
 export const PageQuery = {
-  cursor: Type.Optional(text('`next` of the page before.', 'c1000000', { pattern: '^c[0-9]{1,15}$' })),
+  cursor: Type.Optional(text('`next` of the page before.', 'c1000000', { pattern: '^c[0-9]{1,16}$' })),
   limit: Type.Optional(integer('How many at most.', defaultLimit, { minimum: 1, maximum: 100, default: defaultLimit })),
 }
 

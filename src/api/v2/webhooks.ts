@@ -154,7 +154,9 @@ export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endp
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
       const change = request.body as Partial<WebhookDraft>
-      return printWebhook(await update(registrationDesk(context), webhook, change, caller.by, context.clock.now()))
+      const changed = await update(registrationDesk(context), webhook, change, caller.by, context.clock.now())
+      tellWorker(context, webhook)
+      return printWebhook(changed)
     },
   }
 }
@@ -169,7 +171,9 @@ export const deleteWebhook: Endpoint<BranchCaller> = {
     response: { 204: Type.Null({ description: 'It is deleted.' }) },
   },
   async handle(context, caller, request, reply) {
-    await remove(context.db, await find(context, caller, request), caller.by, context.clock.now())
+    const webhook = await find(context, caller, request)
+    await remove(context.db, webhook, caller.by, context.clock.now())
+    tellWorker(context, webhook)
     return reply.status(204).send()
   },
 }
@@ -214,9 +218,16 @@ function stateEndpoint(
     schema: { ...webhookSchema, ...words, params: IdParams, response: { 200: ListedWebhook } },
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
-      return printListedWebhook(await setWebhookState(context.db, webhook, state, caller.by, context.clock.now()))
+      const changed = await setWebhookState(context.db, webhook, state, caller.by, context.clock.now())
+      tellWorker(context, webhook)
+      return printListedWebhook(changed)
     },
   }
+}
+
+/** The database tells every node; the worker of this one knows before the answer is sent. */
+function tellWorker({ changes }: Context, { id }: Webhook): void {
+  changes.announce(`webhook:${id}`)
 }
 
 export function find({ db }: Context, caller: BranchCaller, request: FastifyRequest): Promise<Webhook> {

@@ -38,7 +38,7 @@ ${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}<
 
 function printSecret(secret: ClientSecret): Html {
   const lastUse = secret.last_used_at ? printDate(secret.last_used_at) : 'never'
-  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.created_at)} · last used ${lastUse}${secret.expires_at !== null && html` · ends ${printDate(secret.expires_at)}`}</span>`
+  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.created_at)} · last used ${lastUse}${secret.signs_from > secret.created_at && html` · signs webhooks from ${printDate(secret.signs_from)}`}${secret.expires_at !== null && html` · ends ${printDate(secret.expires_at)}`}</span>`
 }
 
 function printRequest(

@@ -1,7 +1,7 @@
 /** Two charts of all webhooks together: how many deliveries there were, and how soon they were delivered. */
 import { second } from '../../clock.ts'
 import { type Period, periods } from '../../webhooks/columns.ts'
-import { lookedAtAColumn, lookedAtInAll, type Throughput } from '../../webhooks/delivery-statistics.ts'
+import { lookedAtAColumn, type Throughput } from '../../webhooks/delivery-statistics.ts'
 import { printBars, printLatency, printLegend, printPeriods, printTable, tallest } from '../charts.ts'
 import { type Html, html } from '../html.ts'
 
@@ -28,8 +28,8 @@ ${isSampled ? printSample() : 'Every delivery of the period was looked at.'}</p>
 
 function printSample(): string {
   return (
-    `This is a sample: ${lookedAtAColumn} deliveries of each column are looked at, and ${count(lookedAtInAll)} for the figures of the whole period, ` +
-    'spread evenly. Where there are more, how many were created follows from their numbers, of which a failed transaction may have lost some.'
+    `This is a sample: ${lookedAtAColumn} deliveries of each column are looked at, spread evenly. ` +
+    'Where there are more, how many were created follows from their numbers, of which a failed transaction may have lost some.'
   )
 }
 

@@ -7,6 +7,7 @@ import { type Draft, formNotice, longField, ticks } from '../form-fields.ts'
 import { type Content, type Html, html } from '../html.ts'
 import { csrfField, printDate } from '../page.ts'
 import { badge } from '../parts.ts'
+import { onceField } from '../submission.ts'
 import type { Member } from './member.ts'
 
 /** Said where a client is registered. */
@@ -46,7 +47,7 @@ function printForm(client: Client, missing: readonly string[], draft: Draft, hom
   const choices = missing.map((scope) => ({ value: scope, label: scope }))
   const ticked = (draft.values.wider ?? '').split(' ')
   return html`${formNotice(draft, 'wider', 'reason')}
-<form method="post" action="${home}/clients/${client.id}/scopes">${csrfField(csrf)}
+<form method="post" action="${home}/clients/${client.id}/scopes">${csrfField(csrf)}${onceField()}
 ${ticks(draft, { name: 'wider', label: 'Ask for more' }, choices, ticked)}
 ${longField(draft, { name: 'reason', label: 'Why the application needs it', more: html`required maxlength="2000"` })}
 <button>Ask for it</button></form>`

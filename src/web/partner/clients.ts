@@ -34,6 +34,7 @@ import {
 } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { type Html, html } from '../html.ts'
+import { parseMoment } from '../moment.ts'
 import { onLiveSite } from '../other-site.ts'
 import { csrfField, notice, printDate } from '../page.ts'
 import { badge, crumbs, facts, table } from '../parts.ts'
@@ -102,14 +103,15 @@ export async function updateClient(visit: Visit, member: Member, form: Submitted
   return visit.reply.redirect(here, 303)
 }
 
-/** A second click finds the question asked. */
 export async function askScopes(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
   const client = await findClient(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
-  const problem = await findProblem(() => askForScopes(db, client, values, member.by, clock.now()))
+  const make = (db: Database) => askForScopes(db, client, values, member.by, visit.context.clock.now())
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
   if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
+  if (problem && !(problem instanceof Conflict)) throw problem
+  // Who has asked already finds the question there.
   return visit.reply.redirect(here, 303)
 }
 
@@ -120,14 +122,25 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const here = pathOf(member, client)
   const overlap = overlaps.get(form.find('overlap') ?? '')
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
-  const make = (db: Database) => rotate(db, context.vault, client, overlap.ms, member.by, now)
+  const rotation = { overlapMs: overlap.ms, switchAt: readSwitch(form) }
+  const make = (db: Database) => rotate(db, context.vault, client, rotation, member.by, now)
   let sent: Sent<{ secret: Token }> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, () => `${here}?done=secret-before`)
   })
+  if (problem instanceof Invalid) {
+    const values = { overlap: form.find('overlap'), switchAt: form.find('switchAt') }
+    return sendClient(visit, member, client, { rotation: { values, problem } })
+  }
   if (problem) return sendClient(visit, member, client, { problem: new Conflict(twoLive) })
   if (sent!.kind === 'before') return visit.reply.redirect(sent!.path, 303)
   return sendClient(visit, member, client, { secret: sent!.made.secret.text })
+}
+
+/** What is no moment is a moment that cannot be. */
+function readSwitch(form: SubmittedForm): Date | undefined {
+  const switchAt = parseMoment(form.find('switchAt'))
+  return switchAt === 'wrong' ? new Date(0) : switchAt
 }
 
 const twoLive = 'Two secrets are alive already. Revoke one of them first, then make a new one.'
@@ -228,18 +241,19 @@ function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): H
 interface ClientPage {
   readonly secret?: string | undefined
   readonly draft?: Draft
+  readonly rotation?: Draft
   readonly asking?: Draft
   readonly problem?: Problem
 }
 
 async function sendClient(visit: Visit, member: Member, client: Client, page: ClientPage) {
-  const { secret, problem, draft = emptyDraft, asking = emptyDraft } = page
+  const { secret, problem, draft = emptyDraft, asking = emptyDraft, rotation = emptyDraft } = page
   const { db, clock } = visit.context
   const secrets = await listSecrets(db, client.id, clock.now())
   return sendPortal(visit, member, {
     title: client.name,
     section: '/clients',
-    status: (problem ?? draft.problem ?? asking.problem)?.status ?? 200,
+    status: (problem ?? draft.problem ?? asking.problem ?? rotation.problem)?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/clients`, label: 'Clients' }])}
 <h1>${client.name} ${badge(client.status === 'active' ? 'good' : 'bad', client.status)}</h1>
 ${printDone(visit.request, doneWords)}
@@ -250,7 +264,7 @@ ${problem && notice('error', problem.message)}
       ['Environment', client.environment],
       ['Registered', printDate(client.created_at)],
     ])}</section>
-${printSecrets(client, secrets, member)}
+${printSecrets(client, secrets, rotation, member, clock.now())}
 ${printScopeRequest(client, await findScopeRequest(db, client.id), asking, member)}
 <section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
 <form method="post" action="${member.home}/clients/${client.id}/update">${csrfField(member.csrf)}
@@ -268,18 +282,25 @@ function printSecret({ id }: Client, secret: string): Html {
 ${facts([['client_id', html`<code>${id}</code>`]])}<p><code class="secret">${secret}</code></p></section>`
 }
 
-function printSecrets({ id }: Client, secrets: readonly ClientSecret[], { home, csrf }: Member): Html {
+function printSecrets(
+  { id }: Client,
+  secrets: readonly ClientSecret[],
+  rotation: Draft,
+  { home, csrf }: Member,
+  now: Date,
+): Html {
   const items = secrets.map(
     (
       each,
     ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expires_at ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
-<span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
+<span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.signs_from > now && html` · signs webhooks from ${printDate(each.signs_from)}`}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
 <form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
   )
   const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
-  return html`<section class="card"><h2>Secrets</h2>
+  return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
 ${items.length === 0 ? html`<p class="empty">No secret is alive: nobody can call as this application.</p>` : html`<ul class="tokens">${items}</ul>`}
 <form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
-${choiceField({ values: { overlap: 'week' } }, { name: 'overlap', label: 'New secret' }, choices)}
+${choiceField({ ...rotation, values: { overlap: 'week', ...rotation.values } }, { name: 'overlap', label: 'New secret' }, choices)}
+${textField(rotation, { name: 'switchAt', label: 'Signs webhooks from (UTC)', hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.', more: html`type="datetime-local"` })}
 <button>Make a new secret</button></form></section>`
 }

@@ -68,7 +68,7 @@ function parseSought(question: Question): Sought {
 /** What is no number finds nothing. */
 function numberOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  return /^\d{1,15}$/.test(text) ? Number(text) : 0
+  return /^\d{1,16}$/.test(text) ? Number(text) : 0
 }
 
 function printFilter(question: Question, webhooks: readonly Webhook[], { home }: Member): Html {

@@ -1,6 +1,14 @@
 /** One delivery: what was sent, what came back each time, and why the signature is what it is. */
 import type { Database } from '../../database/database.ts'
-import { type Attempt, redeliver as again, type Delivery, getDelivery, listAttempts } from '../../webhooks/delivery.ts'
+import {
+  type Attempt,
+  askForRedelivery,
+  type Delivery,
+  type DeliveryWithBody,
+  findRedelivery,
+  getDelivery,
+  listAttempts,
+} from '../../webhooks/delivery.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { printHead } from '../../webhooks/request-head.ts'
 import type { SigningSecrets } from '../../webhooks/signature.ts'
@@ -25,12 +33,15 @@ export async function showDelivery(visit: Visit, member: Member) {
 }
 
 export async function redeliver(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context } = visit
   const delivery = await findDelivery(visit, member)
+  const { branchId } = member.branch
+  const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.by, context.clock.now())
   const here = `${member.home}/deliveries/${delivery.id}`
-  const make = (db: Database) => again(db, delivery, member.by, visit.context.clock.now())
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
+  const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
   if (problem) return sendDelivery(visit, member, problem.message)
-  return visit.reply.redirect(here, 303)
+  const id = await findRedelivery(context.dispatch, branchId, delivery)
+  return visit.reply.redirect(`${member.home}/deliveries/${id}`, 303)
 }
 
 async function sendDelivery(visit: Visit, member: Member, problem: string | undefined) {
@@ -67,12 +78,13 @@ ${printRequest(delivery, webhook, attempts.at(-1), secrets)}`
 }
 
 function printFacts(delivery: Delivery, webhook: Webhook, { home }: Member): Html {
-  const { state, kind, action, entity, uid, created_at, settled_at, due_at } = delivery
+  const { state, kind, action, entity, uid, created_at, settled_at, due_at, repeats } = delivery
   return html`<section class="card"><p>${stateBadge(delivery)} ${stateWords[state]}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
   ['Entity', html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`],
   ['Webhook', html`<a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>`],
+  ['Repeats', repeats !== null && html`<a href="${home}/deliveries/${repeats}">delivery ${repeats}</a>`],
   ['Created', printMoment(created_at)],
   ['Next attempt', state === 'waiting' && printMoment(due_at)],
   ['Settled', settled_at ? printMoment(settled_at) : undefined],
@@ -100,14 +112,14 @@ ${response !== null && response !== '' && html`<details><summary>Response (${res
 }
 
 function printRequest(
-  { uid, body, attempts }: Delivery & { readonly body: string },
+  { uid, body, attempts, simulated }: DeliveryWithBody,
   { url }: Webhook,
   last: Attempt | undefined,
   secrets: SigningSecrets | undefined,
 ): Html {
   const at = last?.at
   if (!at || !secrets) return html`<h2>Body</h2><section class="card"><pre tabindex="0">${body}</pre></section>`
-  const head = printHead({ id: printEventId(uid), body, sentAt: at, attempt: last.number }, secrets)
+  const head = printHead({ id: printEventId(uid), body, sentAt: at, attempt: last.number, simulated }, secrets)
   const lines = [`POST ${url}`, ...Object.entries(head).map(([name, value]) => `${name}: ${value}`)]
   return html`<h2>Request of attempt ${attempts}</h2>
 <section class="card"><pre tabindex="0">${lines.join('\n')}

@@ -67,7 +67,7 @@ const ofEachSite: readonly PageRoute[] = [
   makes(memberForm('/partner/:branch/clients/create', clients, createClient, freshlySignedIn)),
   memberPage('/partner/:branch/clients/:client', showClient),
   memberForm('/partner/:branch/clients/:client/update', client, updateClient, freshlySignedIn),
-  memberForm('/partner/:branch/clients/:client/scopes', client, askScopes, freshlySignedIn),
+  makes(memberForm('/partner/:branch/clients/:client/scopes', client, askScopes, freshlySignedIn)),
   makes(memberForm('/partner/:branch/clients/:client/rotate', client, rotateSecret, freshlySignedIn)),
   memberForm('/partner/:branch/clients/:client/revoke', client, revokeSecret),
   memberPage('/partner/:branch/refusals', showRefusals),

@@ -1,11 +1,13 @@
 /** Spec 4.6 for people: a simulated webhook of each kind to every registered URL, and what comes of it. */
 import { Value } from 'typebox/value'
-import type { Database } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import { findOverflow, Invalid, NotFound } from '../../problem.ts'
-import { type EventDelivery, findEvent, isInboxed, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
+import { type EventDelivery, findEvent, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
+import { branchKey } from '../../webhooks/dispatch.ts'
 import { insertEvents, printEventId } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
 import { simulateEvent } from '../../webhooks/simulated-event.ts'
+import { listWebhooks } from '../../webhooks/webhook.ts'
 import { type Choice, choiceField, type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { stateBadge } from '../health-words.ts'
@@ -58,8 +60,10 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
   const now = context.clock.now()
   const event = simulateEvent(member.branch, kind, payload, values.amount)
   const { traceparent } = request.span ?? {}
-  const publish = async (db: Database) =>
-    (await insertEvents(db, [event], now, traceparent === undefined ? undefined : [traceparent]))[0]!
+  const publish = async (db: Database) => {
+    if (context.testHooks.isOn) context.testHooks.count(branchKey(member.branch))
+    return (await insertEvents(db, [event], now, traceparent === undefined ? undefined : [traceparent]))[0]!
+  }
   const { path } = await makeOnce(context, member, form, publish, ({ id }) => `${member.home}/test/${id}`)
   return reply.redirect(path, 303)
 }
@@ -127,7 +131,7 @@ export async function showTestOutcome(visit: Visit, member: Member) {
   const id = idOf(paramsOf(visit.request).event)
   const event = await findEvent(db, member.branch, id)
   if (!event) throw new NotFound()
-  const print = async () => printOutcome(await listDeliveriesOfEvent(db, id), await isInboxed(db, id), member)
+  const print = async () => printOutcome(await listDeliveriesOfEvent(db, id), await hasWebhooks(db, member), member)
   if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   return sendPortal(visit, member, {
     title: 'Test hook',
@@ -140,8 +144,12 @@ ${livePart(visit.request, await print())}`,
   })
 }
 
-function printOutcome(deliveries: readonly EventDelivery[], isWaiting: boolean, { home }: Member): Html {
-  if (isWaiting) return html`<p class="card empty">It is on its way.</p>`
+async function hasWebhooks(sql: Sql, { branch }: Member): Promise<boolean> {
+  return (await listWebhooks(sql, branch, 0, 1)).length > 0
+}
+
+function printOutcome(deliveries: readonly EventDelivery[], isExpected: boolean, { home }: Member): Html {
+  if (deliveries.length === 0 && isExpected) return html`<p class="card empty">It is on its way.</p>`
   if (deliveries.length === 0)
     return html`<p class="card empty">No webhook is registered here, so nobody was told. <a href="${home}/webhooks">Register one</a>.</p>`
   const rows = deliveries.map(

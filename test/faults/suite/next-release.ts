@@ -8,7 +8,8 @@ import { makeFolder } from '../../support/process.ts'
 const project = fileURLToPath(new URL('../../../', import.meta.url))
 const tables = [
   'events',
-  'deliveries',
+  'queued_deliveries',
+  'settled_deliveries',
   'lanes',
   'webhooks',
   'audit_entries',

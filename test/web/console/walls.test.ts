@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { consoleRoutes } from '../../../src/web/console/routes.ts'
+import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { Browser, hiddenFields } from '../../support/browser.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
@@ -38,7 +39,7 @@ const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/ac
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
   const { chainCheck, db, lastUse } = house.gateway.context
-  while ((await db.query(statement('', 'SELECT FROM event_inbox LIMIT 1'))).length > 0);
+  while ((await db.query(selectPartsWithNews)).length > 0);
   // A verification is written down when it has ended.
   while (chainCheck.state().kind === 'running') await db.query(statement('', 'SELECT 1'))
   await lastUse.flush()

@@ -66,6 +66,21 @@ test('a secret is replaced with an overlap that has a name, and the old one ends
   assert.deepEqual([await works(client.id, client.secret), await works(client.id, secret)], [false, true])
 })
 
+test('a new secret signs webhooks from the moment that was chosen, and the page says so', async () => {
+  const partner = await openPartner(house)
+  const here = `/clients/${partner.client.id}`
+  const late = await at(partner, here, `${here}/rotate`, { overlap: 'hour', switchAt: '2099-01-01T10:00' })
+  assert.equal(late.status, 400)
+  assert.match(late.text, /id="switchAt-problem"/)
+  assert.match(late.text, /value="2099-01-01T10:00"/, 'what was typed stays')
+  const switchAt = new Date(house.clock.now().getTime() + 30 * minute).toISOString().slice(0, 16)
+  const rotated = await at(partner, here, `${here}/rotate`, { overlap: 'hour', switchAt })
+  assert.ok(secretOf(rotated))
+  assert.equal(rotated.text.match(/signs webhooks from/g)?.length, 1)
+  house.clock.advance(30 * minute)
+  assert.equal((await partner.browser.get(partner.home + here)).text.includes('signs webhooks from'), false)
+})
+
 test('making a secret asks for a password that was entered minutes ago, and returns', async () => {
   const partner = await openPartner(house)
   house.clock.advance(6 * minute)

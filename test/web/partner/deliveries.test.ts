@@ -36,14 +36,15 @@ async function fill(count: number, change = ''): Promise<number> {
   const { db } = house.gateway.context
   const webhookId = await own.program.register(receiver.url(`/filled-${makeUpWord()}`))
   await db.script(`
+    SELECT open_day(260302);
     WITH happened AS (
-      INSERT INTO events (environment, branch_id, kind, action, entity, body, created_at)
-      SELECT 'live', ${own.partner.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}', '2026-03-02 ${10 + ++filled}:00Z'::timestamptz + n * interval '1 s'
-      FROM generate_series(1, ${count}) AS n RETURNING id, entity, created_at),
-    silenced AS (DELETE FROM event_inbox)
-    INSERT INTO deliveries (webhook_id, event_id, entity, state, due_at, created_at, settled_at)
-    SELECT ${webhookId}, id, entity, 'delivered', created_at, created_at, created_at FROM happened ORDER BY id;
-    DELETE FROM event_inbox;
+      INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
+      SELECT event_offset + nextval('event_numbers'), 'live', ${own.partner.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}',
+        '2026-03-02 ${10 + ++filled}:00Z'::timestamptz + n * interval '1 s'
+      FROM generate_series(1, ${count}) AS n, days WHERE day = 260302 RETURNING id, entity, created_at)
+    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at)
+    SELECT delivery_offset + nextval('delivery_numbers'), ${webhookId}, id, entity, 'delivered', created_at, created_at
+    FROM (SELECT * FROM happened ORDER BY id) happened, days WHERE day = 260302;
     ${change.replaceAll('$webhook', String(webhookId))}`)
   return webhookId
 }
@@ -83,8 +84,11 @@ test('several webhooks are merged by age, also where one has many more than anot
 })
 
 test('deliveries are found by state, kind, entity and time', async () => {
-  const change = `UPDATE deliveries SET state = 'exhausted' WHERE webhook_id = $webhook AND entity = 'transaction:7';
-    UPDATE deliveries SET state = 'waiting', settled_at = NULL, due_at = '2030-01-01Z' WHERE webhook_id = $webhook AND entity IN ('transaction:8', 'transaction:9')`
+  const change = `UPDATE settled_deliveries SET state = 'exhausted' WHERE webhook_id = $webhook AND entity = 'transaction:7';
+    WITH unfinished AS (
+      DELETE FROM settled_deliveries WHERE webhook_id = $webhook AND entity IN ('transaction:8', 'transaction:9') RETURNING *)
+    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+    SELECT id, webhook_id, event_id, entity, 0, '2030-01-01Z', created_at FROM unfinished`
   const webhookId = await fill(60, change)
   const find = async (query: string) =>
     idsIn((await own.browser.get(`${own.home}/deliveries?webhook=${webhookId}&${query}`)).text).length
@@ -153,12 +157,16 @@ test('a delivery is sent again from its page, and what came back is text', async
   const count = receiver.at('/hooks').length
   receiver.on('/hooks', answer(200, {}, '<script src=//evil.example></script>'))
   const sent = await own.browser.submit(await own.browser.get(page), `${page}/redeliver`, {})
-  assert.equal(sent.location, page)
+  const repeat = sent.location!
+  assert.match(repeat, new RegExp(`^${own.home}/deliveries/\\d+$`))
+  assert.notEqual(repeat, page)
   await receiver.count('/hooks', count + 1)
   receiver.on('/hooks', answer(200))
   await receiver.until(() => receiver.underWay('/hooks') === 0, 'the answer')
-  let { text } = await own.browser.get(page)
-  while (!text.includes('attempt 2')) text = (await own.browser.get(page)).text
+  let { text } = await own.browser.get(repeat)
+  while (!text.includes('attempt 1')) text = (await own.browser.get(repeat)).text
+  assert.ok(text.includes(`<a href="${page}">`), 'it says which one it repeats')
+  assert.doesNotMatch((await own.browser.get(page)).text, /evil|attempt 2/, 'what has ended stays as it is')
   assert.doesNotMatch(text, /<script src=\/\/evil/)
   assert.match(text, /&lt;script src=\/\/evil/)
 })

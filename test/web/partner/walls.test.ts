@@ -5,6 +5,7 @@ import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
 import { partnerRoutes } from '../../../src/web/partner/routes.ts'
+import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
 import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
@@ -56,8 +57,12 @@ async function furnish(): Promise<PartnerHouse> {
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
   const { db, lastUse } = house.gateway.context
-  const text = `SELECT FROM deliveries WHERE state IN ('blocked', 'waiting') UNION ALL SELECT FROM replays WHERE state = 'running'`
-  while ((await db.query({ name: '', text })).length > 0) await receiver.until(() => true, 'a moment')
+  const replays = { name: '', text: `SELECT FROM replays WHERE state = 'running'` }
+  const deliveries = { name: '', text: 'SELECT FROM queued_deliveries' }
+  const leftBehind = { name: '', text: `SELECT FROM webhooks WHERE state = 'deleted' AND cleared_at IS NULL` }
+  // Replays fill the inbox, from which deliveries come: who asks in this order misses nothing.
+  for (const left of [replays, selectPartsWithNews, deliveries, leftBehind])
+    while ((await db.query(left)).length > 0) await receiver.until(() => true, 'a moment')
   await lastUse.flush()
 }
 

@@ -1,0 +1,38 @@
+/**
+ * Says that something was published, outside the transaction that did it: to the worker of this process, or, where there is none, to
+ * those of others, once for many. Who is not reached finds it by a look of its own.
+ */
+import { type Database, statement } from '../database/database.ts'
+import type { Worker } from './worker.ts'
+
+const quietMs = 5
+
+const wakeDispatchers = statement('wake_dispatchers', "SELECT pg_notify('countersign_work', 'event')")
+
+export interface Announcer {
+  published(parts: ReadonlySet<number>): void
+  /** From now on this worker is told. */
+  serve(worker: Worker): void
+}
+
+export function openAnnouncer(db: Database): Announcer {
+  let served: Worker | undefined
+  let isPlanned = false
+  function tellOthers(): void {
+    if (isPlanned) return
+    isPlanned = true
+    setTimeout(() => {
+      isPlanned = false
+      db.query(wakeDispatchers).catch(() => {})
+    }, quietMs).unref()
+  }
+  return {
+    published(parts) {
+      if (!served) return tellOthers()
+      for (const part of parts) served.published(part)
+    },
+    serve(worker) {
+      served = worker
+    },
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Keeps the parts read. Whoever publishes here says which part has something; what others wrote, a core's own transaction among them,
+ * is found by a short look. Of two nodes that want the same part one reads it, and the other does not ask again at once.
+ */
+import type { Logger } from 'pino'
+import { type DispatchDesk, dispatchOnce } from './dispatch.ts'
+import { selectPartsWithNews } from './inbox.sql.ts'
+
+/** The first of many events are sent while the last wait to be dispatched; a backlog is taken in larger and larger pieces. */
+const eventsAtFirst = 25
+const eventsAtMost = 400
+const lookEveryMs = 150
+const takenAgainMs = 20
+/** The other connections are for whoever else wants something. */
+const partsAtOnce = 2
+
+export interface Dispatcher {
+  /** Something came in this part. */
+  wake(part: number): void
+  /** Looks at all parts now. */
+  look(): void
+  close(): Promise<void>
+}
+
+export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
+  const wanted = new Set<number>()
+  const running = new Map<number, Promise<void>>()
+  let looking: Promise<void> | undefined
+  let isClosing = false
+  const timers = new Set<NodeJS.Timeout>()
+  const timer = setInterval(look, lookEveryMs)
+
+  function wake(part: number): void {
+    wanted.add(part)
+    start()
+  }
+
+  function start(): void {
+    for (const part of wanted) {
+      if (isClosing || running.size >= partsAtOnce) return
+      if (running.has(part)) continue
+      const run = dispatchAll(part).finally(() => {
+        running.delete(part)
+        start()
+      })
+      running.set(part, run)
+    }
+  }
+
+  async function dispatchAll(part: number): Promise<void> {
+    for (let most = eventsAtFirst; wanted.has(part) && !isClosing; ) {
+      wanted.delete(part)
+      try {
+        const taken = await dispatchOnce(desk, part, most)
+        if (taken === undefined) later(part)
+        else if (taken === most) wanted.add(part)
+        most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
+      } catch (error) {
+        // If it was too much for the time it has, less is not.
+        most = Math.ceil(most / 4)
+        complain(error)
+        return
+      }
+    }
+  }
+
+  /** Whoever is at it may have looked before the newest came. */
+  function later(part: number): void {
+    const again = setTimeout(() => {
+      timers.delete(again)
+      wake(part)
+    }, takenAgainMs)
+    timers.add(again)
+  }
+
+  function look(): void {
+    if (isClosing) return
+    looking ??= lookOnce().finally(() => {
+      looking = undefined
+    })
+  }
+
+  async function lookOnce(): Promise<void> {
+    try {
+      for (const { part } of await desk.db.query<{ part: number }>(selectPartsWithNews)) wake(part)
+    } catch (error) {
+      complain(error)
+    }
+  }
+
+  function complain(error: unknown): void {
+    if (!isClosing) log.warn({ err: error }, 'the dispatcher was interrupted; it goes on by itself')
+  }
+
+  look()
+  return {
+    wake,
+    look,
+    async close() {
+      isClosing = true
+      clearInterval(timer)
+      for (const each of timers) clearTimeout(each)
+      await looking
+      await Promise.all(running.values())
+    },
+  }
+}

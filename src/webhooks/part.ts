@@ -1,0 +1,38 @@
+/**
+ * The branches in sixteen parts. Whoever changes the unfinished deliveries of a part, be it by creating, settling, canceling or
+ * expiring them, holds the part's lock until it commits: there is one writer at a time, no circle of locks, and no moment at
+ * which one could miss what the other does. No hot statement touches two parts.
+ */
+import { type Database, type Sql, statement } from '../database/database.ts'
+
+export const partCount = 16
+export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
+const lockClass = 7_267_103
+
+export function partOf(branchId: number): number {
+  return branchId % partCount
+}
+
+/** For whoever must not meet a writer of the part. */
+export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${lockClass}, $1)`)
+const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${lockClass}, $1) AS locked`)
+
+/** Waits for its turn. */
+export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql) => Promise<Result>): Promise<Result> {
+  return db.transaction(async (sql) => {
+    await sql.query(lockPart, [part])
+    return write(sql)
+  })
+}
+
+/** Undefined when somebody else is at it. */
+export function tryWritingToPart<Result>(
+  db: Database,
+  part: number,
+  write: (sql: Sql) => Promise<Result>,
+): Promise<Result | undefined> {
+  return db.transaction(async (sql) => {
+    const [lock] = await sql.query<{ locked: boolean }>(tryLockPart, [part])
+    return lock!.locked ? write(sql) : undefined
+  })
+}
