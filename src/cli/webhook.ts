@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Value } from 'typebox/value'
 import { exactAmounts } from '../api/exact-amounts.ts'
+import { after } from '../clock.ts'
 import { listClients } from '../partners/client.ts'
 import { getPartner } from '../partners/partner.ts'
 import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
@@ -13,13 +14,16 @@ import {
   type Branch,
   createWebhook,
   deleteWebhook,
+  findSwitches,
   getWebhook,
+  latestSwitchMs,
   listWebhooks,
+  overlapMs,
   rotateWebhookSecret,
   setWebhookState,
 } from '../webhooks/webhook.ts'
 import type { Command, Desk, Option, Words } from './command.ts'
-import { parseEnvironment } from './environment.ts'
+import { parseDuration, parseEnvironment } from './environment.ts'
 import { findSecret, secretOption } from './secret-file.ts'
 
 const branchOptions: readonly Option[] = [
@@ -73,6 +77,7 @@ export const webhookCommands: readonly Command[] = [
     options: branchOptions,
     async run(desk, words) {
       const rows = await listWebhooks(desk.db, await branchOf(desk, words), 0, 1_000)
+      const switches = await findSwitches(desk.db, rows, desk.clock.now())
       desk.print.table(
         rows.map(({ id, url, kinds: subscribed, state, disabled_reason, created_at }) => ({
           id,
@@ -81,6 +86,7 @@ export const webhookCommands: readonly Command[] = [
           state,
           disabled_reason,
           created_at,
+          new_secret_signs_from: switches.get(id) ?? null,
         })),
         'The partner has no webhooks.',
       )
@@ -97,18 +103,22 @@ export const webhookCommands: readonly Command[] = [
   ),
   onWebhook(
     'webhook rotate-secret',
-    'Replaces the secret of a webhook at once.',
-    [secretOption('secret', 'a file with the new secret', { required: true })],
+    'Replaces the secret of a webhook, at once or after a while. Both verify until a day after the new one has begun to sign.',
+    [
+      secretOption('secret', 'a file with the new secret', { required: true }),
+      {
+        name: 'switch-after',
+        value: 'DURATION',
+        meaning: 'how long the old one still signs, at most 7d: 0s unless given',
+      },
+    ],
     async (desk, webhook, words) => {
-      await rotateWebhookSecret(
-        registration(desk),
-        webhook,
-        findSecret(words, 'secret')!,
-        desk.clock.now(),
-        desk.by,
-        desk.clock.now(),
-      )
-      return { rotated_webhook: webhook.id }
+      const now = desk.clock.now()
+      const switchAt = after(now, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
+      if (switchAt > after(now, latestSwitchMs))
+        throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
+      await rotateWebhookSecret(registration(desk), webhook, findSecret(words, 'secret')!, switchAt, desk.by, now)
+      return { rotated_webhook: webhook.id, signs_from: switchAt, old_secret_ends_at: after(switchAt, overlapMs) }
     },
   ),
   onWebhook(

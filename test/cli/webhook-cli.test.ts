@@ -106,6 +106,32 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
   assert.equal((await branch.call('GET', `/v2/webhooks/${id}`)).status, 404)
 })
 
+test('a new secret of a webhook signs at once, or from a moment that is chosen with it and shown', async (t) => {
+  const sink = await openSink(t)
+  const created = await say<{ id: number }>([
+    ...['webhook', 'create', ...ofBranch(), '--url', sink.url, '--secret-file', secretFile('the first secret')],
+  ])
+  const id = String(created.id)
+  const rotate = ['webhook', 'rotate-secret', id, ...ofBranch(), '--secret-file', secretFile('the second secret')]
+  const before = Date.now()
+  const rotated = await say<{ signs_from: string; old_secret_ends_at: string }>([...rotate, '--switch-after', '2h'])
+  const signsFrom = Date.parse(rotated.signs_from)
+  assert.ok(signsFrom >= before + 120 * minute && signsFrom <= Date.now() + 120 * minute)
+  assert.equal(Date.parse(rotated.old_secret_ends_at), signsFrom + 1_440 * minute)
+  const listed = await say<{ id: number; new_secret_signs_from: string | null }[]>(['webhook', 'list', ...ofBranch()])
+  assert.equal(listed.find((each) => each.id === created.id)!.new_secret_signs_from, rotated.signs_from)
+  await branch.fire()
+  assert.ok(isSigned(sink.requests.at(-1)!, 'the first secret'))
+  house.clock.advance(180 * minute)
+  await branch.fire()
+  assert.ok(isSigned(sink.requests.at(-1)!, 'the second secret'))
+  const tooLate = await run([...rotate, '--switch-after', '8d'])
+  assert.deepEqual([tooLate.code, tooLate.stderr], [1, 'switch-after must be at most 7d.\n'])
+  const { stdout: help } = await run(['webhook', 'rotate-secret', '--help'])
+  assert.match(help, /--switch-after DURATION +how long the old one still signs, at most 7d: 0s unless given/)
+  await say(['webhook', 'delete', id, ...ofBranch()])
+})
+
 test('mistakes end with a sentence and a status: 2 for the words, 1 for what they ask', async () => {
   const cases: [args: string[], code: number, about: RegExp][] = [
     [['webhook', 'create', ...ofBranch()], 2, /--url/],
