@@ -21,6 +21,7 @@ import { clearDeletedOnce, type InboxClearing, openInboxClearing } from './webho
 import { openDaysAhead } from './webhooks/days.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
+import { skipOnce } from './webhooks/skip.ts'
 
 const batchSize = 1_000
 
@@ -67,6 +68,11 @@ async function clearAll({ db, clock }: SharedContext, inbox: InboxClearing): Pro
   while ((await clearDeletedOnce(db, clock)) > 0);
 }
 
+/** A bite each, so that other work comes between. */
+async function skipAll({ db, clock }: SharedContext): Promise<void> {
+  while ((await skipOnce(db, clock)) > 0);
+}
+
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
   let removed = 0
   for (;;) {
@@ -93,6 +99,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
     repeat(context.log, 'clearing', second, () => clearAll(context, inbox)),
+    repeat(context.log, 'skips', second, () => skipAll(context)),
   ]
   return {
     async close() {

@@ -20,8 +20,8 @@ const cancelQueued = statement(
   `WITH gone AS (
      DELETE FROM queued_deliveries WHERE id = ANY (ARRAY(
        SELECT id FROM queued_deliveries WHERE webhook_id = $1 ORDER BY webhook_id, entity, urgency, id LIMIT $3)) RETURNING *)
-   INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-   SELECT id, webhook_id, event_id, entity, 'canceled', attempts, created_at, $2, repeats FROM gone RETURNING id`,
+   INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats, reason)
+   SELECT id, webhook_id, event_id, entity, 'canceled', attempts, created_at, $2, repeats, 'webhook deleted' FROM gone RETURNING id`,
 )
 
 const noteCleared = statement('note_cleared', 'UPDATE webhooks SET cleared_at = $2 WHERE id = $1')

@@ -1,7 +1,7 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
 
-const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, e.uid, e.kind, e.action`
+const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, d.reason, d.canceled_by, e.uid, e.kind, e.action`
 
 export const selectDelivery = statement(
   'select_delivery',

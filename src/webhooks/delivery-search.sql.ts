@@ -1,7 +1,8 @@
 import { type Statement, statement } from '../database/database.ts'
 import { halvingOfDay } from './columns.ts'
 
-const columns = 'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at, repeats'
+const columns =
+  'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at, repeats, reason, canceled_by'
 
 /**
  * Newest first, from an id down to an id. Of each webhook at most so many are looked at, whatever is sought, so that no search reads
@@ -22,7 +23,7 @@ function search(name: string, source: string, chosen: string): Statement {
          AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
        ORDER BY id DESC LIMIT $10)
      SELECT reached.id AS reached, page.id, page.webhook_id, page.state, page.entity, page.due_at, page.attempts, page.created_at,
-       page.settled_at, page.repeats, page.event_id, e.uid, e.kind, e.action
+       page.settled_at, page.repeats, page.reason, page.canceled_by, page.event_id, e.uid, e.kind, e.action
      FROM reached LEFT JOIN page ON true LEFT JOIN events e ON e.id = page.event_id ORDER BY page.id DESC`,
   )
 }
@@ -46,7 +47,7 @@ export const searchExhausted = search(
 
 export const searchUnfinished = search(
   'search_unfinished_deliveries',
-  'unfinished_deliveries',
+  '(SELECT *, NULL::text AS reason, NULL::text AS canceled_by FROM unfinished_deliveries) unfinished',
   `${ofWebhook} ${newestFirst}`,
 )
 
