@@ -19,6 +19,7 @@ import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
 import { clearDeletedOnce, type InboxClearing, openInboxClearing } from './webhooks/clearing.ts'
 import { openDaysAhead } from './webhooks/days.ts'
+import { pullOnce } from './webhooks/recovery.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 import { skipOnce } from './webhooks/skip.ts'
@@ -54,7 +55,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
 
 /** Long replays go page by page, so that other work comes between. */
 async function replayAll({ db, clock }: SharedContext): Promise<void> {
-  while ((await advanceReplay(db, clock.now())) > 0);
+  while ((await pullOnce(db, clock)) + (await advanceReplay(db, clock.now())) > 0);
 }
 
 /** Days are opened before they begin, and leave when they are old. */

@@ -9,7 +9,9 @@ import { getDelivery, listAttempts, redeliverByWorker } from '../webhooks/delive
 import { listDeliveries } from '../webhooks/delivery-search.ts'
 import { type NewEvent, openPublisher, printEventId } from '../webhooks/event.ts'
 import { entityOf, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from '../webhooks/kind.ts'
+import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
 import { countReplay, getReplay, type Selection, startReplay } from '../webhooks/replay.ts'
+import { getSkip, reasonCharactersAtMost, skipDelivery, startSkip, usualReason } from '../webhooks/skip.ts'
 import {
   type Branch,
   createWebhook,
@@ -30,6 +32,8 @@ const branchOptions: readonly Option[] = [
   { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
   { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
 ]
+
+const reasonOption: Option = { name: 'reason', value: 'TEXT', meaning: 'why, for whoever reads the log later' }
 
 async function branchOf({ db }: Desk, words: Words): Promise<Branch> {
   const { branch_id } = await getPartner(db, words.get('partner'))
@@ -139,10 +143,39 @@ export const webhookCommands: readonly Command[] = [
     },
   ),
   onWebhook(
+    'webhook recover',
+    'After the receiver was mended: tries at once what waits, and sends again what was given up since a moment. Shows the progress until it is done.',
+    [
+      {
+        name: 'since',
+        value: 'TIME',
+        required: true,
+        meaning: 'when the trouble began: a time such as 2026-03-02T10:00:00Z, or 6h for six hours ago',
+      },
+      { name: 'dry-run', meaning: 'only count' },
+    ],
+    async (desk, webhook, words) => {
+      const now = desk.clock.now()
+      const since = parseSince(words.get('since'), now)
+      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, now)) }
+      const { id } = await startRecovery(desk.db, webhook, since, desk.by, now)
+      return { ...(await followReplay(desk, webhook, id)) }
+    },
+  ),
+  onWebhook(
+    'webhook skip-waiting',
+    'Skips all deliveries that wait at a webhook. Shows the progress until it is done.',
+    [reasonOption],
+    async (desk, webhook, words) => {
+      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.by, desk.clock.now())
+      return { ...(await followSkip(desk, webhook, id)) }
+    },
+  ),
+  onWebhook(
     'delivery list',
     'Lists the newest deliveries of a webhook.',
     [
-      { name: 'state', value: 'STATE', meaning: 'blocked, waiting, delivered, exhausted or canceled' },
+      { name: 'state', value: 'STATE', meaning: 'blocked, waiting, delivered, exhausted, canceled or expired' },
       { name: 'entity', value: 'ENTITY', meaning: 'such as transaction:42' },
       { name: 'limit', value: 'N', meaning: '50 unless given' },
     ],
@@ -187,6 +220,19 @@ export const webhookCommands: readonly Command[] = [
       const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
       const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.by, desk.clock.now())
       desk.print.record({ redelivering: delivery.id, delivery: again })
+    },
+  },
+  {
+    name: 'delivery skip',
+    summary: 'Skips one delivery that waits: it is canceled, and what waits behind it goes on.',
+    positionals: ['delivery'],
+    options: [...branchOptions, reasonOption],
+    async run(desk, words) {
+      const branch = await branchOf(desk, words)
+      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
+      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.by, desk.clock.now())
+      const { id, state, reason } = await getDelivery(desk.db, branch, delivery.id)
+      desk.print.record({ delivery: id, state, reason })
     },
   },
   {
@@ -256,14 +302,41 @@ function parseSelection(words: Words): Selection {
   return selection
 }
 
+function parseSince(text: string, now: Date): Date {
+  if (/^\d{1,6}[smhd]$/.test(text)) return after(now, -parseDuration(text, 'since'))
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms) || ms > now.getTime())
+    throw new Invalid([
+      { field: 'since', problem: 'must be a time that has passed, such as 2026-03-02T10:00:00Z, or 6h' },
+    ])
+  return new Date(ms)
+}
+
 /** The job runs in a gateway; here one only watches it. */
 async function followReplay({ db, print }: Desk, webhook: Awaited<ReturnType<typeof getWebhook>>, id: number) {
   for (;;) {
     const replay = await getReplay(db, webhook, id)
-    print.progress(`${replay.done} of ${replay.total} set going`)
+    const pulled = replay.selection.since === undefined ? '' : `, ${replay.pulled} tried now`
+    print.progress(`${replay.done} of ${replay.total} set going${pulled}`)
     if (replay.state !== 'running') return replay
     await new Promise((done) => setTimeout(done, 250))
   }
+}
+
+async function followSkip({ db, print }: Desk, webhook: Awaited<ReturnType<typeof getWebhook>>, id: number) {
+  for (;;) {
+    const skip = await getSkip(db, webhook, id)
+    print.progress(`${skip.skipped} skipped`)
+    if (skip.state !== 'running') return skip
+    await new Promise((done) => setTimeout(done, 250))
+  }
+}
+
+function parseReason(words: Words): string {
+  const reason = words.find('reason')?.trim() || usualReason
+  if ([...reason].length > reasonCharactersAtMost)
+    throw new Invalid([{ field: 'reason', problem: `must have at most ${reasonCharactersAtMost} characters` }])
+  return reason
 }
 
 function parseEvents(text: string, environment: NewEvent['environment']): NewEvent[] {

@@ -102,12 +102,13 @@ export const selectNewest = statement(
   'SELECT coalesce(max(id), 0) AS id FROM settled_deliveries WHERE webhook_id = $1 AND (webhook_id, id) <= ($1, $2)',
 )
 
-const replayColumns = 'id, webhook_id, selection, state, total, done, created_at, finished_at'
+const replayColumns = 'id, webhook_id, selection, state, total, done, pulled, created_at, finished_at'
 
 export const insertReplay = statement(
   'insert_replay',
-  `INSERT INTO replays (webhook_id, selection, total, until_id, state, created_at, finished_at)
-   VALUES ($1, $2, $3::int, $4, CASE WHEN $3 = 0 THEN 'finished' ELSE 'running' END, $5, CASE WHEN $3 = 0 THEN $5::timestamptz END)
+  `INSERT INTO replays (webhook_id, selection, total, until_id, pull_until, state, created_at, finished_at)
+   VALUES ($1, $2, $3::int, $4, $6::bigint, CASE WHEN $3 = 0 AND $6 IS NULL THEN 'finished' ELSE 'running' END, $5,
+     CASE WHEN $3 = 0 AND $6 IS NULL THEN $5::timestamptz END)
    RETURNING ${replayColumns}`,
 )
 
@@ -129,10 +130,10 @@ export const selectReplays = statement(
   `SELECT ${replayColumns} FROM replays WHERE webhook_id = $1 ORDER BY id DESC LIMIT 50`,
 )
 
-/** Whose turn was longest ago; not while as much as this of the webhook's waits to be sent again already. */
+/** Whose turn was longest ago, and who pulls nothing forward any more; not while as much as this of the webhook's waits to be sent again already. */
 export const takeReplay = statement(
   'take_replay',
-  `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND (
+  `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND pull_until IS NULL AND (
      SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 LIMIT $1) waiting) < $1
    ORDER BY turn, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
 )
@@ -145,5 +146,5 @@ export const advanceReplay = statement(
 
 export const cancelReplay = statement(
   'cancel_replay',
-  `UPDATE replays SET state = 'canceled', finished_at = $3 WHERE id = $1 AND webhook_id = $2 AND state = 'running' RETURNING ${replayColumns}`,
+  `UPDATE replays SET state = 'canceled', pull_until = NULL, finished_at = $3 WHERE id = $1 AND webhook_id = $2 AND state = 'running' RETURNING ${replayColumns}`,
 )

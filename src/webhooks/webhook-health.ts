@@ -10,6 +10,8 @@ export interface WebhookHealth {
   readonly webhook_id: number
   readonly failures: number
   readonly failing_since: Date | null
+  /** Different entities whose first attempt failed since the last success. */
+  readonly evidence: number
   readonly waiting: number
   readonly exhausted: number
 }
@@ -20,7 +22,7 @@ const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.
 
 const selectHealth = statement(
   'select_webhook_health',
-  `SELECT l.webhook_id, l.failures, l.failing_since, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
+  `SELECT l.webhook_id, l.failures, l.failing_since, l.evidence, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
    FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
 )
 
@@ -35,5 +37,5 @@ export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'dis
 export function judgeHealth(webhook: Webhook, health: WebhookHealth | undefined): Condition {
   if (webhook.state === 'paused' || webhook.state === 'disabled') return webhook.state
   if (!health || health.failures === 0) return 'healthy'
-  return health.failures >= breakerThreshold ? 'breaker open' : 'failing'
+  return health.evidence >= breakerThreshold ? 'breaker open' : 'failing'
 }
