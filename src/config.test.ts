@@ -31,6 +31,7 @@ const mistakes: Record<string, string> = {
   SANDBOX_URL: 'ftp://sandbox.example.com',
   DATABASE_URL: 'mysql://x',
   DATABASE_CONNECTIONS: '0',
+  DATABASE_STREAM_CONNECTIONS: '51',
   SECRET_KEY: 'short',
   TLS_CERT_FILE: '/nowhere/cert.pem',
   TLS_KEY_FILE: '/nowhere/key.pem',

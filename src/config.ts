@@ -25,6 +25,8 @@ export interface Config {
   readonly dataDir: string
   readonly databaseUrl: string | undefined
   readonly databaseConnections: number
+  /** Beside those, for streams of events and pages that change by themselves. */
+  readonly streamConnections: number
   readonly keySource: KeySource
   /** Where heads of the audit log are written down; undefined for nowhere but the process log. */
   readonly auditAnchorFile: string | undefined
@@ -139,7 +141,16 @@ export const settings: readonly Setting[] = [
     fallback: '',
     meaning: 'a file that holds DATABASE_URL, for secrets that come as files',
   },
-  { name: 'DATABASE_CONNECTIONS', fallback: '10', meaning: 'connections a node opens at most' },
+  {
+    name: 'DATABASE_CONNECTIONS',
+    fallback: '10',
+    meaning: 'connections a node opens at most for requests and deliveries',
+  },
+  {
+    name: 'DATABASE_STREAM_CONNECTIONS',
+    fallback: '3',
+    meaning: 'connections beside those, for event streams and live pages alone',
+  },
   {
     name: 'SECRET_KEY',
     fallback: '',
@@ -284,6 +295,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDir,
     databaseUrl: reader.databaseUrl(),
     databaseConnections: reader.integer('DATABASE_CONNECTIONS', 1, 200),
+    streamConnections: reader.integer('DATABASE_STREAM_CONNECTIONS', 1, 50),
     keySource: reader.keySource(dataDir),
     auditAnchorFile: reader.anchorFile(dataDir),
     tls,

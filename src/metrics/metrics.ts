@@ -32,7 +32,13 @@ export interface Metrics {
   readonly contentType: string
 }
 
-export function openMetrics(db: Database, clock: Clock): Metrics {
+/** Those for requests and deliveries, and those for answers that go on. */
+export interface Pools {
+  readonly db: Database
+  readonly streamDb: Database
+}
+
+export function openMetrics(pools: Pools, clock: Clock): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry, prefix: 'countersign_' })
@@ -74,8 +80,8 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
     buckets: arrivalBuckets,
     registers,
   })
-  addDepths(registers, db, clock)
-  addPool(registers, db)
+  addDepths(registers, pools.db, clock)
+  addPools(registers, pools)
   return {
     request({ site, method, route, status, seconds }) {
       requests.inc({ site, method, route, status })
@@ -133,17 +139,18 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
   }
 }
 
-function addPool(registers: Registry[], db: Database): void {
+function addPools(registers: Registry[], { db, streamDb }: Pools): void {
   new Gauge({
     name: 'countersign_database_connections',
     help: 'Connections of this node to PostgreSQL, and statements that wait for one.',
-    labelNames: ['state'],
+    labelNames: ['pool', 'state'],
     registers,
     collect() {
-      const { busy, idle, waiting } = db.load()
-      this.set({ state: 'busy' }, busy)
-      this.set({ state: 'idle' }, idle)
-      this.set({ state: 'waiting' }, waiting)
+      for (const [pool, each] of [
+        ['main', db],
+        ['streams', streamDb],
+      ] as const)
+        for (const [state, connections] of Object.entries(each.load())) this.set({ pool, state }, connections)
     },
   })
 }

@@ -236,7 +236,7 @@ test('commits that do not wait for the disk fail, and a node that would not get 
   await run(`ALTER DATABASE ${name} SET synchronous_commit = off`, database.url)
   const found = await look({ DATABASE_URL: database.url, DATABASE_CONNECTIONS: '150' })
   assertFound(found('durability'), 'fail', /synchronous_commit is off/, /lost with the power/)
-  assertFound(found('connections'), 'warn', /a node takes up to 152/, /max_connections/)
+  assertFound(found('connections'), 'warn', /a node takes up to 155/, /max_connections/)
 })
 
 test('a proxy that pools transactions is found by what it breaks', async (t) => {

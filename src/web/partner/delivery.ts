@@ -77,8 +77,8 @@ async function sendDelivery(visit: Visit, member: Member, problem: string | unde
 <h1>Delivery ${id}</h1>
 ${problem !== undefined && notice('error', problem)}
 ${problem === undefined ? livePart(visit.request, part) : part}
-${isUnfinished && printSkipForm(here, member)}
-<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>`,
+<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>
+${isUnfinished && printSkipForm(here, member)}`,
   })
 }
 

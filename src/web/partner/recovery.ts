@@ -90,8 +90,8 @@ function printConfirmation(webhook: Webhook, since: string, count: RecoveryCount
     return html`<section class="card" role="status"><h2>2. Start</h2><p>This webhook is paused. <a href="${home}/webhooks/${webhook.id}">Resume it</a>, then recover.</p></section>`
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <ul>
-<li><strong>${printCount(waiting)}</strong> ${waiting === 1 ? 'waits' : 'wait'} for the next attempt: tried now.</li>
-<li><strong>${total.toLocaleString('en')}</strong> ${total === 1 ? 'was' : 'were'} given up: sent again, in the order of each entity.</li>
+<li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
+<li>Given up, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
 ${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
 </ul>
 <form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`

@@ -64,7 +64,8 @@ export async function showProgress(visit: Visit, member: Member) {
   const webhook = await findWebhook(visit, member)
   const id = idOf(paramsOf(visit.request).replay)
   const { selection } = await getReplay(visit.context.db, webhook, id)
-  const name = selection.since === undefined ? 'Replay' : 'Recovery'
+  const isRecovery = selection.since !== undefined
+  const name = isRecovery ? 'Recovery' : 'Replay'
   const here = `${member.home}/webhooks/${webhook.id}`
   const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
 <p class="small">Stopping leaves alone what was set going already.</p>`
@@ -77,7 +78,7 @@ export async function showProgress(visit: Visit, member: Member) {
     title: `${name} ${id}`,
     section: '/webhooks',
     live: true,
-    body: html`${crumbs([...trail(webhook, member), { path: `${here}/replay`, label: 'Send again' }])}
+    body: html`${crumbs([...trail(webhook, member), { path: `${here}/${isRecovery ? 'recover' : 'replay'}`, label: isRecovery ? 'Recover' : 'Send again' }])}
 <h1>${name} ${id}</h1>
 ${livePart(visit.request, await print())}`,
   })
@@ -170,10 +171,10 @@ function printProgress(replay: Replay): Html {
   const { state, done, total, created_at, finished_at, selection, pulled } = replay
   const since = selection.since === undefined ? undefined : new Date(selection.since)
   return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} set going</p>
-<progress value="${done}" max="${Math.max(1, total)}" aria-label="Set going"></progress>
+${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Set going"></progress>`}
 ${facts([
-  ['Recovers what was given up since', since && printMoment(since)],
-  ['Waited, and tried now', since && pulled.toLocaleString('en')],
+  ['Given up since', since && printMoment(since)],
+  ['Waiting, tried now', since && pulled.toLocaleString('en')],
   ['Started', printMoment(created_at)],
   ['Ended', finished_at ? printMoment(finished_at) : undefined],
 ])}</section>`

@@ -108,7 +108,7 @@ ${printSkips(await listSkips(db, webhook), member)}`,
 function printQuestion({ id, url }: Webhook, waiting: number, draft: Draft, { home, csrf }: Member): Html {
   const count = printCount(waiting)
   return html`<section class="card">
-<p><strong>${count}</strong> ${waiting === 1 ? 'delivery waits' : 'deliveries wait'} for <code>${url}</code>. Skipped, they are not sent any more; what happens from now on is. A replay that is running goes on: stop it first.</p>
+<p><strong>${count}</strong> ${waiting === 1 ? 'delivery waits' : 'deliveries wait'} for <code>${url}</code>. What is skipped is not sent any more; what happens from now on is. A replay that is running goes on: stop it first.</p>
 ${formNotice(draft, 'reason')}
 <form method="post" action="${home}/webhooks/${id}/skip/start">${csrfField(csrf)}${onceField()}
 ${reasonField(draft)}
