@@ -132,6 +132,45 @@ test('a new secret of a webhook signs at once, or from a moment that is chosen w
   await say(['webhook', 'delete', id, ...ofBranch()])
 })
 
+test('a receiver that was down is recovered, and what nobody wants any more is skipped', async (t) => {
+  const sink = await openSink(t)
+  const { db } = house.gateway.context
+  const created = await say<{ id: number }>(['webhook', 'create', ...ofBranch(), '--url', `${sink.url}/down`])
+  const id = String(created.id)
+  await say(['webhook', 'pause', id, ...ofBranch()])
+  await branch.call('POST', '/v2/webhooks/transaction', transaction())
+  const listed = () => say<{ id: number; state: string; attempts: number }[]>(['delivery', 'list', id, ...ofBranch()])
+  const [waiting] = await listed()
+  assert.equal(waiting!.state, 'waiting')
+  const refused = await run(['webhook', 'recover', id, ...ofBranch(), '--since', '6h'])
+  assert.deepEqual([refused.code, refused.stderr], [1, 'This webhook is paused. Resume it, then recover.\n'])
+  const counted = await say(['webhook', 'recover', id, ...ofBranch(), '--since', '2026-01-01T00:00:00Z', '--dry-run'])
+  assert.equal(counted.total, 0)
+  const skipped = await say(['delivery', 'skip', String(waiting!.id), ...ofBranch(), '--reason', 'a mistake'])
+  assert.deepEqual(skipped, { delivery: waiting!.id, state: 'canceled', reason: 'a mistake' })
+  for (let turn = 0; turn < 2; turn++) await branch.call('POST', '/v2/webhooks/transaction', transaction())
+  const all = await say<{ state: string; skipped: number }>(['webhook', 'skip-waiting', id, ...ofBranch()])
+  assert.deepEqual([all.state, all.skipped], ['finished', 2])
+  // Switched off by the gateway, with something waiting: a recovery switches it on again.
+  await branch.call('POST', '/v2/webhooks/transaction', transaction())
+  await db.query({ name: '', text: `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1` }, [
+    created.id,
+  ])
+  const before = sink.requests.length
+  const recovered = await say<{ state: string; total: number; done: number }>([
+    ...['webhook', 'recover', id, ...ofBranch(), '--since', '6h'],
+  ])
+  assert.deepEqual([recovered.state, recovered.total, recovered.done], ['finished', 0, 0])
+  await sink.wait(before + 1)
+  const { stdout: help } = await run(['webhook', 'recover', '--help'])
+  assert.match(help, /--since TIME +when the trouble began/)
+  for (const since of ['yesterday', '2999-01-01']) {
+    const wrong = await run(['webhook', 'recover', id, ...ofBranch(), '--since', since])
+    assert.deepEqual([wrong.code, /^since must be a time that has passed/.test(wrong.stderr)], [1, true])
+  }
+  await say(['webhook', 'delete', id, ...ofBranch()])
+})
+
 test('mistakes end with a sentence and a status: 2 for the words, 1 for what they ask', async () => {
   const cases: [args: string[], code: number, about: RegExp][] = [
     [['webhook', 'create', ...ofBranch()], 2, /--url/],
