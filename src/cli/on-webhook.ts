@@ -1,7 +1,6 @@
 /** What commands about webhooks and deliveries have in common: whose they are, which one is meant, and why something is skipped. */
 import { getPartner } from '../partners/partner.ts'
-import { Invalid } from '../problem.ts'
-import { reasonCharactersAtMost, usualReason } from '../webhooks/skip.ts'
+import { usualReason } from '../webhooks/skip.ts'
 import { type Branch, getWebhook, type Webhook } from '../webhooks/webhook.ts'
 import type { Command, Desk, Option, Words } from './command.ts'
 import { parseEnvironment } from './environment.ts'
@@ -19,10 +18,7 @@ export async function branchOf({ db }: Desk, words: Words): Promise<Branch> {
 }
 
 export function parseReason(words: Words): string {
-  const reason = words.find('reason')?.trim() || usualReason
-  if ([...reason].length > reasonCharactersAtMost)
-    throw new Invalid([{ field: 'reason', problem: `must have at most ${reasonCharactersAtMost} characters` }])
-  return reason
+  return words.find('reason')?.trim() || usualReason
 }
 
 type Row = Record<string, unknown>

@@ -5,7 +5,8 @@
 import { type Actor, gatewayActor, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { NotFound } from '../problem.ts'
+import { findTextProblem } from '../name.ts'
+import { Invalid, NotFound } from '../problem.ts'
 import type { Delivery } from './delivery.ts'
 import { breakerThreshold } from './lane.ts'
 import { lockPart, partOf, writeToPart } from './part.ts'
@@ -28,7 +29,7 @@ export interface Skip {
 }
 
 /** One that has ended stays as it ended; answers whether this one was skipped. */
-export function skipDelivery(
+export async function skipDelivery(
   db: Database,
   branchId: number,
   { id, webhook_id }: Pick<Delivery, 'id' | 'webhook_id'>,
@@ -36,6 +37,7 @@ export function skipDelivery(
   by: Actor,
   now: Date,
 ): Promise<boolean> {
+  checkReason(reason)
   return writeToPart(db, partOf(branchId), async (sql) => {
     const [gone] = await sql.query(table.skipOne, [webhook_id, now, reason, by.name, breakerThreshold, id])
     if (!gone) return false
@@ -45,12 +47,19 @@ export function skipDelivery(
 }
 
 /** What waits now, whatever it is; what is created later does not belong to it. */
-export function startSkip(db: Database, webhook: Webhook, reason: string, by: Actor, now: Date): Promise<Skip> {
+export async function startSkip(db: Database, webhook: Webhook, reason: string, by: Actor, now: Date): Promise<Skip> {
+  checkReason(reason)
   return db.transaction(async (sql) => {
     const [skip] = await sql.query<Skip>(table.insertSkip, [webhook.id, reason, by.name, now])
     await recordAct(sql, by, 'webhook.skip_started', `webhook:${webhook.id}`, now, { skipId: skip!.id, reason })
     return skip!
   })
+}
+
+/** Others read it. */
+function checkReason(reason: string): void {
+  const problem = findTextProblem(reason, reasonCharactersAtMost)
+  if (problem) throw new Invalid([{ field: 'reason', problem }])
 }
 
 export async function getSkip(sql: Sql, webhook: Webhook, id: number): Promise<Skip> {

@@ -176,6 +176,16 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
   }
 })
 
+test("of the brokerage's people a partner learns only that it was one of them", async () => {
+  const [first] = await poison()
+  const now = engine.house.clock.now()
+  assert.ok(await skipDelivery(engine.db, engine.branchId, { id: first!, webhook_id: webhook.id }, 'x', operator, now))
+  assert.equal((await stored())[0]!.canceled_by, operator.name)
+  const shown = await engine.call('GET', `/v2/deliveries/${first}`)
+  assert.equal(shown.json<{ canceledBy: string }>().canceledBy, 'brokerage')
+  assert.ok(!shown.text.includes(operator.name))
+})
+
 test('nobody skips what belongs to another branch', async () => {
   const [first] = await poison()
   const partner = await engine.house.makePartner()

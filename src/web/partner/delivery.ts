@@ -1,5 +1,6 @@
 /** One delivery: what was sent, what came back each time, and why the signature is what it is. */
 import type { Database } from '../../database/database.ts'
+import type { Problem } from '../../problem.ts'
 import {
   type Attempt,
   askForRedelivery,
@@ -41,7 +42,7 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.by, context.clock.now())
   const here = `${member.home}/deliveries/${delivery.id}`
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
-  if (problem) return sendDelivery(visit, member, problem.message)
+  if (problem) return sendDelivery(visit, member, problem)
   const id = await findRedelivery(context.dispatch, branchId, delivery)
   return visit.reply.redirect(`${member.home}/deliveries/${id}`, 303)
 }
@@ -50,7 +51,11 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
 export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
   const { db, clock, changes } = visit.context
   const delivery = await findDelivery(visit, member)
-  await skipDelivery(db, member.branch.branchId, delivery, readReason(form), member.by, clock.now())
+  const { branchId } = member.branch
+  const problem = await findProblem(() =>
+    skipDelivery(db, branchId, delivery, readReason(form), member.by, clock.now()),
+  )
+  if (problem) return sendDelivery(visit, member, problem)
   changes.announce(`webhook:${delivery.webhook_id}`)
   return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
 }
@@ -63,7 +68,7 @@ ${reasonField(emptyDraft)}
 <button class="danger">Skip it</button></form></section>`
 }
 
-async function sendDelivery(visit: Visit, member: Member, problem: string | undefined) {
+async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
   const id = idOf(paramsOf(visit.request).id)
   const part = await printDelivery(visit, member)
   const isUnfinished = (await findDelivery(visit, member)).settled_at === null
@@ -72,10 +77,10 @@ async function sendDelivery(visit: Visit, member: Member, problem: string | unde
     title: `Delivery ${id}`,
     section: '/deliveries',
     live: problem === undefined,
-    status: problem === undefined ? 200 : 409,
+    status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/deliveries`, label: 'Deliveries' }])}
 <h1>Delivery ${id}</h1>
-${problem !== undefined && notice('error', problem)}
+${problem !== undefined && notice('error', problem.message)}
 ${problem === undefined ? livePart(visit.request, part) : part}
 <form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>
 ${isUnfinished && printSkipForm(here, member)}`,
