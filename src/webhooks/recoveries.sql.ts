@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
+import { newestQueued } from './skips.sql.ts'
 
 /**
  * What was given up of a day, at or after a moment, and nothing was done about since: no delivery of the same event was accepted, came later, or is
@@ -30,7 +31,7 @@ export const countLater = statement(
 
 export const selectNewestQueued = statement(
   'select_newest_queued',
-  'SELECT coalesce(max(id), 0) AS id FROM queued_deliveries WHERE webhook_id = $1',
+  `SELECT coalesce(max(id), 0) AS id FROM (${newestQueued}) last`,
 )
 
 export const selectRunningRecovery = statement(
@@ -57,7 +58,7 @@ export const pullBite = statement(
   'pull_bite',
   `WITH looked AS MATERIALIZED (
      SELECT id, after_id, due_at FROM queued_deliveries
-     WHERE webhook_id = $1 AND (webhook_id, id) > ($1, $3::bigint) AND id <= $4::bigint ORDER BY webhook_id, id LIMIT $5),
+     WHERE (webhook_id, id) > ($1, $3::bigint) AND (webhook_id, id) <= ($1, $4::bigint) ORDER BY webhook_id, id LIMIT $5),
    pulled AS (
      UPDATE queued_deliveries SET due_at = (SELECT greatest($2, l.due_from) FROM lanes l WHERE l.webhook_id = $1)
      WHERE id = ANY (ARRAY(SELECT id FROM looked WHERE after_id IS NULL AND due_at > $2::timestamptz)) RETURNING id),

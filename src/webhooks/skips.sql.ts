@@ -40,12 +40,12 @@ export const skipOne = statement(
 
 /**
  * A bite of all ($6 after which, $7 up to which, $8 how many), oldest first: of each entity the first ones go, so that what is left of it waits
- * for nothing.
+ * for nothing. By pairs, because only the index of the webhook has that order.
  */
 export const skipBite = statement(
   'skip_bite',
   skipping(
-    'SELECT id FROM queued_deliveries WHERE webhook_id = $1 AND (webhook_id, id) > ($1, $6::bigint) AND id <= $7::bigint ORDER BY webhook_id, id LIMIT $8',
+    'SELECT id FROM queued_deliveries WHERE (webhook_id, id) > ($1, $6::bigint) AND (webhook_id, id) <= ($1, $7::bigint) ORDER BY webhook_id, id LIMIT $8',
     `UPDATE queued_deliveries SET after_id = NULL, due_at = ${dueNow}
      WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) AND id > (SELECT max(id) FROM chosen)`,
   ),
@@ -53,13 +53,17 @@ export const skipBite = statement(
 
 const columns = 'id, webhook_id, reason, asked_by, state, skipped, created_at, finished_at'
 
+/** By pairs, because only the index of the webhook has that order. */
+export const newestQueued = `SELECT id FROM queued_deliveries WHERE (webhook_id, id) > ($1, 0) AND (webhook_id, id) < ($1::bigint + 1, 0)
+  ORDER BY webhook_id DESC, id DESC LIMIT 1`
+
 /** Nothing that is created later: numbers of a webhook's deliveries grow. */
 export const insertSkip = statement(
   'insert_skip',
   `INSERT INTO skips (webhook_id, reason, asked_by, until_id, created_at, state, finished_at)
    SELECT $1, $2, $3, coalesce(newest.id, 0), $4::timestamptz, CASE WHEN newest.id IS NULL THEN 'finished' ELSE 'running' END,
      CASE WHEN newest.id IS NULL THEN $4::timestamptz END
-   FROM (SELECT max(id) AS id FROM queued_deliveries WHERE webhook_id = $1) newest
+   FROM (SELECT max(id) AS id FROM (${newestQueued}) last) newest
    ON CONFLICT (webhook_id) WHERE state = 'running'
    DO UPDATE SET until_id = greatest(skips.until_id, excluded.until_id), reason = excluded.reason, asked_by = excluded.asked_by
    RETURNING ${columns}`,
