@@ -59,7 +59,7 @@ async function replayAll({ db, clock }: SharedContext): Promise<void> {
 /** Days are opened before they begin, and leave when they are old. */
 async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await openDaysAhead(db, clock.now())
-  await retireOnce(db, config.webhooks, clock.now())
+  await retireOnce(db, config.webhooks, clock.now(), clock)
 }
 
 async function clearAll({ db, clock }: SharedContext, inbox: InboxClearing): Promise<void> {
