@@ -4,7 +4,7 @@
  */
 import { gatewayActor, recordAct } from '../audit/audit.ts'
 import { after, type Clock, day as dayMs } from '../clock.ts'
-import { type Database, isBlocked, type Sql, type Statement, statement } from '../database/database.ts'
+import { type Database, isBlocked, isMissing, type Sql, type Statement, statement } from '../database/database.ts'
 import { dayOf, idsADay, lastDay } from './days.ts'
 import { joinBehind, tellLanes } from './lanes.sql.ts'
 import { writeToPart } from './part.ts'
@@ -169,7 +169,8 @@ async function drop(db: Database, table: Table, day: number): Promise<boolean> {
       return true
     })
   } catch (error) {
-    if (isBlocked(error)) return false
+    // Another node may have dropped it in the same moment.
+    if (isBlocked(error) || isMissing(error)) return false
     throw error
   }
 }

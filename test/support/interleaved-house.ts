@@ -4,7 +4,7 @@ import { day, second } from '../../src/clock.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { applyAsPartner, decide, getPartner, type Partner } from '../../src/partners/partner.ts'
 import { clearDeletedOnce, type InboxClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
-import { type Days, openDays } from '../../src/webhooks/days.ts'
+import { type Days, dayOf, openDays } from '../../src/webhooks/days.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
 import { findBroken, printBroken, recentScope } from '../../src/webhooks/invariants.ts'
@@ -27,6 +27,8 @@ export interface Situation {
   readonly due: readonly DueDelivery[]
   /** The number of one that has ended: it can be sent again. */
   readonly ended: number
+  /** When that was published. */
+  readonly endedAt: Date
 }
 
 export interface SituationOptions {
@@ -52,9 +54,11 @@ export class InterleavedHouse {
   readonly part: number
   #webhook: Webhook | undefined
   #ended = 0
+  #endedAt = new Date(0)
   readonly #inbox: InboxClearing
   #isChanged = false
   #isFresh = false
+  #hasLeft = false
   #sent: DueDelivery[] = []
   readonly #inTurn = new Set<number>()
 
@@ -81,13 +85,13 @@ export class InterleavedHouse {
     this.#sent = []
     this.#isChanged = isChanged
     this.#isFresh = isFresh
-    // What is old has left, whatever stood in its way last time.
-    if (daysBetween > 0) await retireOnce(this.db, retention, this.clock.now())
+    if (daysBetween > 0) await this.#leaveBehind(daysBetween)
     this.#webhook ??= await this.#makeWebhook()
     const webhook = this.#webhook
     if (this.#ended === 0 || isFresh) await this.#deliverOne()
     await this.#publish('1', '2')
     if (daysBetween > 0) await this.dispatch(this.db)
+    if (daysBetween > 0) await this.#inbox.clear()
     this.clock.advance(daysBetween * day)
     await this.#publish('1')
     await this.dispatch(this.db)
@@ -96,7 +100,7 @@ export class InterleavedHouse {
     assert.equal(due.length, 2)
     this.#sent.push(...due)
     await this.#publish('1', '2')
-    return { webhook, lane: lane!, due, ended: this.#ended }
+    return { webhook, lane: lane!, due, ended: this.#ended, endedAt: this.#endedAt }
   }
 
   publish(db: Database): Promise<unknown> {
@@ -217,7 +221,17 @@ export class InterleavedHouse {
     }
   }
 
+  /** What is old has left, whatever stood in its way last time: each time the same days are there. */
+  async #leaveBehind(days: number): Promise<void> {
+    await this.days.open(dayOf(this.clock.now()))
+    if (!this.#hasLeft) this.clock.advance(days * day)
+    this.#hasLeft = true
+    await this.#inbox.clear()
+    await retireOnce(this.db, retention, this.clock.now())
+  }
+
   async #deliverOne(): Promise<void> {
+    this.#endedAt = this.clock.now()
     await this.#publish('1')
     await this.dispatch(this.db)
     const [sent] = await hand.serveAll(this)

@@ -16,7 +16,7 @@ export interface Step {
 
 const tables = new Set(
   `events inbox inbox_reads branch_log branch_days queued_deliveries settled_deliveries attempts
-   lanes webhooks partners replays deliveries`.split(/\s+/),
+   lanes webhooks partners replays deliveries unfinished_deliveries`.split(/\s+/),
 )
 
 /** Undefined for what touches none of the engine's tables. */
@@ -25,9 +25,12 @@ export function stepOf({ name, text }: Statement, values: readonly unknown[], is
     [...text.matchAll(pattern)].map((match) => match[1]!.replace(/_d\d+$/, '')).filter((each) => tables.has(each))
   const reads = new Set(found(/(?:FROM|JOIN|USING) (\w+)/g))
   // A view over both.
-  if (reads.delete('deliveries')) reads.add('queued_deliveries').add('settled_deliveries')
+  if (reads.delete('deliveries') || reads.delete('unfinished_deliveries'))
+    reads.add('queued_deliveries').add('settled_deliveries')
   const adds = new Set(found(/INSERT INTO (\w+)/g))
   const changes = new Set([...found(/UPDATE (\w+)/g), ...found(/DELETE FROM (\w+)/g)])
+  // By a trigger.
+  if (changes.has('partners')) changes.add('lanes')
   if (/FOR (NO KEY )?UPDATE/.test(text)) changes.add(found(/FROM (\w+)/g)[0]!)
   if (/advisory_xact_lock/.test(text)) changes.add(`part ${values[0]}`)
   // Which transactions are under way is seen before any of them commits.
