@@ -21,6 +21,7 @@ import { clearDeletedOnce, type InboxClearing, openInboxClearing } from './webho
 import { openDaysAhead } from './webhooks/days.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
+import { openSweeper } from './webhooks/sweeper.ts'
 
 const batchSize = 1_000
 
@@ -82,6 +83,7 @@ export interface Housekeeping {
 
 export function openHousekeeping(context: SharedContext): Housekeeping {
   const inbox = openInboxClearing(context.db)
+  const sweeper = openSweeper(context)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
@@ -93,6 +95,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
     repeat(context.log, 'clearing', second, () => clearAll(context, inbox)),
+    repeat(context.log, 'promises', minute, () => sweeper.sweep()),
   ]
   return {
     async close() {

@@ -7,7 +7,7 @@ import { clearDeletedOnce, type InboxClearing, openInboxClearing } from '../../s
 import { type Days, dayOf, openDays } from '../../src/webhooks/days.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
-import { findBroken, printBroken, recentScope } from '../../src/webhooks/invariants.ts'
+import { type Broken, findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
 import type { DueDelivery, Lane } from '../../src/webhooks/lane.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { advanceReplay } from '../../src/webhooks/replay.ts'
@@ -44,7 +44,7 @@ export const retention = { attemptDays: 1, eventDays: 1 }
 const wanted = ['TRANSACTION']
 const roundsAtMost = 30
 /** What a run leaves behind is less. */
-const most = 20
+const rowsAtMost = 20
 
 export class InterleavedHouse {
   readonly db: Database
@@ -151,7 +151,7 @@ export class InterleavedHouse {
   async startAfresh(): Promise<void> {
     await this.db.script(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND state LIKE 'idle in transaction%';
-      TRUNCATE queued_deliveries; TRUNCATE branch_log; TRUNCATE branch_days; TRUNCATE events CASCADE;
+      TRUNCATE queued_deliveries; TRUNCATE inbox; TRUNCATE branch_log; TRUNCATE branch_days; TRUNCATE events CASCADE;
       UPDATE webhooks SET state = 'deleted', cleared_at = now(); UPDATE replays SET state = 'canceled', finished_at = now() WHERE state = 'running';
       UPDATE lanes SET claim_id = NULL, attention_at = NULL, has_news = false`)
     this.#webhook = undefined
@@ -160,16 +160,17 @@ export class InterleavedHouse {
   /** Of all that has happened. */
   async checkLog(): Promise<void> {
     await this.#inbox.clear()
-    const broken = await findBroken(this.db, this.clock.now(), {
-      ...recentScope(this.clock.now()),
-      most: 1_000_000,
-      everyEvent: true,
-    })
+    const broken = await findBroken(this.db, this.clock.now(), { ...wholeScope(), parts: [this.part] })
     assert.deepEqual(broken.map(printBroken), [])
   }
 
+  findBroken(): Promise<Broken[]> {
+    const scope = { ...recentScope(this.clock.now()), parts: [this.part], rowsAtMost }
+    return findBroken(this.db, this.clock.now(), scope)
+  }
+
   async #ask(when: string): Promise<void> {
-    const broken = await findBroken(this.db, this.clock.now(), { ...recentScope(this.clock.now()), most })
+    const broken = await this.findBroken()
     assert.deepEqual(broken.map(printBroken), [], when)
   }
 
