@@ -6,11 +6,17 @@
 import { statement } from '../database/database.ts'
 import { before } from './lanes.sql.ts'
 
+/**
+ * A question for each row, by the key: EXISTS could become a join with everything there is, where statistics are old (decision 0009).
+ */
+const isThere = (from: string) => `(SELECT true FROM ${from} LIMIT 1) IS NOT NULL`
+const isAbsent = (from: string) => `(SELECT true FROM ${from} LIMIT 1) IS NULL`
+
 /** Few of each where there are many of them, but always some. */
 const share = (most: string, what: string) => `(SELECT greatest(20, ${most} / greatest(1, count(*))) FROM ${what})`
 
 const lanesWithWork = (part: string) =>
-  `lanes busy WHERE busy.part = ${part} AND EXISTS (SELECT FROM queued_deliveries u WHERE u.webhook_id = busy.webhook_id)`
+  `lanes busy WHERE busy.part = ${part} AND ${isThere('queued_deliveries u WHERE u.webhook_id = busy.webhook_id')}`
 
 /** Of living webhooks; what a deleted one leaves behind is cleared away in bites, and chains are cut on the way. */
 const oldest = (part: string, most: string) => `lanes l JOIN webhooks w ON w.id = l.webhook_id AND w.state <> 'deleted'
@@ -19,18 +25,18 @@ const oldest = (part: string, most: string) => `lanes l JOIN webhooks w ON w.id 
        LIMIT ${share(most, lanesWithWork(part))}) q
      WHERE l.part = ${part}`
 
-const isServed = `EXISTS (SELECT FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id
-       WHERE w.id = l.webhook_id AND w.state = 'active' AND p.status = 'approved')`
+const isServed = isThere(`webhooks w JOIN partners p ON p.branch_id = w.branch_id
+       WHERE w.id = l.webhook_id AND w.state = 'active' AND p.status = 'approved'`)
 
-const isHidden = (urgency: 0 | 1) => `EXISTS (
-       SELECT FROM queued_deliveries q WHERE q.webhook_id = l.webhook_id AND q.urgency = ${urgency} AND q.due_at < l.due_from)`
+const isHidden = (urgency: 0 | 1) =>
+  isThere(`queued_deliveries q WHERE q.webhook_id = l.webhook_id AND q.urgency = ${urgency} AND q.due_at < l.due_from`)
 
 const isAsleep = `l.claim_id IS NULL AND l.attention_at IS NULL AND ${isServed}
-       AND EXISTS (SELECT FROM queued_deliveries q WHERE q.webhook_id = l.webhook_id)`
+       AND ${isThere('queued_deliveries q WHERE q.webhook_id = l.webhook_id')}`
 
-const isLeft = `w.cleared_at IS NOT NULL AND EXISTS (SELECT FROM queued_deliveries q WHERE q.webhook_id = w.id)`
+const isLeft = `w.cleared_at IS NOT NULL AND ${isThere('queued_deliveries q WHERE q.webhook_id = w.id')}`
 
-const hasNoEvent = 'NOT EXISTS (SELECT FROM events e WHERE e.id = q.event_id)'
+const hasNoEvent = isAbsent('events e WHERE e.id = q.event_id')
 
 /** $1: the part; $2: how many rows at most; $3: leases that ended before have been over for long. */
 export const findBrokenLanes = statement(
@@ -78,10 +84,9 @@ export const findBrokenLogs = statement(
    WHERE n.deliveries <> coalesce(queued.deliveries, 0) + (
      SELECT count(*) FROM settled_deliveries s WHERE s.event_id = n.event_id AND s.repeats IS NULL AND ${isOfLogDay('s.id', 'n.day')})
    UNION ALL SELECT 'wanted', $1::int, n.environment || ':' || n.branch_id || ' ' || n.sequence
-   FROM newest n JOIN events e ON e.id = n.event_id
-   WHERE n.deliveries < (
-     SELECT count(*) FROM webhooks w WHERE w.branch_id = n.branch_id AND w.environment = n.environment AND w.state <> 'deleted'
-       AND w.updated_at < e.created_at - ${slack} AND (e.simulated OR e.kind = ANY (w.kinds)))
+   FROM newest n WHERE n.deliveries < (
+     SELECT count(*) FROM events e JOIN webhooks w ON w.branch_id = n.branch_id AND w.environment = n.environment AND w.state <> 'deleted'
+       AND w.updated_at < e.created_at - ${slack} AND (e.simulated OR e.kind = ANY (w.kinds)) WHERE e.id = n.event_id)
    UNION ALL SELECT 'gap', $1::int, environment || ':' || branch_id FROM newest GROUP BY branch_id, environment, day, first, last
      HAVING count(*) <> max(sequence) - min(sequence) + 1 OR max(sequence) <> last
        OR (count(*) < (SELECT most FROM room) AND min(sequence) <> first)

@@ -46,9 +46,9 @@ export function wideScope(now: Date): Scope {
   return { ...recentScope(now), rowsAtMost: 10_000, fromDay: dayOf(after(now, -7 * dayMs)) }
 }
 
-/** All there is, in a house that is small. */
-export function wholeScope(): Scope {
-  return { parts: allParts, rowsAtMost: 1_000_000, fromDay: 0, everyEvent: true }
+/** All there is, in a house that is small, from a day on whose log has not left yet. */
+export function wholeScope(fromDay = 0): Scope {
+  return { parts: allParts, rowsAtMost: 1_000_000, fromDay, everyEvent: true }
 }
 
 /** A lease ends after twelve seconds; whoever takes over looks each second. */

@@ -8,6 +8,7 @@ import { statement } from '../../src/database/database.ts'
 import { openMetrics } from '../../src/metrics/metrics.ts'
 import { clearDeletedOnce } from '../../src/webhooks/clearing.ts'
 import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/invariants.ts'
+import { expire } from '../../src/webhooks/retention.ts'
 import { openSweeper } from '../../src/webhooks/sweeper.ts'
 import { openTestDatabase } from '../support/database.ts'
 import * as hand from '../support/hand-worker.ts'
@@ -122,6 +123,15 @@ test('a lease that nobody ends is found when it has been over for half a minute,
   assert.equal((await sweeper.sweep()).broken.length, 1)
   assert.equal((await hand.claim(house)).length, 1)
   assert.deepEqual((await sweeper.sweep()).broken, [])
+})
+
+test('what waited behind a delivery that expires is due no earlier than its lane looks, however late the clock of whoever expires it', async () => {
+  const { due } = await house.arrange()
+  await sql('UPDATE lanes SET due_from = $1', [clock.now()])
+  await sql('UPDATE queued_deliveries SET due_at = $1 WHERE after_id IS NULL', [clock.now()])
+  assert.equal(await expire(db, house.part, [due[0]!.id], { now: () => ago(hour) }), 1)
+  assert.deepEqual(await findNames(), [])
+  await house.check()
 })
 
 /** The newest of the entity's chain, which nobody waits behind. */
