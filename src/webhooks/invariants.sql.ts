@@ -7,21 +7,28 @@ import { statement } from '../database/database.ts'
 import { before } from './lanes.sql.ts'
 
 /**
- * A question for each row, by the key: EXISTS could become a join with everything there is, where statistics are old (decision 0009).
+ * A question for each row, by one index and no other: rows are compared with rows in the order of that index, and the first is asked for. Whatever
+ * statistics say, nothing becomes a join with everything there is (decision 0009).
  */
 const isThere = (from: string) => `(SELECT true FROM ${from} LIMIT 1) IS NOT NULL`
 const isAbsent = (from: string) => `(SELECT true FROM ${from} LIMIT 1) IS NULL`
+
+/** Unfinished ones of a webhook, as `u`, by their numbers. */
+const queuedOf = (
+  webhookId: string,
+) => `queued_deliveries u WHERE (u.webhook_id, u.id) >= (${webhookId}, 0) AND (u.webhook_id, u.id) < (${webhookId} + 1, 0)
+       ORDER BY u.webhook_id, u.id`
 
 /** Few of each where there are many of them, but always some. */
 const share = (most: string, what: string) => `(SELECT greatest(20, ${most} / greatest(1, count(*))) FROM ${what})`
 
 const lanesWithWork = (part: string) =>
-  `lanes busy WHERE busy.part = ${part} AND ${isThere('queued_deliveries u WHERE u.webhook_id = busy.webhook_id')}`
+  `lanes busy WHERE busy.part = ${part} AND ${isThere(queuedOf('busy.webhook_id'))}`
 
 /** Of living webhooks; what a deleted one leaves behind is cleared away in bites, and chains are cut on the way. */
 const oldest = (part: string, most: string) => `lanes l JOIN webhooks w ON w.id = l.webhook_id AND w.state <> 'deleted'
      CROSS JOIN LATERAL (
-       SELECT * FROM queued_deliveries u WHERE u.webhook_id = l.webhook_id ORDER BY u.webhook_id, u.id
+       SELECT * FROM ${queuedOf('l.webhook_id')}
        LIMIT ${share(most, lanesWithWork(part))}) q
      WHERE l.part = ${part}`
 
@@ -29,12 +36,13 @@ const isServed = isThere(`webhooks w JOIN partners p ON p.branch_id = w.branch_i
        WHERE w.id = l.webhook_id AND w.state = 'active' AND p.status = 'approved'`)
 
 const isHidden = (urgency: 0 | 1) =>
-  isThere(`queued_deliveries q WHERE q.webhook_id = l.webhook_id AND q.urgency = ${urgency} AND q.due_at < l.due_from`)
+  isThere(`queued_deliveries q WHERE (q.webhook_id, q.urgency, q.due_at) >= (l.webhook_id, ${urgency}, '-infinity')
+         AND (q.webhook_id, q.urgency, q.due_at) < (l.webhook_id, ${urgency}, l.due_from) ORDER BY q.webhook_id, q.urgency, q.due_at, q.id`)
 
 const isAsleep = `l.claim_id IS NULL AND l.attention_at IS NULL AND ${isServed}
-       AND ${isThere('queued_deliveries q WHERE q.webhook_id = l.webhook_id')}`
+       AND ${isThere(queuedOf('l.webhook_id'))}`
 
-const isLeft = `w.cleared_at IS NOT NULL AND ${isThere('queued_deliveries q WHERE q.webhook_id = w.id')}`
+const isLeft = `w.cleared_at IS NOT NULL AND ${isThere(queuedOf('w.id'))}`
 
 const hasNoEvent = isAbsent('events e WHERE e.id = q.event_id')
 
@@ -56,8 +64,8 @@ export const findBrokenLanes = statement(
 const slack = "interval '1 minute'"
 
 /** An event's deliveries are made on the day on which it gets its number. */
-const isOfLogDay = (id: string, day: string) =>
-  `${id} >= ${day}::bigint * 10000000000 AND ${id} < (${day}::bigint + 1) * 10000000000`
+const firstOf = (day: string) => `${day}::bigint * 10000000000`
+const pastOf = (day: string) => `(${day}::bigint + 1) * 10000000000`
 
 /**
  * $1: the part; $2: how many rows at most; $3: from which day on. An event has one delivery of a webhook, so that of each webhook's
@@ -76,13 +84,16 @@ export const findBrokenLogs = statement(
      SELECT q.event_id, count(*) AS deliveries FROM spans d
      JOIN webhooks w ON w.branch_id = d.branch_id AND w.environment = d.environment
      CROSS JOIN LATERAL (
-       SELECT u.event_id FROM queued_deliveries u WHERE u.webhook_id = w.id AND u.repeats IS NULL AND ${isOfLogDay('u.id', 'd.day')}
+       SELECT u.event_id FROM queued_deliveries u WHERE (u.webhook_id, u.id) >= (w.id, ${firstOf('d.day')})
+         AND (u.webhook_id, u.id) < (w.id, ${pastOf('d.day')}) AND u.repeats IS NULL
        ORDER BY u.webhook_id DESC, u.id DESC LIMIT (SELECT most FROM room)) q
      GROUP BY q.event_id)
    SELECT 'count' AS promise, $1::int AS part, n.environment || ':' || n.branch_id || ' ' || n.sequence AS subject
    FROM newest n LEFT JOIN queued USING (event_id)
    WHERE n.deliveries <> coalesce(queued.deliveries, 0) + (
-     SELECT count(*) FROM settled_deliveries s WHERE s.event_id = n.event_id AND s.repeats IS NULL AND ${isOfLogDay('s.id', 'n.day')})
+     SELECT count(*) FROM (
+       SELECT FROM settled_deliveries s WHERE s.event_id >= n.event_id AND s.event_id <= n.event_id AND s.repeats IS NULL
+         AND s.id >= ${firstOf('n.day')} AND s.id < ${pastOf('n.day')} ORDER BY s.event_id LIMIT 10000) settled)
    UNION ALL SELECT 'wanted', $1::int, n.environment || ':' || n.branch_id || ' ' || n.sequence
    FROM newest n WHERE n.deliveries < (
      SELECT count(*) FROM events e JOIN webhooks w ON w.branch_id = n.branch_id AND w.environment = n.environment AND w.state <> 'deleted'

@@ -142,9 +142,12 @@ function settling(settled: string): string {
    UNION ALL SELECT NULL, NULL, true, webhook_id FROM freed`
 }
 
-/** The one that goes before `q`: of the same webhook, entity and urgency, unfinished. */
-export const before = `(SELECT b.id FROM queued_deliveries b
-       WHERE b.webhook_id = q.webhook_id AND b.entity = q.entity AND b.urgency = q.urgency AND b.id < q.id ORDER BY b.id DESC LIMIT 1)`
+/** The one that goes before `q`: of the same webhook, entity and urgency, unfinished. By the one index that has them in this order. */
+export const before = `(SELECT b.id FROM (
+       SELECT o.id, o.webhook_id, o.entity, o.urgency FROM queued_deliveries o
+       WHERE (o.webhook_id, o.entity, o.urgency, o.id) < (q.webhook_id, q.entity, q.urgency, q.id)
+       ORDER BY o.webhook_id DESC, o.entity DESC, o.urgency DESC, o.id DESC LIMIT 1) b
+     WHERE b.webhook_id = q.webhook_id AND b.entity = q.entity AND b.urgency = q.urgency)`
 
 /** What waited behind those that left the queue unsent waits behind the ones before them, or goes now. Under the part's lock. */
 export const joinBehind = statement(
