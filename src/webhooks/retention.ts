@@ -34,11 +34,17 @@ const expireQueued = statement(
    SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING id, webhook_id`,
 )
 
-/** What is to be sent again may be of an event that is older than itself. */
+/**
+ * What is to be sent again may be of an event that is older than itself. What the dispatcher has read is not wanted any more, though it may
+ * stay in the inbox for as long as its part is quiet.
+ */
 const selectWanted = statement(
   'select_wanted_events',
   `SELECT FROM queued_deliveries WHERE event_id >= $1 AND event_id < $2
-   UNION ALL SELECT FROM inbox WHERE event_id >= $1 AND event_id < $2 LIMIT 1`,
+   UNION ALL SELECT FROM inbox i JOIN inbox_reads r ON r.part = i.part AND r.number = (SELECT max(number) FROM inbox_reads o WHERE o.part = r.part)
+     WHERE i.event_id >= $1 AND i.event_id < $2 AND (i.xid >= pg_snapshot_xmax(r.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
+       AND (r.at_xid IS NULL OR (i.xid, i.id) > (r.at_xid, r.at_id))
+   LIMIT 1`,
 )
 
 const selectKept = statement(
