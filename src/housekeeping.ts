@@ -23,6 +23,7 @@ import { pullOnce } from './webhooks/recovery.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 import { skipOnce } from './webhooks/skip.ts'
+import { openSweeper } from './webhooks/sweeper.ts'
 
 const batchSize = 1_000
 
@@ -61,7 +62,7 @@ async function replayAll({ db, clock }: SharedContext): Promise<void> {
 /** Days are opened before they begin, and leave when they are old. */
 async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await openDaysAhead(db, clock.now())
-  await retireOnce(db, config.webhooks, clock.now())
+  await retireOnce(db, config.webhooks, clock.now(), clock)
 }
 
 async function clearAll({ db, clock }: SharedContext, inbox: InboxClearing): Promise<void> {
@@ -89,6 +90,7 @@ export interface Housekeeping {
 
 export function openHousekeeping(context: SharedContext): Housekeeping {
   const inbox = openInboxClearing(context.db)
+  const sweeper = openSweeper(context)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
@@ -101,6 +103,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'days', minute, () => turnDays(context)),
     repeat(context.log, 'clearing', second, () => clearAll(context, inbox)),
     repeat(context.log, 'skips', second, () => skipAll(context)),
+    repeat(context.log, 'promises', minute, () => sweeper.sweep()),
   ]
   return {
     async close() {

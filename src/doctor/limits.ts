@@ -9,6 +9,8 @@ export const limits = {
   openMs: 75 * second,
   /** Its own waits are ten seconds each. */
   mailMs: 15 * second,
+  /** Sixteen parts, one after the other. */
+  promisesMs: 30 * second,
   /** How long a private server may be on its way out before it is called away. */
   leavingMs: 10 * second,
   leastPostgres: 15,

@@ -8,6 +8,8 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { AttemptMade } from '../webhooks/attempt-made.ts'
 import { type Depths, readDepths } from '../webhooks/depths.ts'
+import { promises } from '../webhooks/invariants.ts'
+import type { Swept } from '../webhooks/sweeper.ts'
 
 const depthsForMs = 1_000
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -27,6 +29,7 @@ export interface Metrics {
   /** Requests that found no room. */
   turnedAway(site: string, requests: number): void
   attempt(attempt: AttemptMade): void
+  swept(swept: Swept): void
   /** In the text format that Prometheus reads. */
   print(): Promise<string>
   readonly contentType: string
@@ -80,6 +83,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
     buckets: arrivalBuckets,
     registers,
   })
+  const swept = addPromises(registers)
   addDepths(registers, pools.db, clock)
   addPools(registers, pools)
   return {
@@ -94,8 +98,29 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
       if (outcome === 'accepted')
         arrivalSeconds.observe((answeredAt.getTime() - delivery.event.published_at.getTime()) / 1000)
     },
+    swept,
     print: () => registry.metrics(),
     contentType: registry.contentType,
+  }
+}
+
+/** Each is there from the start, so that the first is an increase. */
+function addPromises(registers: Registry[]): Metrics['swept'] {
+  const broken = new Counter({
+    name: 'countersign_broken_promises_total',
+    help: 'What the sweeper found that must never be, each minute anew, by the promise of the delivery engine that it breaks.',
+    labelNames: ['promise'],
+    registers,
+  })
+  const mended = new Counter({
+    name: 'countersign_mended_total',
+    help: 'Deliveries and lanes that the sweeper set right.',
+    registers,
+  })
+  for (const promise of Object.keys(promises)) broken.inc({ promise }, 0)
+  return (swept) => {
+    for (const { promise } of swept.broken) broken.inc({ promise })
+    mended.inc(swept.mended)
   }
 }
 

@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { isOfDay, statementOfDay } from './days.ts'
 
 const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, d.reason, d.canceled_by, e.uid, e.kind, e.action`
 
@@ -65,7 +65,7 @@ export const pullForward = statement(
  */
 const chosen = (
   day: number,
-) => `settled_deliveries_d${day} d WHERE d.webhook_id = $1 AND d.id > $2 AND d.id <= $3 AND d.repeats IS NULL
+) => `settled_deliveries d WHERE ${isOfDay('d.id', day)} AND d.webhook_id = $1 AND d.id > $2 AND d.id <= $3 AND d.repeats IS NULL
      AND ($4::timestamptz IS NULL OR d.created_at >= $4) AND ($5::timestamptz IS NULL OR d.created_at < $5)
      AND ($6::text IS NULL OR d.entity = $6)`
 

@@ -7,6 +7,8 @@ export const selectPublishes = statement(
   'SELECT traceparent, count(*) AS events FROM events WHERE id = ANY ($1::bigint[]) AND traceparent IS NOT NULL GROUP BY traceparent',
 )
 
+export const selectThere = statement('select_events_there', 'SELECT id FROM events WHERE id = ANY ($1::bigint[])')
+
 /**
  * Branches that have something for the first time on a day: where their numbers go on. The day before is closed with its last number, so
  * that nothing has to be counted when its log has left.

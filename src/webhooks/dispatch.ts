@@ -7,7 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { type Database, type Sql, statement } from '../database/database.ts'
-import { type Days, dayOf } from './days.ts'
+import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import * as table from './dispatch.sql.ts'
 import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
@@ -101,7 +101,8 @@ export async function dispatchLocked(
   const entries = await selectUnread(sql, part, read!, target, most)
   if (entries.length === 0 && read!.target === null) return []
   const day = Math.max(read!.day, dayOf(desk.clock.now()))
-  if (entries.length > 0) await create(desk, sql, entries, day)
+  const kept = await leaveOutGone(sql, entries, desk.clock.now())
+  if (kept.length > 0) await create(desk, sql, kept, day)
   const last = entries.length < most ? undefined : entries.at(-1)!
   await sql.query(inbox.insertRead, [
     ...[part, read!.number + 1],
@@ -120,6 +121,14 @@ function selectUnread(sql: Sql, part: number, read: Read, target: string, most: 
     ...(isBeyond ? [read.at_xid, read.at_id] : [past, -1]),
     ...[read.at_xid, read.at_id, most],
   ])
+}
+
+/** What is to be sent again may be so old that its day has left meanwhile. The days that are asked stay until the commit. */
+async function leaveOutGone(sql: Sql, entries: readonly Unread[], now: Date): Promise<readonly Unread[]> {
+  const old = entries.map((entry) => entry.event_id).filter((id) => !isYoung(dayOfId(id), now))
+  if (old.length === 0) return entries
+  const there = new Set((await sql.query<{ id: number }>(table.selectThere, [old])).map((row) => row.id))
+  return entries.filter(({ event_id }) => there.has(event_id) || isYoung(dayOfId(event_id), now))
 }
 
 async function startAnew(sql: Sql, part: number): Promise<void> {

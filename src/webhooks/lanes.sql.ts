@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { isOfDay, statementOfDay } from './days.ts'
 
 /** Lanes that need somebody: idle with something due, or orphaned by a worker whose lease ran out. Not those that this worker has just given up. */
 export const claimLanes = statement(
@@ -67,7 +67,7 @@ export const selectProbes = statement(
 export const selectBodies = statementOfDay(
   'select_bodies',
   (day) =>
-    `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events_d${day} WHERE id = ANY ($1::bigint[])`,
+    `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
 )
 
 /** Several lanes are always locked in one order, so that workers and the dispatcher cannot wait for each other in a circle. */
@@ -108,11 +108,12 @@ export const releaseLanes = statement(
  * next holder sends those deliveries again. An attempt is counted once, however often it is told. What is finished leaves the
  * queue for the day it was created on, and what waited behind it is due now. Under the part's lock.
  */
-export const settleDeliveries = statementOfDay('settle_deliveries', (day) =>
-  settling(`settled_deliveries_d${day}`, 'attempts'),
-)
+export const settleDeliveries = statementOfDay('settle_deliveries', (day) => settling(`settled_deliveries_d${day}`))
 
-function settling(settled: string, attempts: string): string {
+/** Of days that may have left: then there is nothing to settle either. */
+export const settleOldDeliveries = statement('settle_old_deliveries', settling('settled_deliveries'))
+
+function settling(settled: string): string {
   return `WITH held AS MATERIALIZED (
      SELECT l.webhook_id FROM lanes l JOIN unnest($1::bigint[], $2::uuid[]) AS mine (webhook_id, claim_id) USING (webhook_id, claim_id)),
    told AS MATERIALIZED (
@@ -131,7 +132,7 @@ function settling(settled: string, attempts: string): string {
      INSERT INTO ${settled} (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
      SELECT id, webhook_id, event_id, entity, state, attempts, created_at, $14::timestamptz, repeats FROM gone),
    written AS (
-     INSERT INTO ${attempts} (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
+     INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
      SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM gone
      UNION ALL SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM kept),
    freed AS (
@@ -140,6 +141,30 @@ function settling(settled: string, attempts: string): string {
    UNION ALL SELECT id, state, false, NULL FROM kept
    UNION ALL SELECT NULL, NULL, true, webhook_id FROM freed`
 }
+
+/** The one that goes before `q`: of the same webhook, entity and urgency, unfinished. By the one index that has them in this order. */
+export const before = `(SELECT b.id FROM (
+       SELECT o.id, o.webhook_id, o.entity, o.urgency FROM queued_deliveries o
+       WHERE (o.webhook_id, o.entity, o.urgency, o.id) < (q.webhook_id, q.entity, q.urgency, q.id)
+       ORDER BY o.webhook_id DESC, o.entity DESC, o.urgency DESC, o.id DESC LIMIT 1) b
+     WHERE b.webhook_id = q.webhook_id AND b.entity = q.entity AND b.urgency = q.urgency)`
+
+/** What waited behind those that left the queue unsent waits behind the ones before them, or goes now. Under the part's lock. */
+export const joinBehind = statement(
+  'join_behind',
+  `UPDATE queued_deliveries q SET after_id = joined.before_id,
+     due_at = CASE WHEN joined.before_id IS NULL THEN greatest($2::timestamptz, joined.due_from) ELSE 'infinity' END
+   FROM (SELECT q.id, l.due_from, ${before} AS before_id FROM queued_deliveries q JOIN lanes l ON l.webhook_id = q.webhook_id
+     WHERE q.after_id = ANY ($1::bigint[])) joined
+   WHERE q.id = joined.id`,
+)
+
+/** Whoever holds one of these lanes looks again; an idle one is looked at now. */
+export const tellLanes = statement(
+  'tell_lanes',
+  `UPDATE lanes SET attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END, has_news = claim_id IS NOT NULL
+   WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id FOR UPDATE))`,
+)
 
 export const wakeOthers = statement('wake_others', "SELECT pg_notify('countersign_work', 'delivery')")
 

@@ -4,7 +4,7 @@ import { gatewayActor } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
-import { type Days, dayOf, dayOfId } from './days.ts'
+import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import { writeToPart } from './part.ts'
@@ -195,7 +195,8 @@ type SettledRow =
 
 function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): Promise<SettledRow[]> {
   const lanes = [...new Set(items.map((item) => item.lane))]
-  return sql.query<SettledRow>(table.settleDeliveries(day), [
+  const statement = isYoung(day, now) ? table.settleDeliveries(day) : table.settleOldDeliveries
+  return sql.query<SettledRow>(statement, [
     lanes.map((lane) => lane.webhookId),
     lanes.map((lane) => lane.claimId),
     items.map((item) => item.delivery.id),

@@ -130,3 +130,14 @@ test('what is to be sent again expires with its event, and replays ask only the 
   const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0, dryRun: true })
   assert.deepEqual([replay.status, replay.json()], [200, { total: 0 }], replay.text)
 })
+
+test('an event leaves although its part has been quiet since, and somebody was at work when it was read', async () => {
+  await engine.db.transaction(async (other) => {
+    await other.query(statement('', 'SELECT pg_current_xact_id()'))
+    await engine.publish({})
+    await engine.receiver.count('/hook', 1)
+    await engine.idle()
+  })
+  engine.house.clock.advance(92 * day)
+  await retireUntil('events', 0)
+})

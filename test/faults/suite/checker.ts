@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../../src/audit/chain.ts'
 import { statement } from '../../../src/database/database.ts'
 import { printEventId } from '../../../src/webhooks/event.ts'
+import { findBroken, printBroken, wholeScope } from '../../../src/webhooks/invariants.ts'
 import { readProfile } from '../../support/process.ts'
 import type { House } from './house.ts'
 import type { Promises } from './traffic.ts'
@@ -35,7 +36,7 @@ export async function checkPromises(house: House, promises: Promises, patienceMs
       ...findMissing(house, promises),
       ...findInversions(house, promises),
       ...(await findWrongTokens(house, promises)),
-      ...(await findGaps(house)),
+      ...(await findBrokenPromises(house)),
       ...(await findBrokenChain(house)),
     ],
   }
@@ -89,15 +90,9 @@ async function findWrongTokens({ nodes }: House, { tokens, revoked }: Promises):
   return wrong
 }
 
-const selectGaps = statement(
-  '',
-  `SELECT branch_id FROM branch_log GROUP BY branch_id, environment HAVING count(*) <> max(sequence) OR min(sequence) <> 1`,
-)
-
-async function findGaps({ db }: House): Promise<string[]> {
-  return (await db.query<{ branch_id: number }>(selectGaps)).map(
-    (row) => `the log of branch ${row.branch_id} has a gap`,
-  )
+/** Of the engine, by the questions that its own sweeper asks. */
+async function findBrokenPromises({ db }: House): Promise<string[]> {
+  return (await findBroken(db, new Date(), wholeScope())).map(printBroken)
 }
 
 async function findBrokenChain({ db }: House): Promise<string[]> {
