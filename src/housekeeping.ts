@@ -17,7 +17,12 @@ import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
-import { clearDeletedOnce, type InboxClearing, openInboxClearing } from './webhooks/clearing.ts'
+import {
+  type DeletedClearing,
+  type InboxClearing,
+  openDeletedClearing,
+  openInboxClearing,
+} from './webhooks/clearing.ts'
 import { openDaysAhead } from './webhooks/days.ts'
 import { advanceReplay } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
@@ -62,9 +67,9 @@ async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await retireOnce(db, config.webhooks, clock.now())
 }
 
-async function clearAll({ db, clock }: SharedContext, inbox: InboxClearing): Promise<void> {
+async function clearAll(inbox: InboxClearing, deleted: DeletedClearing): Promise<void> {
   await inbox.clear()
-  while ((await clearDeletedOnce(db, clock)) > 0);
+  while ((await deleted.clearOnce()) > 0);
 }
 
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
@@ -82,6 +87,7 @@ export interface Housekeeping {
 
 export function openHousekeeping(context: SharedContext): Housekeeping {
   const inbox = openInboxClearing(context.db)
+  const deleted = openDeletedClearing(context.db, context.clock)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
@@ -92,7 +98,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
-    repeat(context.log, 'clearing', second, () => clearAll(context, inbox)),
+    repeat(context.log, 'clearing', second, () => clearAll(inbox, deleted)),
   ]
   return {
     async close() {

@@ -20,14 +20,15 @@ type OldBy = 'id' | 'event_id'
 
 /** From $5 to $1: what is older than the counting of days has numbers of its own below all others. */
 const expiring = (by: OldBy) => `WITH gone AS (
-     DELETE FROM queued_deliveries q USING webhooks w WHERE w.id = q.webhook_id AND w.branch_id % 16 = $4 AND q.id = ANY (ARRAY(
-       SELECT id FROM queued_deliveries WHERE ${by} >= $5 AND ${by} < $1 ORDER BY ${by} LIMIT $3)) RETURNING q.*),
+     DELETE FROM queued_deliveries q WHERE ctid = ANY (ARRAY(
+       SELECT ctid FROM queued_deliveries WHERE ${by} >= $5 AND ${by} < $1 ORDER BY ${by} LIMIT $3))
+       AND (SELECT branch_id % 16 FROM webhooks w WHERE w.id = q.webhook_id) = $4 RETURNING q.*),
    filed AS (
      INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
      SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone),
    freed AS (
      UPDATE queued_deliveries SET after_id = NULL, due_at = $2
-     WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) AND NOT (${by} >= $5 AND ${by} < $1) RETURNING webhook_id),
+     WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) AND CASE WHEN ${by} >= $5 AND ${by} < $1 THEN false ELSE true END RETURNING webhook_id),
    told AS (
      UPDATE lanes SET attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END, has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM freed)))
@@ -86,7 +87,7 @@ const emptyLogDay = statement(
 
 const deleteKeys = statement(
   'delete_old_idempotency_keys',
-  `DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2) RETURNING key`,
+  `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING key`,
 )
 
 export interface Retired {

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { after as later, hour } from '../../src/clock.ts'
+import { hour, after as later } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readStatistics } from '../../src/webhooks/attempt-statistics.ts'
-import { clearDeletedOnce, openInboxClearing } from '../../src/webhooks/clearing.ts'
+import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { openDays } from '../../src/webhooks/days.ts'
 import * as delivery from '../../src/webhooks/delivery.ts'
 import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
@@ -103,7 +103,15 @@ async function deliver(db: Database): Promise<void> {
 
 function heldFrom({ webhook_id, branch_id, part }: { webhook_id: number; branch_id: number; part: number }) {
   const dueFrom = new Date(0)
-  return { webhookId: webhook_id, branchId: branch_id, part, failures: 0, failingSince: undefined, evidence: 0, dueFrom }
+  return {
+    webhookId: webhook_id,
+    branchId: branch_id,
+    part,
+    failures: 0,
+    failingSince: undefined,
+    evidence: 0,
+    dueFrom,
+  }
 }
 
 async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
@@ -174,24 +182,118 @@ async function tidy(db: Database): Promise<void> {
      SELECT d.delivery_offset + nextval('delivery_numbers'), $1, 1, 'transaction:' || n, 0, $2, $2 FROM days d, generate_series(1, 3000) n WHERE d.day = day_of($2)`,
     [doomed.id, clock.now()],
   )
+  await fillWithOld()
   await deleteWebhook(db, doomed, operator, clock.now())
-  while ((await clearDeletedOnce(db, clock)) > 0);
+  const clearing = openDeletedClearing(db, clock)
+  while ((await clearing.clearOnce()) > 0);
   await openInboxClearing(db).clear()
   const gone = 11 - seen.size
   await retireOnce(db, { attemptDays: gone, eventDays: gone }, clock.now())
 }
 
-const notHot: Record<string, string> = {}
+/** What waits since the day that leaves with this look. */
+async function fillWithOld(): Promise<void> {
+  const { clock, webhooks, sql } = house
+  await sql(
+    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+     SELECT d.delivery_offset + nextval('delivery_numbers'), $1, d.event_offset, 'transaction:' || n, 0, $2, $2
+     FROM generate_series(1, 1500) n, days d WHERE d.day = day_of($2::timestamptz - $3 * interval '1 day')`,
+    [webhooks[3]!.id, clock.now(), 11 - seen.size],
+  )
+}
 
-test('dump', () => {
-  const names = [...seen.get('full')!.keys()].sort()
-  for (const name of names) {
-    const all = [...seen].map(([, looks]) => looks.get(name))
-    const indexes = all.map((look) => [...(look?.indexes ?? ['-'])].sort().join(' ') + (look?.readWhole.size ? ` WHOLE ${[...look.readWhole]}` : ''))
-    console.log(name, all.map((look) => `${look?.pages}p/${Math.round(look?.rows ?? -1)}r`).join(' '), new Set(indexes).size > 1 ? `\n   ${indexes.join('\n   ')}` : indexes[0])
-  }
-  const source = readdirSync('src/webhooks').filter((f) => f.endsWith('.ts') && !f.endsWith('.test.ts'))
-  const all = source.flatMap((f) => [...readFileSync(`src/webhooks/${f}`, 'utf8').matchAll(/\bstatement(?:OfDay)?\(\s*'([^']+)'/g)].map((m) => m[1]!))
-  console.log('unseen', all.filter((n) => !names.includes(n)).join(' '))
-  console.log('unknown', names.filter((n) => !all.includes(n)).join(' '), notHot)
+/** Who asks so seldom, or of so little, that it may cost what it likes. */
+const notHot: Record<string, string> = {
+  wake_dispatchers: 'reads nothing',
+  wake_others: 'reads nothing',
+  remove_workers: 'one row a node',
+  select_idempotency_key: 'one row by its key, for a request that is repeated',
+  select_depths: 'counts the whole queue, for whoever collects metrics',
+  select_oldest: 'one row a webhook, for whoever collects metrics',
+  select_lanes_by_health: 'every webhook, for a page of the operator',
+  count_lane_conditions: 'every webhook, for a page of the operator',
+  rewrite_inbox: 'once after a restore from a dump',
+  restart_inbox_reads: 'once after a restore from a dump',
+  expire_queued_of_events: 'reads the whole queue, on the day on which something unfinished leaves with its event',
+  select_queued_of_old_events: 'reads the whole queue, once a day, when a day of events leaves',
+  select_wanted_events: 'reads the whole queue, once a day, when a day of events leaves',
+  insert_webhook: 'a person changes a webhook',
+  count_webhooks: 'a person changes a webhook',
+  lock_branch: 'a person changes a webhook',
+  select_webhook: 'a person looks at a webhook',
+  select_webhooks: 'a person looks at webhooks',
+  update_webhook: 'a person changes a webhook',
+  update_active_to_disabled: 'a webhook that has failed for days',
+  insert_webhook_secret: 'a person changes a secret',
+  end_older_webhook_secrets: 'a person changes a secret',
+  select_webhook_secrets: 'a row or two of a webhook, which the node then remembers',
+  select_client_secrets_of_webhook: 'a row or two of a client, which the node then remembers',
+  select_default_client: 'a person registers a webhook',
+  select_sealed_webhook_secrets: 'once after a change of keys',
+  read_sealed_webhook_secrets: 'once after a change of keys',
+  update_sealed_webhook_secret: 'once after a change of keys',
+}
+
+const hotNames = () =>
+  [...new Set([...seen.values()].flatMap((looks) => [...looks.keys()]))].filter((name) => !notHot[name])
+
+/** By their names in the source: `statement('name', …)`, and those that are made from a name. */
+function readStatementNames(): string[] {
+  const folder = new URL('../../src/webhooks/', import.meta.url)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  const named = /\b(?:statement|statementOfDay|search)\(\s*'([a-z_]+)'/g
+  return files.flatMap((file) =>
+    [...readFileSync(new URL(file, folder), 'utf8').matchAll(named)].map(([, name]) => name!),
+  )
+}
+
+test('every statement of the engine is looked at here, or has a reason not to be', () => {
+  const names = readStatementNames()
+  assert.ok(names.length > 80)
+  const unseen = names.filter((name) => !notHot[name] && ![...seen.values()].some((looks) => looks.has(name)))
+  assert.deepEqual(unseen, [])
+  assert.deepEqual(
+    Object.keys(notHot).filter((name) => !names.includes(name)),
+    [],
+    'there is no such statement any more',
+  )
+})
+
+/** Tables that grow with traffic: their indexes begin with these words. */
+const large = /^(queued|settled|events|inbox|attempts|branch_log)/
+
+test('a hot statement goes by the same indexes whatever the statistics say, and reads no large table from end to end', () => {
+  const problems = hotNames().flatMap((name) => {
+    const looks = [...seen].filter(([, each]) => each.has(name))
+    const chosen = looks.map(([statistics, each]) => `${statistics}: ${printLarge(each.get(name)!.indexes)}`)
+    const whole = looks.map(([, each]) => printLarge(each.get(name)!.readWhole)).join('')
+    const isSteady = new Set(chosen.map((each) => each.replace(/^.*: /, ''))).size === 1
+    return [...(isSteady ? [] : [[name, ...chosen]]), ...(whole === '' ? [] : [`${name} reads ${whole}`])]
+  })
+  assert.deepEqual(problems, [])
+})
+
+function printLarge(names: ReadonlySet<string>): string {
+  return [...names]
+    .filter((name) => large.test(name))
+    .sort()
+    .join(' ')
+}
+
+/** Between two looks the house has changed a little. */
+const factor = 3
+const slack = { pages: 500, rows: 2_000 }
+/** Less than the queue has. */
+const atMost = { pages: 15_000, rows: 40_000 }
+
+test('a hot statement costs the same whatever the statistics say, and no more than what it asks for', () => {
+  const problems = hotNames().flatMap((name) => {
+    const looks = [...seen.values()].flatMap((each) => each.get(name) ?? [])
+    return (['pages', 'rows'] as const).flatMap((unit) => {
+      const counts = looks.map((look) => Math.round(look[unit]))
+      const limit = Math.min(atMost[unit], factor * Math.min(...counts) + slack[unit])
+      return Math.max(...counts) <= limit ? [] : [`${name}: ${counts.join(', ')} ${unit}`]
+    })
+  })
+  assert.deepEqual(problems, [])
 })

@@ -44,6 +44,7 @@ export async function openFullHouse(): Promise<FullHouse> {
     await setPartnerStatus(db, await getPartner(db, String(branch_id)), 'approved', undefined, operator, clock.now())
     for (let m = 0; m < webhooksABranch; m++) webhooks.push(await makeWebhook(branch_id))
   }
+  await makeOthers(sql, clock.now())
   const today = clock.now()
   for (let ago = days; ago >= 0; ago--) await db.query(openDay, [dayBefore(today, ago)])
   await leaveAlone(sql)
@@ -64,6 +65,20 @@ export async function openFullHouse(): Promise<FullHouse> {
 
 function dayBefore(today: Date, ago: number): number {
   return Number(new Date(today.getTime() - ago * day).toISOString().slice(2, 10).replaceAll('-', ''))
+}
+
+/** Whom nobody sends anything. */
+async function makeOthers(sql: FullHouse['sql'], now: Date): Promise<void> {
+  await sql(
+    `WITH made AS (
+       INSERT INTO partners (name, status, created_at, updated_at)
+       SELECT 'Other ' || n, 'approved', $1::timestamptz, $1 FROM generate_series(1, 1000) n RETURNING branch_id),
+     hooks AS (
+       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+       SELECT branch_id, 'live', 'https://other.example/hook', $2::text[], $1, $1 FROM made, generate_series(1, 2) RETURNING id, branch_id)
+     INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM hooks`,
+    [now, defaultKinds],
+  )
 }
 
 async function leaveAlone(sql: FullHouse['sql']): Promise<void> {
@@ -87,7 +102,7 @@ async function fillDay(sql: FullHouse['sql'], at: Date, rows: number): Promise<v
        SELECT event_id, 'live', branch_id, 'TRANSACTION', 'SUBMITTED', entity, '{}', $1::timestamptz FROM made),
      filed AS (
        INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-       SELECT id, webhook_id, event_id, entity, CASE WHEN n % 50 = 0 THEN 'exhausted' ELSE 'delivered' END, 1, $1, $1 FROM made),
+       SELECT id, webhook_id, event_id, entity, CASE WHEN n / ${branches * webhooksABranch} % 20 = 0 THEN 'exhausted' ELSE 'delivered' END, 1, $1, $1 FROM made),
      tried AS (
        INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status)
        SELECT day, id, 1, $1, 5, 'accepted', 200 FROM made),
@@ -101,12 +116,7 @@ async function fillDay(sql: FullHouse['sql'], at: Date, rows: number): Promise<v
 }
 
 /** Half of it one webhook's; a fifth is blocked, a fifth is sent again. As much lies in the inbox. */
-async function fillQueue(
-  sql: FullHouse['sql'],
-  webhooks: readonly Webhook[],
-  now: Date,
-  rows: number,
-): Promise<void> {
+async function fillQueue(sql: FullHouse['sql'], webhooks: readonly Webhook[], now: Date, rows: number): Promise<void> {
   await sql(
     `WITH made AS MATERIALIZED (
        SELECT d.event_offset + nextval('event_numbers') AS event_id, d.delivery_offset + nextval('delivery_numbers') AS id,
@@ -127,7 +137,8 @@ async function fillQueue(
      FROM (SELECT *, CASE n % 5 WHEN 0 THEN lag(id) OVER (PARTITION BY webhook_id ORDER BY id) END AS after_id FROM made) chained`,
     [now, webhooks.length, rows],
   )
-  await sql('UPDATE lanes SET attention_at = $1', [now])
+  const ids = webhooks.map((webhook) => webhook.id)
+  await sql('UPDATE lanes SET attention_at = $1 WHERE webhook_id = ANY ($2::bigint[])', [now, ids])
 }
 
 const hot = ['queued_deliveries', 'inbox'] as const
@@ -146,5 +157,4 @@ async function countWhileQuiet(sql: FullHouse['sql']): Promise<void> {
 }
 
 /** Its transaction is that which writes it. */
-const inboxColumns =
-  'part, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id'
+const inboxColumns = 'part, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id'
