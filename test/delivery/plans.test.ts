@@ -169,7 +169,7 @@ async function lookAround(db: Database): Promise<void> {
   await delivery.findEvent(db, branch, found.event_id)
   await readStatistics(db, webhook, 'hour', clock.now())
   await readThroughput(db, 'day', clock.now())
-  await readHealth(db, webhooks.slice(0, 10))
+  await readHealth(db, webhooks.slice(0, 5))
   await getLane(db, webhook.id, clock.now())
 }
 
