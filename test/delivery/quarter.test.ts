@@ -1,7 +1,7 @@
 /** `QUARTERS=200` for as many, `QUARTER_SEED=17` for one that went wrong. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openQuarter } from '../support/quarter.ts'
+import { openQuarter, type Quarter } from '../support/quarter.ts'
 import { findProblems } from '../support/quarter-check.ts'
 
 const first = Number(process.env.QUARTER_SEED ?? 1)
@@ -24,6 +24,7 @@ test('after ninety days of whatever comes, nothing is lost, out of order, unnumb
           )
           assert.deepEqual(problems, [], story.join('\n'))
           assert.ok(events.size > 20 && deliveries.size > 50, 'there was something to lose')
+          if (seed === 1) await breakEverything(quarter)
         } finally {
           await quarter.close()
         }
@@ -31,3 +32,45 @@ test('after ninety days of whatever comes, nothing is lost, out of order, unnumb
     ),
   )
 })
+
+/** A check that cannot fail says nothing. */
+async function breakEverything(quarter: Quarter): Promise<void> {
+  const { engine, events, log, deliveries, accepted, hooks } = quarter
+  await engine.sql(
+    'DELETE FROM settled_deliveries WHERE id = (SELECT max(id) FROM settled_deliveries WHERE repeats IS NULL)',
+  )
+  await engine.sql(
+    'DELETE FROM branch_log WHERE sequence = (SELECT max(sequence) - 1 FROM branch_log WHERE branch_id = $1) AND branch_id = $1',
+    [engine.branchId],
+  )
+  await engine.sql(
+    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
+     SELECT max(id) + 1, $1, 1, 'transaction:0', 0, 1, 'infinity', $2 FROM settled_deliveries`,
+    [hooks.find((hook) => !hook.isDeleted)!.webhook.id, engine.house.clock.now()],
+  )
+  const [event] = events.values()
+  events.set(1, { ...event!, id: 1, wantedBy: [hooks[0]!.webhook.id] })
+  log.delete([...log.keys()][0]!)
+  accepted.clear()
+  engine.receiver.received.reverse()
+  for (const delivery of deliveries.values())
+    if (delivery.state === 'delivered') deliveries.set(delivery.id, { ...delivery, state: 'canceled' })
+  const problems = await findProblems(quarter)
+  for (const said of broken)
+    assert.ok(
+      problems.some((problem) => said.test(problem)),
+      `${said} in ${problems.slice(0, 50).join('; ')}`,
+    )
+}
+
+const broken = [
+  /has a gap on day/,
+  /waits behind 1, which does not/,
+  /was given \d+ deliveries and has/,
+  /event 1 has 0 numbers/,
+  /numbers of branch \d+ have a gap/,
+  /event 1 was wanted by/,
+  /has a webhook that lives/,
+  /was overtaken at hook/,
+  /of deliveries is gone/,
+]

@@ -130,3 +130,25 @@ test('what is to be sent again expires with its event, and replays ask only the 
   const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0, dryRun: true })
   assert.deepEqual([replay.status, replay.json()], [200, { total: 0 }], replay.text)
 })
+
+test('a delivery that was sent again is listed for as long as its event is kept, and nobody trips over it afterwards', async () => {
+  await engine.publish({})
+  await engine.receiver.count('/hook', 1)
+  await engine.idle()
+  engine.house.clock.advance(89 * day)
+  const [first] = await engine.deliveries(webhook)
+  const again = (await engine.call('POST', `/v2/deliveries/${first!.id}/redeliver`)).json<{ id: number }>()
+  await engine.receiver.count('/hook', 2)
+  await engine.idle()
+  const list = () => engine.call('GET', `/v2/webhooks/${webhook.id}/deliveries`)
+  const ids = async () => (await list()).json<{ deliveries: { id: number }[] }>().deliveries.map(({ id }) => id)
+  assert.deepEqual(await ids(), [again.id, first!.id])
+  engine.house.clock.advance(3 * day)
+  await eventually('the event to leave', async () => {
+    await retire()
+    return (await countRows('events')) === 0
+  })
+  assert.equal(await countRows('deliveries'), 1, 'its day is kept')
+  assert.deepEqual([(await list()).status, await ids()], [200, []])
+  assert.equal((await engine.call('GET', `/v2/deliveries/${again.id}`)).status, 404)
+})

@@ -4,7 +4,6 @@
  */
 import type { ServerResponse } from 'node:http'
 import { after, day, hour, minute, second } from '../../src/clock.ts'
-import type { Gateway } from '../../src/gateway.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { openDaysAhead } from '../../src/webhooks/days.ts'
@@ -54,11 +53,6 @@ export interface LedgerDelivery {
   readonly repeats: number | null
 }
 
-interface Helm {
-  readonly node: Gateway
-  readonly wire: Wire
-}
-
 export class Quarter {
   readonly engine: Engine
   readonly chance: Chance
@@ -73,7 +67,8 @@ export class Quarter {
   readonly problems: string[] = []
   /** What was done, to be read when something went wrong. */
   readonly story: string[] = []
-  #helm: Helm | undefined
+  /** Of every worker; the last is at work. */
+  readonly #wires: Wire[] = []
   readonly #clearing
   readonly #inbox
 
@@ -99,9 +94,8 @@ export class Quarter {
   }
 
   async close(): Promise<void> {
-    await this.#helm?.node.close().catch(() => {})
-    await this.#helm?.wire.close()
     await this.engine.close()
+    for (const wire of this.#wires) await wire.close()
   }
 
   get #now(): Date {
@@ -226,7 +220,8 @@ export class Quarter {
   async #redeliver(): Promise<void> {
     const { db, sql } = this.engine
     const rows = await sql<{ id: number; branch_id: number }>(
-      `SELECT d.id, w.branch_id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.state <> 'deleted' WHERE d.state <> 'blocked' ORDER BY d.id`,
+      `SELECT d.id, w.branch_id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.state <> 'deleted'
+       JOIN events e ON e.id = d.event_id WHERE d.state <> 'blocked' ORDER BY d.id`,
     )
     if (rows.length === 0) return
     const { id, branch_id: branchId } = this.chance.pick(rows)
@@ -256,19 +251,17 @@ export class Quarter {
       )
     await eventually('a delivery under way, or none to send', async () => underWay() || (await isIdle()))
     this.story.push(underWay() ? '  with deliveries under way' : '  with nothing to do')
-    const dropped = this.#helm!
-    dropped.wire.cut()
+    // It goes on by itself, as far as it can without a database, until everything is closed.
+    this.#wires.at(-1)!.cut()
     await this.#takeOver()
     this.engine.house.clock.advance(leaseMs + second)
     held.open()
-    await dropped.node.close().catch(() => {})
-    await dropped.wire.close()
   }
 
   async #takeOver(): Promise<void> {
     const wire = await openWire(this.engine.house.settings.DATABASE_URL!)
-    const node = await this.engine.openNode({ ROLES: 'worker', DATABASE_URL: wire.url })
-    this.#helm = { node, wire }
+    this.#wires.push(wire)
+    await this.engine.openNode({ ROLES: 'worker', DATABASE_URL: wire.url })
   }
 
   /** Everything that can be done now is done; then the books are kept, and what is old leaves. */
@@ -327,11 +320,11 @@ export class Quarter {
   }
 
   async #passTime(): Promise<void> {
-    if (this.chance.isTrue(0.3)) {
+    if (this.chance.isTrue(0.25)) {
       await this.engine.advanceToNextLook()
       return
     }
-    const unit = this.chance.pick([minute, hour, day, 3 * day, 6 * day])
+    const unit = this.chance.pick([minute, hour, 2 * day, 5 * day, 9 * day])
     this.engine.house.clock.advance(Math.round(unit * (0.5 + this.chance.next())))
   }
 
