@@ -53,8 +53,8 @@ async function breakEverything(quarter: Quarter): Promise<void> {
   log.delete([...log.keys()][0]!)
   accepted.clear()
   engine.receiver.received.reverse()
-  for (const delivery of deliveries.values())
-    if (delivery.state === 'delivered') deliveries.set(delivery.id, { ...delivery, state: 'canceled' })
+  const delivered = [...deliveries.values()].find((each) => each.state === 'delivered')!
+  deliveries.set(delivered.id, { ...delivered, state: 'canceled' })
   const problems = await findProblems(quarter)
   for (const said of broken)
     assert.ok(
@@ -70,7 +70,7 @@ const broken = [
   /event 1 has 0 numbers/,
   /numbers of branch \d+ have a gap/,
   /event 1 was wanted by/,
-  /has a webhook that lives/,
+  /has a webhook that lives|was never accepted/,
   /was overtaken at hook/,
   /of deliveries is gone/,
 ]
