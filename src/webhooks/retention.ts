@@ -4,7 +4,7 @@
  */
 import { gatewayActor, recordAct } from '../audit/audit.ts'
 import { after, day as dayMs } from '../clock.ts'
-import { type Database, isBlocked, type Sql, statement } from '../database/database.ts'
+import { type Database, isBlocked, isMissing, type Sql, statement } from '../database/database.ts'
 import { dayOf, idsADay, lastDay } from './days.ts'
 import { allParts, writeToPart } from './part.ts'
 
@@ -176,7 +176,8 @@ async function drop(db: Database, table: Table, day: number): Promise<boolean> {
       return true
     })
   } catch (error) {
-    if (isBlocked(error)) return false
+    // Somebody reads it, or another node has dropped it just now.
+    if (isBlocked(error) || isMissing(error)) return false
     throw error
   }
 }

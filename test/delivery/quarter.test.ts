@@ -45,7 +45,7 @@ async function breakEverything(quarter: Quarter): Promise<void> {
   )
   await engine.sql(
     `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-     SELECT max(id) + 1, $1, 1, 'transaction:0', 0, 1, 'infinity', $2 FROM settled_deliveries`,
+     SELECT max(id) + 9, $1, 1, 'transaction:0', 0, 1, 'infinity', $2 FROM settled_deliveries`,
     [hooks.find((hook) => !hook.isDeleted)!.webhook.id, engine.house.clock.now()],
   )
   const [event] = events.values()

@@ -152,3 +152,14 @@ test('a delivery that was sent again is listed for as long as its event is kept,
   assert.deepEqual([(await list()).status, await ids()], [200, []])
   assert.equal((await engine.call('GET', `/v2/deliveries/${again.id}`)).status, 404)
 })
+
+test('nodes that retire the same days at the same moment get along', async () => {
+  await engine.publish(...entities(3))
+  await engine.receiver.count('/hook', 3)
+  await engine.idle()
+  for (let ahead = 1; ahead <= 5; ahead++)
+    await engine.sql('SELECT open_day(day_of($1))', [new Date(engine.house.clock.now().getTime() + ahead * day)])
+  engine.house.clock.advance(120 * day)
+  await Promise.all([retire(), retire(), retire()])
+  await retireUntil('events', 0)
+})

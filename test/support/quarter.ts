@@ -142,12 +142,19 @@ export class Quarter {
     }))
     const published = await this.engine.publish(...drafts)
     await this.#dispatch(branchId)
+    await eventually('a number for each event', () => this.#areNumbered(published.map(({ id }) => id)))
     for (const [index, { id, uid }] of published.entries()) {
       const { entity, kind } = drafts[index]!
       const wanting = this.#living(branchId).filter(({ webhook }) => webhook.kinds.includes(kind))
       const wantedBy = wanting.map(({ webhook }) => webhook.id)
       this.events.set(id, { id, uid, branchId, entity, place: this.events.size + 1, wantedBy })
     }
+  }
+
+  async #areNumbered(ids: readonly number[]): Promise<boolean> {
+    const text = 'SELECT count(*) FROM branch_log WHERE event_id = ANY ($1::bigint[])'
+    const [row] = await this.engine.sql<{ count: number }>(text, [ids])
+    return row!.count === ids.length
   }
 
   #dispatch(branchId: number): Promise<void> {
