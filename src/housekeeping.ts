@@ -3,6 +3,7 @@
  * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
  * the same task at the same time.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import { openAnchorWriter } from './audit/anchor.ts'
 import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
@@ -57,8 +58,8 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
 }
 
 /** Long replays go page by page, so that other work comes between. */
-async function replayAll({ db, clock }: SharedContext): Promise<void> {
-  while ((await advanceReplay(db, clock.now())) > 0);
+async function replayAll({ db, clock, closing }: SharedContext): Promise<void> {
+  while (!closing.aborted && (await advanceReplay(db, clock.now())) > 0);
 }
 
 /** Days are opened before they begin, and leave when they are old. */
@@ -67,9 +68,14 @@ async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await retireOnce(db, config.webhooks, clock.now())
 }
 
-async function clearAll(inbox: InboxClearing, deleted: DeletedClearing): Promise<void> {
+/** After each bite those who deliver have the part for as long as the bite had it. */
+async function clearAll(inbox: InboxClearing, deleted: DeletedClearing, closing: AbortSignal): Promise<void> {
   await inbox.clear()
-  while ((await deleted.clearOnce()) > 0);
+  while (!closing.aborted) {
+    const startedMs = performance.now()
+    if ((await deleted.clearOnce()) === 0) return
+    await wait(performance.now() - startedMs)
+  }
 }
 
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
@@ -98,7 +104,7 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
-    repeat(context.log, 'clearing', second, () => clearAll(inbox, deleted)),
+    repeat(context.log, 'clearing', second, () => clearAll(inbox, deleted, context.closing)),
   ]
   return {
     async close() {

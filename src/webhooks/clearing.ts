@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts'
 import { type Database, statement } from '../database/database.ts'
 import { clearInbox, clearReads } from './inbox.sql.ts'
-import { allParts, partOf, writeToPart } from './part.ts'
+import { allParts, lockPart, partOf } from './part.ts'
 import { ownerOf, placeOf } from './queue-key.ts'
 
 const bite = 1_000
@@ -26,10 +26,13 @@ const cancelQueued = statement(
    SELECT id, webhook_id, event_id, entity, 'canceled', attempts, created_at, $2, repeats FROM gone RETURNING id`,
 )
 
+/** One node at a time: more would only keep the part from those who deliver. */
+const tryToClear = statement('try_to_clear', 'SELECT pg_try_advisory_xact_lock(7267106) AS locked')
+
 const noteCleared = statement('note_cleared', 'UPDATE webhooks SET cleared_at = $2 WHERE id = $1')
 
 export interface DeletedClearing {
-  /** One bite; answers how much it was, 0 when nothing is left. Under the part's lock: once nothing is found, nothing comes. */
+  /** One bite; answers how much it was, 0 when nothing is left or another node is at it. Under the part's lock: once nothing is found, nothing comes. */
   clearOnce(): Promise<number>
 }
 
@@ -41,7 +44,10 @@ export function openDeletedClearing(db: Database, clock: Clock): DeletedClearing
       const [webhook] = await db.query<{ id: number; branch_id: number }>(selectDeleted)
       if (!webhook) return 0
       const from = reached.webhookId === webhook.id ? reached.id : 0
-      return writeToPart(db, partOf(webhook.branch_id), async (sql) => {
+      return db.transaction(async (sql) => {
+        const [turn] = await sql.query<{ locked: boolean }>(tryToClear)
+        if (!turn!.locked) return 0
+        await sql.query(lockPart, [partOf(webhook.branch_id)])
         const now = clock.now()
         const gone = await sql.query<{ id: number }>(cancelQueued, [webhook.id, now, bite, from])
         const isLast = gone.length < bite
