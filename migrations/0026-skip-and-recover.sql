@@ -7,10 +7,10 @@ ALTER TABLE settled_deliveries
   ADD CONSTRAINT settled_deliveries_canceled_by_check CHECK (canceled_by IS NULL OR reason IS NOT NULL) NOT VALID;
 
 CREATE OR REPLACE VIEW deliveries AS
-  SELECT id, webhook_id, event_id, entity, state, after_id, due_at, attempts, created_at, settled_at, repeats,
+  SELECT id, webhook_id, event_id, entity, state, after_id, due_at, attempts, created_at, settled_at, repeats, owner_id, place,
     NULL::text AS reason, NULL::text AS canceled_by FROM unfinished_deliveries
   UNION ALL
-  SELECT id, webhook_id, event_id, entity, state, NULL, NULL, attempts, created_at, settled_at, repeats, reason, canceled_by
+  SELECT id, webhook_id, event_id, entity, state, NULL, NULL, attempts, created_at, settled_at, repeats, webhook_id, id, reason, canceled_by
   FROM settled_deliveries;
 
 -- Everything that waited at a webhook when somebody wanted it gone, taken away in bites beside the traffic: up to `last_id` it is done.

@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
+import { lineOf, placeOf } from './queue-key.ts'
 
 /** Asked for only where somebody traces. */
 export const selectPublishes = statement(
@@ -54,8 +55,8 @@ export const createDeliveries = statementOfDay(
    chained AS MATERIALIZED (
      SELECT pairs.*, coalesce(
        lag(pairs.id) OVER (PARTITION BY webhook_id, entity, urgency ORDER BY pairs.id),
-       (SELECT q.id FROM queued_deliveries q WHERE q.webhook_id = pairs.webhook_id AND q.entity = pairs.entity
-          AND q.urgency = pairs.urgency ORDER BY q.id DESC LIMIT 1)) AS after_id
+       (SELECT q.id FROM queued_deliveries q WHERE ${lineOf('q')} = ${lineOf('pairs')}
+          ORDER BY ${placeOf('q')} DESC LIMIT 1)) AS after_id
      FROM pairs),
    created AS (
      INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at, repeats, replay_id)

@@ -21,7 +21,7 @@ export const selectUnread = statement(
         AND ($6::xid8 IS NULL OR (xid, id) > ($6::xid8, $7::bigint)) ORDER BY xid, id LIMIT $8)
      UNION ALL
      (SELECT ${columns} FROM inbox WHERE part = $1 AND (part, xid, id) > ($1, $4::xid8, $5::bigint)
-        AND pg_visible_in_snapshot(xid, $3::pg_snapshot) ORDER BY part, xid, id LIMIT $8)) unread
+        AND xid < pg_snapshot_xmax($3::pg_snapshot) AND pg_visible_in_snapshot(xid, $3::pg_snapshot) ORDER BY part, xid, id LIMIT $8)) unread
    ORDER BY xid, id LIMIT $8`,
 )
 
@@ -43,11 +43,11 @@ export const selectPartsWithNews = statement(
 /** What has been read, from where the last clearing ended. */
 export const clearInbox = statement(
   'clear_inbox',
-  `DELETE FROM inbox WHERE (part, xid, id) IN (
-     SELECT i.part, i.xid, i.id FROM inbox i
+  `DELETE FROM inbox WHERE ctid = ANY (ARRAY(
+     SELECT i.ctid FROM inbox i
      WHERE i.part = $1 AND i.xid >= $2::xid8
        AND i.xid < (SELECT pg_snapshot_xmin(read) FROM inbox_reads WHERE part = $1 ORDER BY number DESC LIMIT 1)
-     ORDER BY i.part, i.xid, i.id LIMIT $3)
+     ORDER BY i.part, i.xid, i.id LIMIT $3))
    RETURNING xid`,
 )
 

@@ -16,8 +16,8 @@ const isAbsent = (from: string) => `(SELECT true FROM ${from} LIMIT 1) IS NULL`
 /** Unfinished ones of a webhook, as `u`, by their numbers. */
 const queuedOf = (
   webhookId: string,
-) => `queued_deliveries u WHERE (u.webhook_id, u.id) >= (${webhookId}, 0) AND (u.webhook_id, u.id) < (${webhookId} + 1, 0)
-       ORDER BY u.webhook_id, u.id`
+) => `queued_deliveries u WHERE (u.webhook_id + 0, u.id + 0) >= (${webhookId}, 0) AND (u.webhook_id + 0, u.id + 0) < (${webhookId} + 1, 0)
+       ORDER BY u.webhook_id + 0, u.id + 0`
 
 /** Few of each where there are many of them, but always some. */
 const share = (most: string, what: string) => `(SELECT greatest(20, ${most} / greatest(1, count(*))) FROM ${what})`
@@ -37,7 +37,7 @@ const isServed = isThere(`webhooks w JOIN partners p ON p.branch_id = w.branch_i
 
 const isHidden = (urgency: 0 | 1) =>
   isThere(`queued_deliveries q WHERE (q.webhook_id, q.urgency, q.due_at) >= (l.webhook_id, ${urgency}, '-infinity')
-         AND (q.webhook_id, q.urgency, q.due_at) < (l.webhook_id, ${urgency}, l.due_from) ORDER BY q.webhook_id, q.urgency, q.due_at, q.id`)
+         AND (q.webhook_id, q.urgency, q.due_at) < (l.webhook_id, ${urgency}, l.due_from) ORDER BY q.webhook_id, q.urgency, q.due_at, q.id + 0`)
 
 const isAsleep = `l.claim_id IS NULL AND l.attention_at IS NULL AND ${isServed}
        AND ${isThere(queuedOf('l.webhook_id'))}`
@@ -87,9 +87,9 @@ export const findBrokenLogs = statement(
      SELECT q.event_id, count(*) AS deliveries FROM spans d
      JOIN webhooks w ON w.branch_id = d.branch_id AND w.environment = d.environment
      CROSS JOIN LATERAL (
-       SELECT u.event_id FROM queued_deliveries u WHERE (u.webhook_id, u.id) >= (w.id, ${firstOf('d.day')})
-         AND (u.webhook_id, u.id) < (w.id, ${pastOf('d.day')}) AND u.repeats IS NULL
-       ORDER BY u.webhook_id DESC, u.id DESC LIMIT (SELECT most FROM room)) q
+       SELECT u.event_id FROM queued_deliveries u WHERE (u.webhook_id + 0, u.id + 0) >= (w.id, ${firstOf('d.day')})
+         AND (u.webhook_id + 0, u.id + 0) < (w.id, ${pastOf('d.day')}) AND u.repeats IS NULL
+       ORDER BY u.webhook_id + 0 DESC, u.id + 0 DESC LIMIT (SELECT most FROM room)) q
      GROUP BY q.event_id)
    SELECT 'count' AS promise, $1::int AS part, n.environment || ':' || n.branch_id || ' ' || n.sequence AS subject
    FROM newest n LEFT JOIN queued USING (event_id)

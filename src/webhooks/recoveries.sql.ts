@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
+import { lineFrom, lineOf } from './queue-key.ts'
 import { newestQueued } from './skips.sql.ts'
 
 /**
@@ -10,7 +11,7 @@ const givenUp = (day: number) => `settled_deliveries_d${day} d
    WHERE d.webhook_id = $1 AND d.id > $2 AND d.id <= $3 AND d.state = 'exhausted' AND d.settled_at >= $4::timestamptz
      AND NOT EXISTS (SELECT FROM settled_deliveries other WHERE other.event_id = d.event_id AND other.webhook_id = d.webhook_id
        AND (other.state = 'delivered' OR other.id > d.id))
-     AND NOT EXISTS (SELECT FROM queued_deliveries q WHERE q.webhook_id = d.webhook_id AND q.entity = d.entity AND q.urgency = 1
+     AND NOT EXISTS (SELECT FROM queued_deliveries q WHERE ${lineOf('q')} = ${lineFrom('d.webhook_id', '1', 'd.entity')}
        AND q.event_id = d.event_id)`
 
 export const countGivenUp = statementOfDay('count_given_up', (day) => `SELECT count(*) AS total FROM ${givenUp(day)}`)
@@ -58,7 +59,7 @@ export const pullBite = statement(
   'pull_bite',
   `WITH looked AS MATERIALIZED (
      SELECT id, after_id, due_at FROM queued_deliveries
-     WHERE (webhook_id, id) > ($1, $3::bigint) AND (webhook_id, id) <= ($1, $4::bigint) ORDER BY webhook_id, id LIMIT $5),
+     WHERE (webhook_id + 0, id + 0) > ($1, $3::bigint) AND (webhook_id + 0, id + 0) <= ($1, $4::bigint) ORDER BY webhook_id + 0, id + 0 LIMIT $5),
    pulled AS (
      UPDATE queued_deliveries SET due_at = (SELECT greatest($2, l.due_from) FROM lanes l WHERE l.webhook_id = $1)
      WHERE id = ANY (ARRAY(SELECT id FROM looked WHERE after_id IS NULL AND due_at > $2::timestamptz)) RETURNING id),

@@ -80,7 +80,7 @@ const emptyLogDay = statement(
 
 const deleteKeys = statement(
   'delete_old_idempotency_keys',
-  `DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2) RETURNING key`,
+  `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING key`,
 )
 
 export interface Retired {

@@ -45,7 +45,7 @@ export const skipOne = statement(
 export const skipBite = statement(
   'skip_bite',
   skipping(
-    'SELECT id FROM queued_deliveries WHERE (webhook_id, id) > ($1, $6::bigint) AND (webhook_id, id) <= ($1, $7::bigint) ORDER BY webhook_id, id LIMIT $8',
+    'SELECT id FROM queued_deliveries WHERE (webhook_id + 0, id + 0) > ($1, $6::bigint) AND (webhook_id + 0, id + 0) <= ($1, $7::bigint) ORDER BY webhook_id + 0, id + 0 LIMIT $8',
     `UPDATE queued_deliveries SET after_id = NULL, due_at = ${dueNow}
      WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) AND id > (SELECT max(id) FROM chosen)`,
   ),
@@ -54,8 +54,8 @@ export const skipBite = statement(
 const columns = 'id, webhook_id, reason, asked_by, state, skipped, created_at, finished_at'
 
 /** By pairs, because only the index of the webhook has that order. */
-export const newestQueued = `SELECT id FROM queued_deliveries WHERE (webhook_id, id) > ($1, 0) AND (webhook_id, id) < ($1::bigint + 1, 0)
-  ORDER BY webhook_id DESC, id DESC LIMIT 1`
+export const newestQueued = `SELECT id FROM queued_deliveries WHERE (webhook_id + 0, id + 0) > ($1, 0) AND (webhook_id + 0, id + 0) < ($1::bigint + 1, 0)
+  ORDER BY webhook_id + 0 DESC, id + 0 DESC LIMIT 1`
 
 /** Nothing that is created later: numbers of a webhook's deliveries grow. */
 export const insertSkip = statement(

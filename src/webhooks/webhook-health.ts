@@ -17,7 +17,7 @@ export interface WebhookHealth {
 }
 
 const count = (table: string) => `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT $2) counted)`
-const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id'
+const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id ORDER BY q.urgency, q.due_at'
 const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'exhausted'"
 
 const selectHealth = statement(

@@ -11,7 +11,7 @@ import { runScenario } from './suite/run.ts'
 import { scenarios } from './suite/scenarios.ts'
 import { startTraffic } from './suite/traffic.ts'
 
-const scale = { calmMs: 500, faultMs: 1_500 }
+const scale = { calmMs: 500, faultMs: 1_500, waiting: 20_000 }
 
 test('faults', { concurrency: 2 }, async (suite) => {
   await Promise.all(
@@ -63,7 +63,7 @@ test('the checker names every kind of broken promise', async () => {
     for (const said of [
       /evt_never is not stored/,
       /evt_never never reached \/one/,
-      /overtook another at \/one/,
+      /was overtaken at \/one/,
       /answered 401 instead of 200/,
       /not so that the numbers of a branch have no gap/,
       /not so that nothing waits behind what is settled or gone/,
