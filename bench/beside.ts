@@ -108,7 +108,8 @@ async function makeReplayable(house: Branches, receiver: Receiver, rows: number)
     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
     SELECT delivery_offset + nextval('delivery_numbers'), ${webhook.id}, stored.id, entity, 'delivered', 1, now(), now()
     FROM stored, days WHERE day = day_of(now())`)
-  await house.gateway.db.script('VACUUM ANALYZE; CHECKPOINT')
+  await house.gateway.db.script('VACUUM ANALYZE')
+  await house.gateway.db.script('CHECKPOINT')
   return webhook
 }
 
