@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { statement } from '../src/database/database.ts'
-import { startReplay } from '../src/webhooks/replay.ts'
+import { cancelReplay, startReplay } from '../src/webhooks/replay.ts'
 import { retireOnce } from '../src/webhooks/retention.ts'
 import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/webhook.ts'
 import type { Benchmark } from './benchmark.ts'
@@ -18,6 +18,7 @@ import { judgeTails } from './tails.ts'
 
 const waiting = 1_000_000
 const replayed = 100_000
+const replayedForMs = 20_000
 const retiredDays = 3
 /** Younger than what the gateway retires by itself. */
 const lastDayAgo = 20
@@ -138,12 +139,16 @@ async function retire({ gateway: { db } }: Branches, days: readonly number[]): P
 
 const selectReplay = statement('bench_replay', `SELECT state FROM replays WHERE id = $1`)
 
+/** To its end, or as much of it as there is time for. */
 async function replay({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
   const { id } = await startReplay(db, webhook, {}, by, new Date())
+  const over = performance.now() + replayedForMs
   await until(async () => {
     const [row] = await db.query<{ state: string }>(selectReplay, [id])
-    return row!.state === 'finished'
+    return row!.state === 'finished' || performance.now() > over
   })
+  const { done } = await db.transaction((sql) => cancelReplay(sql, webhook, id, by, new Date()))
+  process.stderr.write(`  ${done.toLocaleString('en')} were asked for meanwhile\n`)
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {

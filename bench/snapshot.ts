@@ -49,8 +49,10 @@ async function liveThrough({ gateway: { db } }: Branches, events: number): Promi
   const bite = Math.ceil(events / transactions)
   for (let done = 0; done < transactions; done++) {
     await db.script(printBite(bite, 3_600_000 * (1 - done / transactions)))
-    await db.script("UPDATE lanes SET attention_at = clock_timestamp() + interval '12 s'")
-    for (let n = 0; n < reports / transactions; n++) await db.script('UPDATE workers SET seen_at = clock_timestamp()')
+    const report = 'UPDATE workers SET seen_at = clock_timestamp(); COMMIT; BEGIN; SET LOCAL synchronous_commit = off;'
+    await db.script(`BEGIN; SET LOCAL synchronous_commit = off;
+      UPDATE lanes SET attention_at = clock_timestamp() + interval '12 s'; COMMIT;
+      BEGIN; SET LOCAL synchronous_commit = off; ${report.repeat(reports / transactions)} COMMIT`)
   }
   await db.script('UPDATE lanes SET attention_at = clock_timestamp()')
 }

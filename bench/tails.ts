@@ -3,8 +3,8 @@ import type { Branches } from './branches.ts'
 import type { Result } from './report.ts'
 import { median, quantile } from './rounds.ts'
 
-const roundMs = 4_000
-const rounds = 7
+const roundMs = 3_000
+const rounds = 5
 
 export interface Tail {
   readonly name: string
