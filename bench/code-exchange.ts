@@ -14,8 +14,8 @@ const mostPerSecond = { ours: 12_000, theirs: 6_000 }
 export const codeExchange = race({
   name: 'code-exchange',
   unit: 'requests/s',
-  async open(stage) {
-    const gateway = await startGateway(stage)
+  async open(stage, source) {
+    const gateway = await startGateway(stage, source)
     const makeOurs = async (count: number) =>
       (await gateway.makeCodes(count)).map((code) => exchange('/v1/oauth/accesstoken', gateway.client, code))
     return {
@@ -25,7 +25,7 @@ export const codeExchange = race({
         prepareRound: useOnce(makeOurs, mostPerSecond.ours),
         expected: '"refresh_token":',
       }),
-      peers: [
+      openPeers: async () => [
         { against: 'oidc-provider, memory', goal: 2, side: peerSide(await startInMemory(stage)) },
         { against: 'oidc-provider, PostgreSQL', goal: 4, side: peerSide(await startOnPostgres(stage)) },
       ],

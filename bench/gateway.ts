@@ -1,30 +1,45 @@
 /** The gateway under test: the real one, as `countersign serve` starts it, with its private PostgreSQL. */
 import { join } from 'node:path'
-import { openVault, type Vault } from '../src/crypto/vault.ts'
-import { type Database, openDatabase } from '../src/database/database.ts'
+import type { Vault } from '../src/crypto/vault.ts'
+import type { Database } from '../src/database/database.ts'
 import { findFreePort } from '../test/support/ports.ts'
-import { type Brokerage, fillBrokerage } from './brokerage.ts'
+import type { Brokerage } from './brokerage.ts'
+import type { Credentials } from './requests.ts'
 import { startServer } from './server-process.ts'
+import { here, load, type Source } from './source.ts'
 import type { Stage } from './stage.ts'
 
 export interface GatewayUnderTest {
   readonly origin: string
   readonly pid: number
   readonly db: Database
+  readonly connectionString: string
   readonly vault: Vault
+  /** An approved partner with webhooks at these addresses. */
+  makeBranch(urls: readonly string[]): Promise<number>
+  makePublisher(): Promise<Credentials>
 }
 
 /** With a thousand account holders. */
-export async function startGateway(stage: Stage): Promise<GatewayUnderTest & Brokerage> {
-  const gateway = await startEmptyGateway(stage)
+export async function startGateway(stage: Stage, source = here): Promise<GatewayUnderTest & Brokerage> {
+  const gateway = await startEmptyGateway(stage, { source })
+  const { fillBrokerage } = await load<typeof import('./brokerage.ts')>(source, 'bench/brokerage.ts')
   return { ...gateway, ...(await fillBrokerage(gateway.db, gateway.vault)) }
 }
 
-export async function startEmptyGateway(stage: Stage, dataDir = stage.makeFolder()): Promise<GatewayUnderTest> {
+export interface Opening {
+  readonly source?: Source
+  readonly dataDir?: string
+}
+
+export async function startEmptyGateway(
+  stage: Stage,
+  { source = here, dataDir = stage.makeFolder() }: Opening = {},
+): Promise<GatewayUnderTest> {
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const pid = await startServer(stage, {
-    program: new URL('../src/cli/main.ts', import.meta.url),
+    program: new URL('src/cli/main.ts', source.root),
     args: ['serve'],
     env: {
       HOST: '127.0.0.1',
@@ -38,8 +53,24 @@ export async function startEmptyGateway(stage: Stage, dataDir = stage.makeFolder
     origin,
     readyPath: '/readyz',
   })
+  return { origin, pid, ...(await openTables(stage, source, dataDir)) }
+}
+
+/** The database of the gateway, and what writes to it as the commands of its own commit do. */
+async function openTables(stage: Stage, source: Source, dataDir: string) {
+  const { openDatabase } = await load<typeof import('../src/database/database.ts')>(source, 'src/database/database.ts')
+  const { openVault } = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
+  const people = await load<typeof import('./publisher.ts')>(source, 'bench/publisher.ts')
   const socketFolder = encodeURIComponent(join(dataDir, 'postgres', 'socket'))
-  const db = openDatabase({ connectionString: `postgresql://countersign@/countersign?host=${socketFolder}` })
+  const connectionString = `postgresql://countersign@/countersign?host=${socketFolder}`
+  const db = openDatabase({ connectionString })
   stage.owns(() => db.close())
-  return { origin, pid, db, vault: openVault({ kind: 'file', path: join(dataDir, 'secret.keys') }) }
+  const vault = openVault({ kind: 'file', path: join(dataDir, 'secret.keys') })
+  return {
+    db,
+    connectionString,
+    vault,
+    makeBranch: (urls: readonly string[]) => people.makeBranch({ db, vault }, urls),
+    makePublisher: () => people.makePublisher({ db }),
+  }
 }

@@ -11,24 +11,21 @@ const expected = '"active":true'
 export const introspection = race({
   name: 'introspection',
   unit: 'requests/s',
-  async open(stage) {
-    const gateway = await startGateway(stage)
-    const peer = await startInMemory(stage)
+  async open(stage, source) {
+    const gateway = await startGateway(stage, source)
     const ours = (await gateway.makeAccessTokens(holders)).map((token) =>
       formPost('/v1/oauth/introspect', gateway.client, { token }),
     )
-    const theirs = (await peer.ask<string[]>('accessTokens', holders)).map((token) =>
-      formPost('/token/introspection', peerClient, { token }),
-    )
     return {
       ours: underLoad({ origin: gateway.origin, prepareRound: cycle(ours), expected }),
-      peers: [
-        {
-          against: 'oidc-provider, memory',
-          goal: 3,
-          side: underLoad({ origin: peer.origin, prepareRound: cycle(theirs), expected }),
-        },
-      ],
+      async openPeers() {
+        const peer = await startInMemory(stage)
+        const theirs = (await peer.ask<string[]>('accessTokens', holders)).map((token) =>
+          formPost('/token/introspection', peerClient, { token }),
+        )
+        const side = underLoad({ origin: peer.origin, prepareRound: cycle(theirs), expected })
+        return [{ against: 'oidc-provider, memory', goal: 3, side }]
+      },
     }
   },
 })

@@ -1,10 +1,10 @@
 /** A branch whose webhooks all answer, beside one half of whose webhooks never do: how late the healthy ones are. */
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
-import { makeBranch, makePublisher } from './publisher.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import type { Credentials } from './requests.ts'
 import { median, quantile } from './rounds.ts'
+import { here, type Source } from './source.ts'
 import type { Stage } from './stage.ts'
 import { publishSteadily } from './steady-publishing.ts'
 
@@ -18,7 +18,7 @@ export const isolation: Benchmark = {
   name: 'isolation',
   async run(stage) {
     const receiver = await startReceiver(stage)
-    const gateways = [await openHouse(stage, receiver, healthy), await openHouse(stage, receiver, 0)]
+    const gateways = [await openHouse(stage, here, receiver, healthy), await openHouse(stage, here, receiver, 0)]
     const p99s: number[][] = []
     for (let round = 0; round <= rounds; round++) {
       const each: number[] = []
@@ -40,6 +40,15 @@ export const isolation: Benchmark = {
       },
     ]
   },
+  async openCourse(stage, source) {
+    const receiver = await startReceiver(stage)
+    const house = await openHouse(stage, source, receiver, healthy)
+    return {
+      async measure() {
+        return [{ name: 'isolation', value: await measureP99(house, receiver), unit: 'ms, p99', isCost: true }]
+      },
+    }
+  },
 }
 
 interface House {
@@ -48,13 +57,13 @@ interface House {
   readonly branchId: number
 }
 
-async function openHouse(stage: Stage, receiver: Receiver, hanging: number): Promise<House> {
-  const gateway = await startEmptyGateway(stage)
+async function openHouse(stage: Stage, source: Source, receiver: Receiver, hanging: number): Promise<House> {
+  const gateway = await startEmptyGateway(stage, { source })
   const urls = Array.from(
     { length: healthy + hanging },
     (_, n) => `${receiver.origin}/${n < healthy ? 'well' : 'hang'}/${n}`,
   )
-  return { gateway, publisher: await makePublisher(gateway), branchId: await makeBranch(gateway, urls) }
+  return { gateway, publisher: await gateway.makePublisher(), branchId: await gateway.makeBranch(urls) }
 }
 
 async function measureP99({ gateway, publisher, branchId }: House, receiver: Receiver): Promise<number> {

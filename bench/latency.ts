@@ -1,15 +1,15 @@
 /** From publishing to arrival at a steady rate. The clock starts before the event is sent to the gateway. */
-import type { Benchmark } from './benchmark.ts'
-import { startEmptyGateway } from './gateway.ts'
-import { makeBranch, makePublisher } from './publisher.ts'
+import type { Benchmark, Figure } from './benchmark.ts'
+import { openBranches } from './branches.ts'
+import { readFamilyUs, readParent, readProcessUs } from './costs/processor-time.ts'
 import { startReceiver } from './receiver.ts'
 import { type Result, withinLimit } from './report.ts'
 import { quantile } from './rounds.ts'
-import { publishSteadily } from './steady-publishing.ts'
+import { here } from './source.ts'
 
-const branches = 20
 const warmUpMs = 3_000
 const durationMs = 10_000
+const roundMs = 5_000
 const loads = [
   { perSecond: 200, p95LimitMs: 20 },
   { perSecond: 1_000, p95LimitMs: 100 },
@@ -18,17 +18,11 @@ const loads = [
 export const latency: Benchmark = {
   name: 'latency',
   async run(stage) {
-    const receiver = await startReceiver(stage)
-    const gateway = await startEmptyGateway(stage)
-    const branchIds: number[] = []
-    for (let n = 0; n < branches; n++) branchIds.push(await makeBranch(gateway, [`${receiver.origin}/${n}`]))
-    const publisher = await makePublisher(gateway)
-    const publish = (perSecond: number, forMs: number) =>
-      publishSteadily(gateway, publisher, receiver, { branchIds, perSecond, durationMs: forMs, arrivalsEach: 1 })
+    const branches = await openBranches(stage, here, await startReceiver(stage))
     const results: Result[] = []
     for (const { perSecond, p95LimitMs } of loads) {
-      await publish(perSecond, warmUpMs)
-      const latencies = await publish(perSecond, durationMs)
+      await branches.publish(perSecond, warmUpMs)
+      const latencies = await branches.publish(perSecond, durationMs)
       const third = Math.floor(latencies.length / 3)
       const early = quantile(latencies.slice(0, third), 0.5)
       const late = quantile(latencies.slice(-third), 0.5)
@@ -44,5 +38,29 @@ export const latency: Benchmark = {
       })
     }
     return results
+  },
+  async openCourse(stage, source) {
+    const branches = await openBranches(stage, source, await startReceiver(stage))
+    const { gateway } = branches
+    const [backend] = await gateway.db.query<{ pid: number }>({ name: '', text: 'SELECT pg_backend_pid() AS pid' })
+    const postgresPid = readParent(backend!.pid)
+    const readUs = () => readProcessUs(gateway.pid) + readFamilyUs(postgresPid)
+    return {
+      async measure() {
+        const figures: Figure[] = []
+        for (const { perSecond } of loads) {
+          const before = readUs()
+          const latencies = await branches.publish(perSecond, roundMs)
+          const us = (readUs() - before) / latencies.length
+          const p = (share: number) => quantile(latencies, share)
+          figures.push(
+            { name: `latency p50 at ${perSecond}/s`, value: p(0.5), unit: 'ms', isCost: true },
+            { name: `latency p95 at ${perSecond}/s`, value: p(0.95), unit: 'ms', isCost: true },
+            { name: `processor time at ${perSecond}/s`, value: us, unit: 'µs an event', isCost: true },
+          )
+        }
+        return figures
+      },
+    }
   },
 }

@@ -113,7 +113,7 @@ export async function openWire(origin: string, connections: number): Promise<Wir
   const underWay = new Map<Socket, (typeof waiting)[number]>()
   const sendNext = () => {
     while (idle.length > 0 && waiting.length > 0) {
-      const socket = idle.pop()!
+      const socket = idle.shift()!
       const next = waiting.shift()!
       underWay.set(socket, next)
       socket.write(next.request)
@@ -122,11 +122,13 @@ export async function openWire(origin: string, connections: number): Promise<Wir
   for (const socket of sockets) {
     const fail = (error: Error) => underWay.get(socket)?.reject(error)
     hearAnswers(socket, fail, (answer) => {
-      const { resolve, reject } = underWay.get(socket)!
+      const asked = underWay.get(socket)
+      // A server says goodbye to a connection that nobody has used for long.
+      if (!asked) return void idle.splice(idle.indexOf(socket), 1)
       underWay.delete(socket)
       idle.push(socket)
-      if (isSuccess.test(answer)) resolve()
-      else reject(new Error(`${origin} answered ${answer}`))
+      if (isSuccess.test(answer)) asked.resolve()
+      else asked.reject(new Error(`${origin} answered ${answer}`))
       sendNext()
     })
   }

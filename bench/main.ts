@@ -1,41 +1,85 @@
-/** `npm run bench [-- NAME…]`: runs the named benchmarks, or all, and prints one table. */
-import type { Benchmark } from './benchmark.ts'
+/**
+ * `npm run bench [-- NAME… [--against REF] [--rows N]]`: runs the named benchmarks, or all, and prints one table. With `--against`, each beside the
+ * gateway of another commit; with `--rows`, those that prepare many rows prepare so many.
+ */
+import { parseArgs } from 'node:util'
+import { type Benchmark, type Options, runAgainst } from './benchmark.ts'
+import { beside } from './beside.ts'
 import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
 import { delivery } from './delivery.ts'
+import { dispatch } from './dispatch.ts'
 import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
 import { latency } from './latency.ts'
+import { nodes } from './nodes.ts'
 import { overload } from './overload.ts'
 import { portal } from './portal.ts'
 import { profile } from './profile.ts'
-import { publish, publishBatch } from './publish.ts'
+import { publish, publishBatch, publishKeyed } from './publish.ts'
+import { publishEvent } from './publish-event.ts'
+import { quiet } from './quiet.ts'
 import { refresh } from './refresh.ts'
 import { printTable, type Result, writeResults } from './report.ts'
-import { openStage } from './stage.ts'
+import { retire } from './retire.ts'
+import { snapshot } from './snapshot.ts'
+import { checkOut } from './source.ts'
+import { openStage, type Stage } from './stage.ts'
 import { statements } from './statements.ts'
+import { years } from './years.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection],
-  ...[publish, publishBatch, delivery, latency, isolation, statements, claim, overload, portal],
+  ...[publish, publishBatch, publishKeyed, publishEvent, dispatch, delivery, quiet, nodes, latency, isolation],
+  ...[statements, claim, overload, portal, retire, beside, snapshot, years],
 ]
 
-async function main(names: readonly string[]): Promise<void> {
+const leastRows = 1_000
+
+interface Asked extends Options {
+  readonly benchmarks: readonly Benchmark[]
+  readonly against: string | undefined
+}
+
+async function main(asked: Asked): Promise<void> {
   const stage = openStage()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void stage.close().finally(() => process.exit(1)))
   }
   const results: Result[] = []
-  for (const benchmark of choose(names)) {
-    process.stderr.write(`${benchmark.name} …\n`)
-    try {
-      results.push(...(await benchmark.run(stage)))
-    } finally {
-      await stage.close()
+  try {
+    for (const benchmark of asked.benchmarks) {
+      process.stderr.write(`${benchmark.name} …\n`)
+      results.push(...(await runOne(stage, benchmark, asked).finally(() => stage.close())))
     }
+  } finally {
+    // What was measured before one of them failed was measured.
+    process.stdout.write(printTable(results))
+    writeResults(new URL('results.json', import.meta.url), results)
   }
-  process.stdout.write(printTable(results))
-  writeResults(new URL('results.json', import.meta.url), results)
+}
+
+/** A worktree a benchmark: whatever one left in it, the next does not meet. */
+async function runOne(stage: Stage, { run, openCourse }: Benchmark, { against, rows }: Asked): Promise<Result[]> {
+  if (against === undefined) return run(stage, { rows })
+  return runAgainst(stage, openCourse!, await checkOut(stage, against))
+}
+
+function readArguments(args: readonly string[]): Asked {
+  const options = { against: { type: 'string' }, rows: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const rows = values.rows === undefined ? undefined : Number(values.rows)
+  if (rows !== undefined && !(Number.isSafeInteger(rows) && rows >= leastRows))
+    throw new Error(`--rows must be a whole number from ${leastRows} on, not "${values.rows}".`)
+  const chosen = choose(positionals)
+  if (values.against === undefined) return { benchmarks: chosen, against: undefined, rows }
+  const able = chosen.filter((benchmark) => benchmark.openCourse)
+  const unable = chosen.find((benchmark) => !benchmark.openCourse)
+  if (positionals.length > 0 && unable)
+    throw new Error(
+      `--against: "${unable.name}" reads tables as they are now. These can stand beside another commit: ${benchmarks.flatMap(({ name, openCourse }) => (openCourse ? [name] : [])).join(', ')}.`,
+    )
+  return { benchmarks: able, against: values.against, rows }
 }
 
 function choose(names: readonly string[]): readonly Benchmark[] {
@@ -48,7 +92,10 @@ function choose(names: readonly string[]): readonly Benchmark[] {
   return names.length === 0 ? benchmarks : benchmarks.filter(({ name }) => names.includes(name))
 }
 
-main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
-})
+Promise.resolve(process.argv.slice(2))
+  .then(readArguments)
+  .then(main)
+  .catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  })

@@ -7,7 +7,7 @@ import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
 import { type Flood, flood, type PrintedRequest, underLoad } from './load.ts'
-import { makeBranch, makeEvent, makePublisher, publishRequest } from './publisher.ts'
+import { makeEvent, publishRequest } from './publisher.ts'
 import { type Result, withinLimit } from './report.ts'
 import { bearerGet, cycle, formPost } from './requests.ts'
 import { quantile } from './rounds.ts'
@@ -23,8 +23,8 @@ export const overload: Benchmark = {
   name: 'overload',
   async run(stage) {
     const gateway = await startGateway(stage)
-    const publisher = await makePublisher(gateway)
-    const branchId = await makeBranch(gateway, [])
+    const publisher = await gateway.makePublisher()
+    const branchId = await gateway.makeBranch([])
     const tokens = await gateway.makeAccessTokens(holders)
     const kinds: Record<string, readonly PrintedRequest[]> = {
       profile: tokens.map((token) => bearerGet('/v1/user/profile', token)),

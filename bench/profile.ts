@@ -11,18 +11,18 @@ const path = '/v1/user/profile'
 export const profile = race({
   name: 'profile',
   unit: 'requests/s',
-  async open(stage) {
-    const gateway = await startGateway(stage)
+  async open(stage, source) {
+    const gateway = await startGateway(stage, source)
     const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet(path, token))
     const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
     const ours = load(gateway.origin)
-    const bare = await startPeer(stage, new URL('peers/bare-fastify.ts', import.meta.url), [
-      path,
-      JSON.stringify(await probe(ours)),
-    ])
     return {
       ours: underLoad(ours),
-      peers: [{ against: 'a bare Fastify route', goal: 0.7, side: underLoad(load(bare.origin)) }],
+      async openPeers() {
+        const program = new URL('peers/bare-fastify.ts', import.meta.url)
+        const bare = await startPeer(stage, program, [path, JSON.stringify(await probe(ours))])
+        return [{ against: 'a bare Fastify route', goal: 0.7, side: underLoad(load(bare.origin)) }]
+      },
     }
   },
 })

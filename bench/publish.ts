@@ -1,14 +1,15 @@
-/** Events accepted and on disk, one by one and in hundreds, beside inserting one row at the same concurrency. */
-import type { Database } from '../src/database/database.ts'
-import { selectPartsWithNews } from '../src/webhooks/inbox.sql.ts'
-import { race } from './benchmark.ts'
-import { startEmptyGateway } from './gateway.ts'
+/** Events accepted and on disk, one by one and in hundreds, beside inserting one row at the same concurrency; and with a key beside without. */
+import { randomUUID } from 'node:crypto'
+import { type Database, statement } from '../src/database/database.ts'
+import { type Benchmark, race } from './benchmark.ts'
+import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { underLoad } from './load.ts'
 import { startPostgres } from './postgres.ts'
-import { makeBranch, makeEvent, makePublisher, publishRequest } from './publisher.ts'
-import { cycle } from './requests.ts'
+import { makeEvent, publishRequest } from './publisher.ts'
+import { cycle, type PrepareRound, useOnce } from './requests.ts'
 import type { Side } from './rounds.ts'
 import { startPeer } from './server-process.ts'
+import type { Source } from './source.ts'
 import type { Stage } from './stage.ts'
 
 const concurrency = 32
@@ -16,51 +17,81 @@ const inBatch = 100
 const insertMs = 2_000
 /** Entities repeat after so many requests; a real brokerage repeats them too. */
 const differentRequests = 1_000
+/** More than it can do; what is left over costs only its making. */
+const keyedAtMost = 12_000
 
-export const publish = race({ name: 'publish', unit: 'events/s', open: (stage) => openContest(stage, 1, 0.5) })
+export const publish = race({ name: 'publish', unit: 'events/s', open: (...where) => openContest(...where, 1, 0.5) })
 export const publishBatch = race({
   name: 'publish-batch',
   unit: 'events/s',
-  open: (stage) => openContest(stage, inBatch, 15),
+  open: (...where) => openContest(...where, inBatch, 15),
 })
 
-async function openContest(stage: Stage, eventsAtOnce: number, goal: number) {
-  const gateway = await startEmptyGateway(stage)
-  const branchId = await makeBranch(gateway, [])
-  const publisher = await makePublisher(gateway)
-  const requests = Array.from({ length: differentRequests / eventsAtOnce }, () =>
-    publishRequest(
-      publisher,
-      Array.from({ length: eventsAtOnce }, () => makeEvent(branchId)),
-    ),
-  )
-  const side = underLoad({
-    origin: gateway.origin,
-    connections: concurrency,
-    prepareRound: cycle(requests),
-    expected: '"eventIds":[',
-  })
-  const rows = await startPeer(stage, new URL('peers/single-inserts.ts', import.meta.url), [
-    await startPostgres(stage),
-    String(concurrency),
-  ])
-  const theirs: Side = { measure: () => rows.ask('insert', insertMs) }
+/** Each request with a key that nobody has used: what we recommend. */
+export const publishKeyed: Benchmark = race({
+  name: 'publish-keyed',
+  unit: 'events/s',
+  async open(stage, source) {
+    const { gateway, print } = await openPublishing(stage, source, 1)
+    const keyed = useOnce(async (count) => Array.from({ length: count }, () => print(randomUUID())), keyedAtMost)
+    return {
+      ours: publishing(gateway, 1, keyed),
+      openPeers: async () => [
+        { against: 'the same without a key', goal: 0.8, side: publishing(gateway, 1, repeated(print, 1)) },
+      ],
+    }
+  },
+})
+
+async function openContest(stage: Stage, source: Source, eventsAtOnce: number, goal: number) {
+  const { gateway, print } = await openPublishing(stage, source, eventsAtOnce)
   return {
-    ours: {
-      async measure() {
-        const rate = eventsAtOnce * (await side.measure())
-        await untilDispatched(gateway.db)
-        return rate
-      },
+    ours: publishing(gateway, eventsAtOnce, repeated(print, eventsAtOnce)),
+    async openPeers() {
+      const program = new URL('peers/single-inserts.ts', import.meta.url)
+      const rows = await startPeer(stage, program, [await startPostgres(stage), String(concurrency)])
+      const theirs: Side = { measure: () => rows.ask('insert', insertMs) }
+      return [{ against: 'INSERT of one row', goal, side: theirs }]
     },
-    peers: [{ against: 'INSERT of one row', goal, side: theirs }],
   }
 }
 
-/** What is accepted still has to be numbered; the peer's round shall not pay for it. */
-async function untilDispatched(db: Database): Promise<void> {
+async function openPublishing(stage: Stage, source: Source, eventsAtOnce: number) {
+  const gateway = await startEmptyGateway(stage, { source })
+  const branchId = await gateway.makeBranch([])
+  const publisher = await gateway.makePublisher()
+  const print = (key?: string) => {
+    const events = Array.from({ length: eventsAtOnce }, () => makeEvent(branchId))
+    return publishRequest(publisher, events, key)
+  }
+  return { gateway, print }
+}
+
+function repeated(print: () => Buffer, eventsAtOnce: number): PrepareRound {
+  return cycle(Array.from({ length: differentRequests / eventsAtOnce }, () => print()))
+}
+
+function publishing({ origin, db }: GatewayUnderTest, eventsAtOnce: number, prepareRound: PrepareRound): Side {
+  const side = underLoad({ origin, connections: concurrency, prepareRound, expected: '"eventIds":[' })
+  return {
+    async measure() {
+      const rate = eventsAtOnce * (await side.measure())
+      await untilNumbered(db)
+      return rate
+    },
+  }
+}
+
+const selectUnnumbered = statement(
+  'bench_unnumbered',
+  'SELECT (SELECT count(*) FROM events) - (SELECT count(*) FROM branch_log) AS events',
+)
+
+/** What is accepted still has to be numbered; the next round shall not pay for it. */
+async function untilNumbered(db: Database): Promise<void> {
   for (;;) {
-    if ((await db.query(selectPartsWithNews)).length === 0) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    const [left] = await db.query<{ events: number }>(selectUnnumbered)
+    if (left!.events === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }

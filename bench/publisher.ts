@@ -44,6 +44,6 @@ export function makeEvent(branchId: number, note = 'holder'): object {
   }
 }
 
-export function publishRequest(publisher: Credentials, events: readonly object[]): PrintedRequest {
-  return jsonPost('/internal/v1/events', publisher, { events })
+export function publishRequest(publisher: Credentials, events: readonly object[], key?: string): PrintedRequest {
+  return jsonPost('/internal/v1/events', publisher, { events }, key === undefined ? [] : [`idempotency-key: ${key}`])
 }

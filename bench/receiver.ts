@@ -7,6 +7,8 @@ export interface Receiver {
   readonly origin: string
   /** Resolves when so many deliveries have come since the last time. */
   awaitMore(count: number): Promise<void>
+  /** How many have come and were not awaited. */
+  count(): Promise<number>
   /** Milliseconds from publishing to arrival, of everything since the last time. */
   takeLatencies(): Promise<number[]>
 }
@@ -19,6 +21,7 @@ export async function startReceiver(stage: Stage): Promise<Receiver> {
     async awaitMore(count) {
       await peer.ask('await', count)
     },
+    count: () => peer.ask('count', 0),
     takeLatencies: () => peer.ask('latencies', 0),
   }
 }

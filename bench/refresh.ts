@@ -13,13 +13,13 @@ const expected = '"access_token":'
 export const refresh = race({
   name: 'refresh',
   unit: 'requests/s',
-  async open(stage) {
-    const gateway = await startGateway(stage)
+  async open(stage, source) {
+    const gateway = await startGateway(stage, source)
     const tokens = await gateway.makeRefreshTokens(holders)
     const requests = tokens.map((token) => refreshWith('/v1/oauth/refreshtoken', gateway.client, token))
     return {
       ours: underLoad({ origin: gateway.origin, connections, prepareRound: cycle(requests), expected }),
-      peers: [
+      openPeers: async () => [
         { against: 'oidc-provider, memory', goal: 1.5, side: await peerSide(await startInMemory(stage)) },
         { against: 'oidc-provider, PostgreSQL', goal: 3, side: await peerSide(await startOnPostgres(stage)) },
       ],

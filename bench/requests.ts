@@ -32,16 +32,28 @@ export function formPost(path: string, client: Credentials, fields: Record<strin
   return post(path, client, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString())
 }
 
-export function jsonPost(path: string, client: Credentials, body: unknown): PrintedRequest {
-  return post(path, client, 'application/json', JSON.stringify(body))
+export function jsonPost(
+  path: string,
+  client: Credentials,
+  body: unknown,
+  headers: readonly string[] = [],
+): PrintedRequest {
+  return post(path, client, 'application/json', JSON.stringify(body), headers)
 }
 
-function post(path: string, client: Credentials, contentType: string, body: string): PrintedRequest {
+function post(
+  path: string,
+  client: Credentials,
+  contentType: string,
+  body: string,
+  headers: readonly string[] = [],
+): PrintedRequest {
   const head = [
     `POST ${path} HTTP/1.1`,
     `authorization: Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`,
     `content-type: ${contentType}`,
     `content-length: ${Buffer.byteLength(body)}`,
+    ...headers,
   ]
   return print(head, body)
 }

@@ -11,7 +11,7 @@ import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
 import { type Flood, flood, type PrintedRequest } from './load.ts'
 import { readResidentMiB } from './overload.ts'
-import { makeBranch, makeEvent, makePublisher, publishRequest } from './publisher.ts'
+import { makeEvent, publishRequest } from './publisher.ts'
 import { bearerGet, cycle, formPost } from './requests.ts'
 import { median, quantile } from './rounds.ts'
 import { openStage, type Stage } from './stage.ts'
@@ -64,14 +64,9 @@ async function prepareLoads(
   const receiver = await openReceiver(stage)
   const branchIds: number[] = []
   for (let n = 0; n < branches; n++) {
-    branchIds.push(
-      await makeBranch(
-        gateway,
-        habits.map((habit, hook) => `${receiver}/${habit}/${n}/${hook}`),
-      ),
-    )
+    branchIds.push(await gateway.makeBranch(habits.map((habit, hook) => `${receiver}/${habit}/${n}/${hook}`)))
   }
-  const publisher = await makePublisher(gateway)
+  const publisher = await gateway.makePublisher()
   const [access, refresh] = [await gateway.makeAccessTokens(holders), await gateway.makeRefreshTokens(holders)]
   const { client } = gateway
   return {

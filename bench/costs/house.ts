@@ -20,7 +20,7 @@ export interface House {
   readonly db: Database
   readonly vault: Vault
   readonly postgresPid: number
-  startNode(stage: Stage, role: 'api' | 'worker'): Promise<Node>
+  startNode(stage: Stage, role: 'api' | 'worker' | 'api,worker'): Promise<Node>
 }
 
 const selectBackend = statement('bench_backend', 'SELECT pg_backend_pid() AS pid')

@@ -1,11 +1,12 @@
 /**
- * Where deliveries arrive. Paths that begin with /hang are never answered; the others at once. It counts, and remembers
+ * Where deliveries arrive. Paths that begin with /hang are never answered, with /slow after half a second; the others at once. It counts, and remembers
  * how long ago each event was published when the event's e-mail address says when that was.
  */
 import { createServer, type Socket } from 'node:net'
 import { announce } from './announce.ts'
 
 const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+const slowMs = 500
 const published = /t(\d+\.\d+)@/
 
 let received = 0
@@ -56,5 +57,6 @@ function take(socket: Socket, request: string): void {
   if (at !== undefined) latencies.push(performance.timeOrigin + performance.now() - Number(at))
   received++
   if (received >= wanted) wantedCame()
-  socket.write(answer)
+  if (request.startsWith('POST /slow')) setTimeout(() => socket.write(answer), slowMs)
+  else socket.write(answer)
 }

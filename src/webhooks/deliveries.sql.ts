@@ -139,11 +139,22 @@ export const selectReplays = statement(
   `SELECT ${replayColumns} FROM replays WHERE webhook_id = $1 ORDER BY id DESC LIMIT 50`,
 )
 
-/** Whose turn was longest ago, and who pulls nothing forward any more; not while as much as this of the webhook's waits to be sent again already. */
+/** Entries of the inbox that its part has not read, of one replay. */
+const unread = `FROM webhooks w
+     CROSS JOIN LATERAL (SELECT * FROM inbox_reads WHERE part = (w.branch_id % 16)::smallint ORDER BY number DESC LIMIT 1) newest
+     JOIN inbox i ON i.part = newest.part AND (i.xid >= pg_snapshot_xmax(newest.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(newest.read))))
+       AND (newest.at_xid IS NULL OR (i.xid, i.id) > (newest.at_xid, newest.at_id))
+     WHERE w.id = r.webhook_id AND i.replay_id = r.id`
+
+/**
+ * Whose turn was longest ago, and who pulls nothing forward any more; not while as much as this of the webhook's waits to be sent again already, nor before its last page has been
+ * dispatched: what happens now stands in the same inbox, behind whatever was asked for before.
+ */
 export const takeReplay = statement(
   'take_replay',
   `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND pull_until IS NULL AND (
      SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 ORDER BY q.due_at LIMIT $1) waiting) < $1
+     AND NOT EXISTS (SELECT ${unread})
    ORDER BY turn, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
 )
 

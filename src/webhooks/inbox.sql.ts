@@ -40,7 +40,10 @@ export const selectPartsWithNews = statement(
      OR pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax(r.read)`,
 )
 
-/** What has been read, from where the last clearing ended. */
+/**
+ * What has been read, from where the last clearing ended. By their place in the table, which no row of it ever leaves: a join of the two would be
+ * planned by what was there when somebody last counted.
+ */
 export const clearInbox = statement(
   'clear_inbox',
   `DELETE FROM inbox WHERE ctid = ANY (ARRAY(
