@@ -26,7 +26,7 @@ import {
 } from './webhooks/clearing.ts'
 import { openDaysAhead } from './webhooks/days.ts'
 import { pullOnce } from './webhooks/recovery.ts'
-import { advanceReplay } from './webhooks/replay.ts'
+import { advanceReplay, areReplaysRunning } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 import { skipOnce } from './webhooks/skip.ts'
 import { openSweeper } from './webhooks/sweeper.ts'
@@ -60,9 +60,14 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   }
 }
 
-/** Long replays go page by page, so that other work comes between. */
+const nextPageMs = 25
+
+/** Long replays go page by page, so that other work comes between. One whose last page is still to be dispatched is asked again soon. */
 async function replayAll({ db, clock, closing }: SharedContext): Promise<void> {
-  while (!closing.aborted && (await pullOnce(db, clock)) + (await advanceReplay(db, clock.now())) > 0);
+  for (const endMs = performance.now() + second; performance.now() < endMs; await wait(nextPageMs)) {
+    while (!closing.aborted && (await pullOnce(db, clock)) + (await advanceReplay(db, clock.now())) > 0);
+    if (closing.aborted || !(await areReplaysRunning(db))) return
+  }
 }
 
 /** Days are opened before they begin, and leave when they are old. */

@@ -129,6 +129,8 @@ export const selectRunningReplays = statement(
   `SELECT id FROM replays WHERE webhook_id = $1 AND state = 'running'`,
 )
 
+export const selectRunning = statement('select_running', `SELECT FROM replays WHERE state = 'running' LIMIT 1`)
+
 export const selectReplay = statement(
   'select_replay',
   `SELECT ${replayColumns} FROM replays WHERE id = $1 AND webhook_id = $2`,

@@ -8,7 +8,7 @@ import * as table from './deliveries.sql.ts'
 import { countGivenUp, selectGivenUp } from './recoveries.sql.ts'
 import type { Webhook } from './webhook.ts'
 
-const pageSize = 500
+const pageSize = 200
 const runningAtMost = 10
 /** Of a webhook, to be sent again. */
 const waitingAtMost = 1_000
@@ -116,6 +116,10 @@ export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: A
   const subject = `webhook:${webhook.id}`
   if (canceled) await recordAct(sql, by, 'webhook.replay_canceled', subject, now, { replayId: id })
   return getReplay(sql, webhook, id)
+}
+
+export async function areReplaysRunning(sql: Sql): Promise<boolean> {
+  return (await sql.query(table.selectRunning)).length > 0
 }
 
 /** Asks for one page of the replay whose turn it is and answers its size; 0 when none can go on or another node is at it. */

@@ -7,7 +7,7 @@ import { second } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import { decide } from '../../src/partners/partner.ts'
 import { Conflict, NotFound } from '../../src/problem.ts'
-import { clearDeletedOnce } from '../../src/webhooks/clearing.ts'
+import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { pullForward, requestRepeats } from '../../src/webhooks/deliveries.sql.ts'
 import { renewLeases } from '../../src/webhooks/lanes.sql.ts'
 import { writeToPart } from '../../src/webhooks/part.ts'
@@ -86,7 +86,7 @@ function actsIn(house: InterleavedHouse): Record<string, Act> {
       isChanging: true,
       given: ({ webhook }, names) =>
         names.includes('delete') ? undefined : deleteWebhook(house.db, webhook, operator, now()),
-      run: (db) => clearDeletedOnce(db, clock),
+      run: (db) => openDeletedClearing(db, clock).clearOnce(),
     },
     suspend: { run: (db) => decide(db, partner, { status: 'suspended' }, operator, now()) },
     approve: {

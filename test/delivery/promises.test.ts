@@ -6,7 +6,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { hour, second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { openMetrics } from '../../src/metrics/metrics.ts'
-import { clearDeletedOnce } from '../../src/webhooks/clearing.ts'
+import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/invariants.ts'
 import { expire } from '../../src/webhooks/retention.ts'
 import { openSweeper } from '../../src/webhooks/sweeper.ts'
@@ -108,7 +108,8 @@ test('what waits for a webhook that was called cleared is found, and cleared awa
   await sql(`UPDATE webhooks SET state = 'deleted', cleared_at = $2 WHERE id = $1`, [webhook.id, clock.now()])
   assert.deepEqual(await findNames(), ['cleared'])
   assert.equal((await sweeper.sweep()).mended, 1)
-  while ((await clearDeletedOnce(db, clock)) > 0);
+  const deleted = openDeletedClearing(db, clock)
+  while ((await deleted.clearOnce()) > 0);
   assert.deepEqual(await findNames(), [])
   assert.deepEqual(await sql('SELECT id FROM queued_deliveries'), [])
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { day, second } from '../../src/clock.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { applyAsPartner, decide, getPartner, type Partner } from '../../src/partners/partner.ts'
-import { clearDeletedOnce, type InboxClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
+import { type InboxClearing, openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { type Days, dayOf, openDays } from '../../src/webhooks/days.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
@@ -194,7 +194,8 @@ export class InterleavedHouse {
     // Leases end.
     this.clock.advance(13 * second)
     for (let round = 0; round < roundsAtMost; round++) {
-      while ((await clearDeletedOnce(this.db, this.clock)) > 0);
+      const deleted = openDeletedClearing(this.db, this.clock)
+      while ((await deleted.clearOnce()) > 0);
       while (this.#isFresh && (await advanceReplay(this.db, this.clock.now())) > 0);
       await this.dispatch(this.db)
       this.#sent.push(...(await hand.serveAll(this)))

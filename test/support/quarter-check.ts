@@ -10,7 +10,7 @@ export async function findProblems(quarter: Quarter): Promise<string[]> {
   const { db } = quarter.engine
   return [
     ...quarter.problems,
-    ...(await findBrokenPromises(db)),
+    ...(await findBrokenPromises(db, quarter.engine.house.clock.now())),
     ...findUnnumbered(quarter),
     ...findMissing(quarter),
     ...findWrongEndings(quarter),
