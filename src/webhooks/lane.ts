@@ -174,6 +174,12 @@ export function handBack(lane: Lane): void {
   }
 }
 
+/** What was read may be stale: the next look reads it anew. */
+export function lookAgainAt(lane: Lane): void {
+  handBack(lane)
+  lane.drained = false
+}
+
 /** Whoever looks next must find it. */
 export function leaveBehind(lane: Lane, { due_at }: Pick<DueDelivery, 'due_at'>): void {
   if (due_at < lane.dueFrom) lane.dueFrom = due_at

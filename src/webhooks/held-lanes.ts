@@ -1,0 +1,237 @@
+/**
+ * The lanes that a worker holds, under a lease that it renews. What it holds when it dies is free again when the lease runs out;
+ * nothing that it does after that can be settled. Workers know of each other: who holds more than its share gives lanes back at once.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { after, type Clock, second } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { handBack, type Lane, notBefore, openLane } from './lane.ts'
+import * as table from './lanes.sql.ts'
+
+const leaseMs = 12 * second
+const renewAgainMs = 250
+/** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
+export const lingerMs = 200
+const lanesHeldAtMost = 2_000
+const lanesClaimedAtOnce = 100
+/** A worker that has said nothing for so long is not counted on. */
+const absentAfterMs = 3 * second
+/** Somebody else is to have what was given back. */
+const givenBackMs = 3 * second
+/** Not worth a move. */
+const shareSlack = 2
+/** Older claims have run out by themselves. */
+const doubtsAtMost = 100
+
+export interface HeldLanesDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly complain: (error: unknown) => void
+}
+
+export class HeldLanes {
+  readonly #desk: HeldLanesDesk
+  readonly #lanes = new Map<number, Lane>()
+  readonly #id = randomUUID()
+  /** Lanes that somebody else is to take, and until when. */
+  readonly #givenBack = new Map<number, number>()
+  /** Claims whose outcome nobody told us. */
+  #doubtful: string[] = []
+  #renewing: Promise<void> | undefined
+  #reporting = false
+  #closing = false
+
+  constructor(desk: HeldLanesDesk) {
+    this.#desk = desk
+  }
+
+  get size(): number {
+    return this.#lanes.size
+  }
+
+  all(): Lane[] {
+    return [...this.#lanes.values()]
+  }
+
+  find(webhookId: number): Lane | undefined {
+    return this.#lanes.get(webhookId)
+  }
+
+  /** Takes lanes that need somebody; answers whether there may be more. */
+  async claim(): Promise<boolean> {
+    const { db, clock } = this.#desk
+    const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
+    if (most <= 0) return false
+    if (this.#doubtful.length > 0) await this.#undoDoubtful()
+    const now = clock.now()
+    const claimId = randomUUID()
+    const leasedUntilMs = performance.now() + leaseMs
+    const rows = await db
+      .query<ClaimedRow>(table.claimLanes, [claimId, now, after(now, leaseMs), most, this.#recentlyGivenBack()])
+      .catch((error: unknown) => {
+        this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
+        throw error
+      })
+    for (const row of rows) {
+      const before = this.#lanes.get(row.webhook_id)
+      if (before) before.lost = true
+      this.#lanes.set(row.webhook_id, openLane({ ...claimedOf(row), claimId, leasedUntilMs }))
+    }
+    return rows.length === most
+  }
+
+  /** A claim that was made and not heard of would keep its lanes from everybody until the lease ends. */
+  async #undoDoubtful(): Promise<void> {
+    const claims = [...this.#doubtful]
+    await this.#desk.db.query(table.undoClaims, [claims, this.#desk.clock.now()])
+    this.#doubtful = this.#doubtful.filter((claimId) => !claims.includes(claimId))
+  }
+
+  /** Lanes in which nothing has been under way for a moment and nothing more is due, or may be sent, go back. */
+  async letGo(): Promise<void> {
+    for (const lane of this.all().filter((each) => each.lost)) {
+      handBack(lane)
+      if (lane.inHand.size === 0) this.#lanes.delete(lane.webhookId)
+    }
+    const now = performance.now()
+    const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : lingerMs
+    const done = this.all().filter((lane) => isDone(lane, now, patienceMs))
+    if (done.length > 0) await this.#release(done)
+    if (done.some((lane) => lane.leaving)) await this.#desk.db.query(table.wakeOthers)
+  }
+
+  async #release(lanes: readonly Lane[]): Promise<void> {
+    for (const lane of lanes) this.#lanes.delete(lane.webhookId)
+    const released = this.#desk.db.query(table.releaseLanes, [
+      lanes.map((lane) => lane.webhookId),
+      lanes.map((lane) => lane.claimId),
+      lanes.map((lane) => lane.failures),
+      lanes.map((lane) => lane.failingSince),
+      lanes.map(notBefore),
+      lanes.map((lane) => lane.evidence),
+      lanes.map((lane) => lane.dueFrom),
+      this.#desk.clock.now(),
+      lanes.map((lane) => lane.heldUntil),
+    ])
+    await released.catch((error: unknown) => {
+      // They are let go again later; whatever is no longer ours by then is lost, which the next renewal tells.
+      for (const lane of lanes) if (!this.#lanes.has(lane.webhookId)) this.#lanes.set(lane.webhookId, lane)
+      throw error
+    })
+  }
+
+  /** One renewal at a time; one that failed is repeated at once, because the lease does not wait for the next turn. */
+  renew(): void {
+    this.#renewing ??= this.#renewUntilDone().finally(() => {
+      this.#renewing = undefined
+    })
+  }
+
+  async #renewUntilDone(): Promise<void> {
+    while (this.#lanes.size > 0 && !this.#closing) {
+      try {
+        return await this.#renewOnce(this.all())
+      } catch (error) {
+        this.#desk.complain(error)
+        await wait(renewAgainMs)
+      }
+    }
+  }
+
+  async #renewOnce(held: readonly Lane[]): Promise<void> {
+    const leasedUntilMs = performance.now() + leaseMs
+    const rows = await this.#desk.db.query<{ webhook_id: number }>(table.renewLeases, [
+      held.map((lane) => lane.webhookId),
+      [...new Set(held.map((lane) => lane.claimId))],
+      after(this.#desk.clock.now(), leaseMs),
+    ])
+    const kept = new Set(rows.map((row) => row.webhook_id))
+    for (const lane of held) {
+      if (kept.has(lane.webhookId)) lane.leasedUntilMs = leasedUntilMs
+      else lane.lost = true
+    }
+  }
+
+  /** Says that this worker is there, and marks what is above its share: answers whether anything is to be let go. */
+  async report(): Promise<boolean> {
+    if (this.#reporting || this.#closing) return false
+    this.#reporting = true
+    try {
+      const now = this.#desk.clock.now()
+      const [answer] = await this.#desk.db.query<{ others: number; lanes: number }>(table.reportWorker, [
+        ...[this.#id, now, this.#lanes.size, after(now, -absentAfterMs)],
+      ])
+      const { others, lanes } = answer!
+      const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
+      if (others === 0 || this.#lanes.size <= share + shareSlack) return false
+      this.#giveBack(this.#lanes.size - share)
+      return true
+    } catch {
+      // Who cannot say that it is there is not counted on for a while.
+      return false
+    } finally {
+      this.#reporting = false
+    }
+  }
+
+  /** Those with least under way first: they can go at once. */
+  #giveBack(count: number): void {
+    const inOrder = this.all().sort((a, b) => a.sending - b.sending)
+    for (const lane of inOrder.slice(0, count)) {
+      lane.leaving = true
+      handBack(lane)
+      this.#givenBack.set(lane.webhookId, performance.now() + givenBackMs)
+    }
+  }
+
+  #recentlyGivenBack(): number[] {
+    const now = performance.now()
+    for (const [webhookId, untilMs] of this.#givenBack) if (untilMs < now) this.#givenBack.delete(webhookId)
+    return [...this.#givenBack.keys()]
+  }
+
+  /** What was read and not sent is nobody's from here on; what is under way may still be settled. */
+  stop(): void {
+    this.#closing = true
+    for (const lane of this.all()) handBack(lane)
+  }
+
+  /** When nothing is under way any more. */
+  async close(): Promise<void> {
+    await this.#renewing
+    await this.#release(this.all()).catch((error: unknown) => this.#desk.complain(error))
+    await this.#desk.db.query(table.removeWorkers, [this.#id, new Date(0)]).catch(() => {})
+  }
+}
+
+function isDone(lane: Lane, nowMs: number, patienceMs: number): boolean {
+  if (lane.inHand.size > 0) lane.quietSince = undefined
+  else if (lane.probeAt || lane.heldUntil || lane.leaving) return true
+  else if (lane.drained) lane.quietSince ??= nowMs
+  return lane.quietSince !== undefined && nowMs - lane.quietSince >= patienceMs
+}
+
+interface ClaimedRow {
+  readonly webhook_id: number
+  readonly branch_id: number
+  readonly part: number
+  readonly failures: number
+  readonly failing_since: Date | null
+  readonly evidence: number
+  readonly due_from: Date
+}
+
+/** `-infinity` is read as a number. */
+function claimedOf({ webhook_id, branch_id, part, failures, failing_since, evidence, due_from }: ClaimedRow) {
+  const dueFrom = due_from instanceof Date ? due_from : new Date(0)
+  return {
+    webhookId: webhook_id,
+    branchId: branch_id,
+    part,
+    failures,
+    failingSince: failing_since ?? undefined,
+    evidence,
+    dueFrom,
+  }
+}
