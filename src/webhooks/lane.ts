@@ -180,6 +180,12 @@ export function lookAgainAt(lane: Lane): void {
   lane.drained = false
 }
 
+/** What became due then was written down just now, however long that took: the next look must find it. */
+export function hasMoreSince(lane: Lane, due_at: Date): void {
+  lane.drained = false
+  leaveBehind(lane, { due_at })
+}
+
 /** Whoever looks next must find it. */
 export function leaveBehind(lane: Lane, { due_at }: Pick<DueDelivery, 'due_at'>): void {
   if (due_at < lane.dueFrom) lane.dueFrom = due_at

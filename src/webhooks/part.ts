@@ -3,7 +3,7 @@
  * expiring them, holds the part's lock until it commits: there is one writer at a time, no circle of locks, and no moment at
  * which one could miss what the other does. No hot statement touches two parts.
  */
-import { type Database, type Sql, statement } from '../database/database.ts'
+import { type Database, type Sql, type Step, statement } from '../database/database.ts'
 
 export const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
@@ -23,6 +23,16 @@ export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql
     await sql.query(lockPart, [part])
     return write(sql)
   })
+}
+
+/** Waits for its turn, too: statements that need nothing of each other's answers, in one round trip. */
+export async function writeTogether<Row extends object>(
+  db: Database,
+  part: number,
+  steps: readonly Step[],
+): Promise<Row[]> {
+  const [, ...answers] = await db.together<Row>([[lockPart, [part]], ...steps])
+  return answers.flat()
 }
 
 /** Undefined when somebody else is at it. */

@@ -10,6 +10,7 @@ import { printEventId } from './event.ts'
 import {
   type DueDelivery,
   freeSlots,
+  hasMoreSince,
   holdUntil,
   type Lane,
   lookAgainAt,
@@ -107,7 +108,7 @@ export class Sending {
       .finally(() => this.#settledOne(lane))
     for (const hear of this.#desk.attempted)
       hear({ delivery, outcome, at, startedMs, timing, answeredAt: now, settled })
-    if (settled.released) lane.drained = false
+    if (settled.releasedAt) hasMoreSince(lane, settled.releasedAt)
     if (!settled.accepted) lane.lost = true
   }
 

@@ -2,12 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayActor } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
+import { type Database, DatabaseUnavailable, type Step } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
 import { type Days, dayOf, dayOfId } from './days.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
-import { writeToPart } from './part.ts'
+import { writeTogether, writeToPart } from './part.ts'
 import { nextAttemptAt, parseRetryAfter } from './retry-schedule.ts'
 import { disableWebhook } from './webhook.ts'
 
@@ -24,8 +24,8 @@ export interface Settlement {
 export interface Settled {
   /** False when the lease was lost: somebody else sends it again. */
   readonly accepted: boolean
-  /** Another delivery of the same entity may go now. */
-  readonly released: boolean
+  /** Since when another delivery of the same entity may go; undefined when none may. */
+  readonly releasedAt: Date | undefined
   /** What was to be written down. */
   readonly verdict: Verdict
 }
@@ -121,13 +121,15 @@ export function openSettlements(desk: SettlementDesk): Settlements {
  * Nobody repeats past the lease.
  */
 async function settlePatiently(desk: SettlementDesk, part: number, items: Settlement[]): Promise<Settled[]> {
-  for (let isInDoubt = false; ; isInDoubt = true) {
+  for (let doubtfulSince: Date | undefined; ; ) {
+    const now = desk.clock.now()
     try {
-      const settled = await settleAll(desk, part, items)
-      // What the last try may have written cannot be written again; whether the lease was lost the next renewal tells.
-      return isInDoubt ? settled.map((each) => ({ ...each, accepted: true })) : settled
+      const settled = await settleAll(desk, part, items, now)
+      return doubtfulSince ? settled.map((each) => ({ ...each, accepted: true, releasedAt: doubtfulSince })) : settled
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable) || !items.some(({ lane }) => isLeased(lane))) throw error
+      // What this try may have written cannot be written again; whether the lease was lost the next renewal tells.
+      doubtfulSince ??= now
       await wait(awayWaitMs)
     }
   }
@@ -137,37 +139,58 @@ interface Judged extends Settlement {
   readonly verdict: Verdict
 }
 
-async function settleAll(desk: SettlementDesk, part: number, items: readonly Settlement[]): Promise<Settled[]> {
+async function settleAll(
+  desk: SettlementDesk,
+  part: number,
+  items: readonly Settlement[],
+  now: Date,
+): Promise<Settled[]> {
   const judged = items.map((item) => ({ ...item, verdict: judge(item.outcome, item.delivery.attempts, item.now) }))
-  await desk.days.open(dayOf(desk.clock.now()))
-  return writeToPart(desk.db, part, async (sql) => {
-    const accepted = new Set<number>()
-    const released = new Set<number>()
-    for (const [day, together] of Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))) {
-      for (const row of await settleDay(sql, day, together, desk.clock.now())) {
-        if (row.freed) released.add(row.webhook_id)
-        else accepted.add(row.id)
-      }
-    }
+  await desk.days.open(dayOf(now))
+  const steps = [...Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))].map(([day, together]) =>
+    settling(day, together, now),
+  )
+  const rows = items.some((item) => item.disable !== undefined)
+    ? await settleAndDisable(desk.db, part, steps, items)
+    : await writeTogether<SettledRow>(desk.db, part, steps)
+  const accepted = acceptedOf(rows)
+  const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhook_id] : [])))
+  return judged.map(({ lane, delivery, verdict }) => ({
+    accepted: accepted.has(delivery.id),
+    releasedAt: released.has(lane.webhookId) ? now : undefined,
+    verdict,
+  }))
+}
+
+/** A webhook is switched off by what was settled, not by what a worker believes that has lost its lane. */
+function settleAndDisable(
+  db: Database,
+  part: number,
+  steps: readonly Step[],
+  items: readonly Settlement[],
+): Promise<SettledRow[]> {
+  return writeToPart(db, part, async (sql) => {
+    const rows = (await Promise.all(steps.map((step) => sql.query<SettledRow>(...step)))).flat()
+    const accepted = acceptedOf(rows)
     for (const { lane, delivery, disable, now } of items) {
       if (disable === undefined || !accepted.has(delivery.id)) continue
       await disableWebhook(sql, lane.webhookId, disable, gatewayActor, now)
     }
-    return judged.map(({ lane, delivery, verdict }) => ({
-      accepted: accepted.has(delivery.id),
-      released: released.has(lane.webhookId),
-      verdict,
-    }))
+    return rows
   })
+}
+
+function acceptedOf(rows: readonly SettledRow[]): ReadonlySet<number> {
+  return new Set(rows.flatMap((row) => (row.freed ? [] : [row.id])))
 }
 
 type SettledRow =
   | { readonly freed: true; readonly webhook_id: number }
   | { readonly freed: false; readonly id: number; readonly state: string }
 
-function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): Promise<SettledRow[]> {
+function settling(day: number, items: readonly Judged[], now: Date): Step {
   const lanes = [...new Set(items.map((item) => item.lane))]
-  return sql.query<SettledRow>(table.settleDeliveries(day), [
+  const values = [
     lanes.map((lane) => lane.webhookId),
     lanes.map((lane) => lane.claimId),
     items.map((item) => item.delivery.id),
@@ -183,5 +206,6 @@ function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): 
     items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.response)),
     now,
     dayOf(now),
-  ])
+  ]
+  return [table.settleDeliveries(day), values]
 }

@@ -107,11 +107,12 @@ class DeliveryWorker implements Worker {
     this.#closing = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#lingering)
-    await this.#listener?.close().catch(() => {})
+    const sent = this.#sending.close()
     this.#lanes.stop()
+    await this.#listener?.close().catch(() => {})
     await this.#dispatcher.close()
     await this.#looking
-    await this.#sending.close()
+    await sent
     await this.#lanes.close()
   }
 
