@@ -74,7 +74,7 @@ function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
     const now = new Date()
     const lanes = await sql.query<{ webhook_id: number; due_from: Date }>(claimLanes, [
-      ...[randomUUID(), now, after(now, 10 * second), lanesAtOnce, []],
+      ...[randomUUID(), now, after(now, 10 * second), lanesAtOnce, [], null],
     ])
     const ids = lanes.map((lane) => lane.webhook_id)
     const values = [ids, ids.map(() => readAhead), now, [], lanes.map((lane) => lane.due_from)]

@@ -138,7 +138,7 @@ async function takeSample(db: Database, pid: number): Promise<Sample> {
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
     const now = new Date()
-    await sql.query(claimLanes, [randomUUID(), now, after(now, second), 10, []])
+    await sql.query(claimLanes, [randomUUID(), now, after(now, second), 10, [], null])
   })
 }
 

@@ -23,8 +23,8 @@ export interface Database extends Sql {
   /** One transaction whose statements need nothing of each other's answers: they leave together, and cost one round trip. Answers the rows of each. */
   together<Row extends object>(steps: readonly Step[]): Promise<Row[][]>
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** A connection of its own that hears notifications. Resolves when it listens. */
-  listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listener>
+  /** A connection of its own that hears notifications. Resolves when it listens, and holds the lock if one is named. */
+  listen(channel: string, heard: (payload: string) => void, lost: () => void, lock?: SessionLock): Promise<Listener>
   /** How busy its connections are. */
   load(): ConnectionLoad
   close(): Promise<void>
@@ -35,6 +35,12 @@ export interface ConnectionLoad {
   readonly idle: number
   /** Statements that wait for a connection. */
   readonly waiting: number
+}
+
+/** An advisory lock that others may share. It is held as long as the connection, and so tells whether its process lives. */
+export interface SessionLock {
+  readonly kind: number
+  readonly number: number
 }
 
 export interface Listener {
@@ -75,7 +81,7 @@ export function openDatabase(options: PoolOptions): Database {
     script: (text) => onConnection(pool, (connection) => sqlOver(connection).script(text)),
     together: (steps) => onConnection(pool, (connection) => allTogether(connection, steps)),
     transaction: (work) => onConnection(pool, (connection) => inTransaction(connection, work)),
-    listen: (channel, heard, lost) => listen(pool, channel, heard, lost),
+    listen: (...asked) => listen(pool, ...asked),
     load: pool.load,
     close: pool.close,
   }
@@ -165,6 +171,7 @@ async function listen(
   channel: string,
   heard: (payload: string) => void,
   lost: () => void,
+  lock?: SessionLock,
 ): Promise<Listener> {
   const client = await pool.connectAlone().catch((error: unknown) => {
     throw explain(error)
@@ -174,6 +181,7 @@ async function listen(
   const listening = `LISTEN ${client.escapeIdentifier(channel)}`
   try {
     await client.query(listening)
+    if (lock) await client.query('SELECT pg_advisory_lock_shared($1, $2)', [lock.kind, lock.number])
   } catch (error) {
     await client.end().catch(() => {})
     throw explain(error)

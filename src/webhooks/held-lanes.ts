@@ -1,6 +1,6 @@
 /**
- * The lanes that a worker holds, under a lease that it renews. What it holds when it dies is free again when the lease runs out;
- * nothing that it does after that can be settled. Workers know of each other: who holds more than its share gives lanes back at once.
+ * The lanes that a worker holds, under a lease that it renews. What it holds when it dies is free again when others see that it is gone, or at the latest
+ * when the lease runs out; nothing that it does after that can be settled. Who holds more than its share gives lanes back at once.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { after, type Clock, second } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { handBack, type Lane, notBefore, openLane } from './lane.ts'
 import * as table from './lanes.sql.ts'
+import type { Company } from './membership.ts'
 
 const leaseMs = 12 * second
 const renewAgainMs = 250
@@ -15,8 +16,6 @@ const renewAgainMs = 250
 export const lingerMs = 200
 const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
-/** A worker that has said nothing for so long is not counted on. */
-const absentAfterMs = 3 * second
 /** Somebody else is to have what was given back. */
 const givenBackMs = 3 * second
 /** Not worth a move. */
@@ -27,19 +26,22 @@ const doubtsAtMost = 100
 export interface HeldLanesDesk {
   readonly db: Database
   readonly clock: Clock
+  /** The worker's number; undefined while others cannot see whether it lives: then the lease alone tells. */
+  readonly number: () => number | undefined
+  /** Lanes that were in doubt are this worker's own: it may send again. */
+  readonly confirmed: () => void
   readonly complain: (error: unknown) => void
 }
 
 export class HeldLanes {
   readonly #desk: HeldLanesDesk
   readonly #lanes = new Map<number, Lane>()
-  readonly #id = randomUUID()
   /** Lanes that somebody else is to take, and until when. */
   readonly #givenBack = new Map<number, number>()
   /** Claims whose outcome nobody told us. */
   #doubtful: string[] = []
   #renewing: Promise<void> | undefined
-  #reporting = false
+  #doubts = 0
   #closing = false
 
   constructor(desk: HeldLanesDesk) {
@@ -68,7 +70,9 @@ export class HeldLanes {
     const claimId = randomUUID()
     const leasedUntilMs = performance.now() + leaseMs
     const rows = await db
-      .query<ClaimedRow>(table.claimLanes, [claimId, now, after(now, leaseMs), most, this.#recentlyGivenBack()])
+      .query<ClaimedRow>(table.claimLanes, [
+        ...[claimId, now, after(now, leaseMs), most, this.#recentlyGivenBack(), this.#desk.number()],
+      ])
       .catch((error: unknown) => {
         this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
         throw error
@@ -130,8 +134,10 @@ export class HeldLanes {
 
   async #renewUntilDone(): Promise<void> {
     while (this.#lanes.size > 0 && !this.#closing) {
+      const doubts = this.#doubts
       try {
-        return await this.#renewOnce(this.all())
+        await this.#renewOnce(this.all())
+        if (this.#doubts === doubts) return this.#confirm()
       } catch (error) {
         this.#desk.complain(error)
         await wait(renewAgainMs)
@@ -145,6 +151,7 @@ export class HeldLanes {
       held.map((lane) => lane.webhookId),
       [...new Set(held.map((lane) => lane.claimId))],
       after(this.#desk.clock.now(), leaseMs),
+      this.#desk.number(),
     ])
     const kept = new Set(rows.map((row) => row.webhook_id))
     for (const lane of held) {
@@ -153,26 +160,25 @@ export class HeldLanes {
     }
   }
 
-  /** Says that this worker is there, and marks what is above its share: answers whether anything is to be let go. */
-  async report(): Promise<boolean> {
-    if (this.#reporting || this.#closing) return false
-    this.#reporting = true
-    try {
-      const now = this.#desk.clock.now()
-      const [answer] = await this.#desk.db.query<{ others: number; lanes: number }>(table.reportWorker, [
-        ...[this.#id, now, this.#lanes.size, after(now, -absentAfterMs)],
-      ])
-      const { others, lanes } = answer!
-      const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
-      if (others === 0 || this.#lanes.size <= share + shareSlack) return false
-      this.#giveBack(this.#lanes.size - share)
-      return true
-    } catch {
-      // Who cannot say that it is there is not counted on for a while.
-      return false
-    } finally {
-      this.#reporting = false
-    }
+  /** Others may take this worker for dead: nothing more is begun until a renewal has told what is still its own. */
+  doubt(): void {
+    this.#doubts++
+    for (const lane of this.all()) lane.doubtful = true
+    this.renew()
+  }
+
+  #confirm(): void {
+    const doubtful = this.all().filter((lane) => lane.doubtful)
+    for (const lane of doubtful) lane.doubtful = false
+    if (doubtful.length > 0) this.#desk.confirmed()
+  }
+
+  /** Answers whether anything is above this worker's share, and marks it as leaving. */
+  share({ others, lanes }: Company): boolean {
+    const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
+    if (others === 0 || this.#lanes.size <= share + shareSlack) return false
+    this.#giveBack(this.#lanes.size - share)
+    return true
   }
 
   /** Those with least under way first: they can go at once. */
@@ -201,7 +207,6 @@ export class HeldLanes {
   async close(): Promise<void> {
     await this.#renewing
     await this.#release(this.all()).catch((error: unknown) => this.#desk.complain(error))
-    await this.#desk.db.query(table.removeWorkers, [this.#id, new Date(0)]).catch(() => {})
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino'
 import { type Clock, second } from '../clock.ts'
 import { type Changes, everything } from '../database/changes.ts'
-import type { Database, Listener } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { Sender } from './attempt.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import type { Days } from './days.ts'
@@ -15,6 +15,7 @@ import { type EventBodies, openEventBodies } from './event-bodies.ts'
 import { HeldLanes, lingerMs } from './held-lanes.ts'
 import { lookAgainAt } from './lane.ts'
 import { readDue } from './lane-reader.ts'
+import { Membership } from './membership.ts'
 import { Sending } from './sending.ts'
 import { openSettlements } from './settlement.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
@@ -22,8 +23,8 @@ import type { SecretKeeper } from './signing-secrets.ts'
 const renewEveryMs = 3 * second
 const lookEveryMs = second
 const reportEveryMs = second
-/** A connection that hears of work and is silent for longer is opened anew. */
-const silenceLimitMs = 2_500
+/** Somebody may be gone: that is known sooner. */
+const suspectEveryMs = 300
 
 export interface WorkerDesk {
   readonly db: Database
@@ -61,9 +62,9 @@ class DeliveryWorker implements Worker {
   readonly #sending: Sending
   readonly #dispatcher: Dispatcher
   readonly #bodies: EventBodies = openEventBodies()
+  readonly #membership: Membership
   readonly #timers: NodeJS.Timeout[]
-  #listener: Listener | undefined
-  #listening = false
+  #reporting: Promise<void> | undefined
   #looking: Promise<void> | undefined
   #lookAgain = false
   #lookEverywhere = true
@@ -73,7 +74,18 @@ class DeliveryWorker implements Worker {
   constructor(desk: WorkerDesk) {
     this.#desk = desk
     const complain = (error: unknown) => this.#complain(error)
-    this.#lanes = new HeldLanes({ ...desk, complain })
+    this.#membership = new Membership({
+      ...desk,
+      heard: (text) => this.#hear(text),
+      joined: () => this.#join(),
+      lost: () => this.#lanes.doubt(),
+    })
+    this.#lanes = new HeldLanes({
+      ...desk,
+      complain,
+      number: () => this.#membership.number,
+      confirmed: () => this.#look(false),
+    })
     this.#sending = new Sending({
       ...desk,
       complain,
@@ -85,15 +97,14 @@ class DeliveryWorker implements Worker {
     this.#timers = [
       setInterval(() => this.wake(), lookEveryMs),
       setInterval(() => this.#lanes.renew(), renewEveryMs),
-      setInterval(() => void this.#report(), reportEveryMs),
+      setInterval(() => this.#report(), reportEveryMs),
     ]
-    void this.#report()
     desk.changes.subscribe((tag) => this.#reconsider(tag))
     this.wake()
   }
 
   wake(): void {
-    void this.#listen()
+    this.#membership.attend()
     // Notifications get lost with their connection, and retries fall due without one.
     for (const lane of this.#lanes.all()) lane.drained = false
     this.#look(true)
@@ -109,11 +120,12 @@ class DeliveryWorker implements Worker {
     clearTimeout(this.#lingering)
     const sent = this.#sending.close()
     this.#lanes.stop()
-    await this.#listener?.close().catch(() => {})
     await this.#dispatcher.close()
     await this.#looking
+    await this.#reporting
     await sent
     await this.#lanes.close()
+    await this.#membership.close()
   }
 
   /** What was read and not sent yet may no longer be wanted, or not there. */
@@ -126,26 +138,20 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  /** Opens the connection that hears of work, or asks whether it still answers; losing it sets it to undefined. */
-  async #listen(): Promise<void> {
-    if (this.#listening) return
-    this.#listening = true
-    await (this.#listener?.ping(silenceLimitMs) ?? this.#openListener()).catch(() => {})
-    this.#listening = false
-    if (this.#closing) await this.#listener?.close()
+  /** What it holds is renewed under the number that counts; what one before it has left behind is freed. */
+  #join(): void {
+    this.#lanes.doubt()
+    this.#report()
   }
 
-  async #openListener(): Promise<void> {
-    const lost = () => {
-      this.#listener = undefined
+  #hear(text: string): void {
+    if (text === 'event') {
+      this.#dispatcher.look()
+      return
     }
-    const heard = (text: string) => {
-      if (text === 'event') return this.#dispatcher.look()
-      const news = readNews(text)
-      this.#desk.dispatched(news)
-      this.#hearOfDeliveries(news.webhookIds)
-    }
-    this.#listener = await this.#desk.db.listen('countersign_work', heard, lost)
+    const news = readNews(text)
+    this.#desk.dispatched(news)
+    this.#hearOfDeliveries(news.webhookIds)
   }
 
   #hearOfDeliveries(webhookIds: readonly number[] | undefined): void {
@@ -199,8 +205,23 @@ class DeliveryWorker implements Worker {
     for (const lane of this.#lanes.all()) this.#sending.sendFrom(lane)
   }
 
-  async #report(): Promise<void> {
-    if (await this.#lanes.report()) this.#look(false)
+  #report(): void {
+    if (this.#closing) return
+    this.#reporting ??= this.#reportOnce()
+      // Who cannot say that it is there is not counted on for a while.
+      .catch(() => {})
+      .finally(() => {
+        this.#reporting = undefined
+      })
+  }
+
+  async #reportOnce(): Promise<void> {
+    const company = await this.#membership.report(this.#lanes.size, false)
+    if (!company) return
+    if (this.#lanes.share(company)) this.#look(false)
+    if (company.missing === 0) return
+    if (await this.#membership.bury()) this.#look(true)
+    else setTimeout(() => this.#report(), suspectEveryMs).unref()
   }
 
   #complain(error: unknown): void {
