@@ -6,8 +6,9 @@ import { getPartner } from '../partners/partner.ts'
 import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
 import { getDelivery, listAttempts, redeliverByWorker } from '../webhooks/delivery.ts'
 import { listDeliveries } from '../webhooks/delivery-search.ts'
-import { type NewEvent, openPublisher, printEventId } from '../webhooks/event.ts'
+import { type NewEvent, printEventId } from '../webhooks/event.ts'
 import { entityOf, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from '../webhooks/kind.ts'
+import { openPublisher } from '../webhooks/publisher.ts'
 import { countReplay, getReplay, type Selection, startReplay } from '../webhooks/replay.ts'
 import {
   type Branch,

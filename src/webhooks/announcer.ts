@@ -3,6 +3,7 @@
  * those of others, once for many. Who is not reached finds it by a look of its own.
  */
 import { type Database, statement } from '../database/database.ts'
+import type { ShortCut } from './short-cut.ts'
 import type { Worker } from './worker.ts'
 
 const quietMs = 5
@@ -11,6 +12,8 @@ const wakeDispatchers = statement('wake_dispatchers', "SELECT pg_notify('counter
 
 export interface Announcer {
   published(parts: ReadonlySet<number>): void
+  /** The short cut of this process's worker, if there is one. */
+  readonly shortCut: ShortCut | undefined
   /** From now on this worker is told. */
   serve(worker: Worker): void
 }
@@ -27,6 +30,9 @@ export function openAnnouncer(db: Database): Announcer {
     }, quietMs).unref()
   }
   return {
+    get shortCut() {
+      return served?.shortCut
+    },
     published(parts) {
       if (!served) return tellOthers()
       for (const part of parts) served.published(part)

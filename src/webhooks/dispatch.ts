@@ -13,7 +13,7 @@ import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
 import { tryWritingToPart } from './part.ts'
 
-const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
+export const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
 /** PostgreSQL takes 8,000 bytes. */
 const newsBytesAtMost = 7_000
 
@@ -147,11 +147,8 @@ async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly
     clock.now(),
     breakerThreshold,
   ])
-  const news = printNews(
-    [...branches],
-    webhooks.map((row) => row.webhook_id),
-  )
-  await sql.query(wakeWorkers, [news])
+  const keys = branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment }))
+  await sql.query(wakeWorkers, [printNews({ branches: keys, webhookIds: webhooks.map((row) => row.webhook_id) })])
 }
 
 /** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */
@@ -160,16 +157,12 @@ export interface News {
   readonly webhookIds: readonly number[] | undefined
 }
 
-export function branchKey({ branchId, environment }: { branchId: number; environment: string }): string {
+export function branchKey({ branchId, environment }: Readonly<{ branchId: number; environment: string }>): string {
   return `${environment}:${branchId}`
 }
 
-function printNews(
-  branches: readonly Pick<Unread, 'branch_id' | 'environment'>[],
-  webhookIds: readonly number[],
-): string {
-  const keys = branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment }))
-  const news = `delivery ${keys.join(',')} ${webhookIds.join(',')}`
+export function printNews({ branches = [], webhookIds = [] }: News): string {
+  const news = `delivery ${branches.join(',')} ${webhookIds.join(',')}`
   return news.length <= newsBytesAtMost ? news : 'delivery'
 }
 

@@ -17,6 +17,8 @@ const partsAtOnce = 2
 export interface Dispatcher {
   /** Something came in this part. */
   wake(part: number): void
+  /** Nothing of this part is under way here, or about to be. */
+  isQuiet(part: number): boolean
   /** Looks at all parts now. */
   look(): void
   close(): Promise<void>
@@ -95,6 +97,7 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   look()
   return {
     wake,
+    isQuiet: (part) => !wanted.has(part) && !running.has(part),
     look,
     async close() {
       isClosing = true

@@ -10,7 +10,7 @@ import { handBack, type Lane, notBefore, openLane } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import type { Company } from './membership.ts'
 
-const leaseMs = 12 * second
+export const leaseMs = 12 * second
 const renewAgainMs = 250
 /** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
 export const lingerMs = 200
@@ -48,6 +48,11 @@ export class HeldLanes {
     this.#desk = desk
   }
 
+  /** There is room for what comes unasked. */
+  get hasRoom(): boolean {
+    return this.#lanes.size < lanesHeldAtMost / 2
+  }
+
   get size(): number {
     return this.#lanes.size
   }
@@ -70,19 +75,29 @@ export class HeldLanes {
     const claimId = randomUUID()
     const leasedUntilMs = performance.now() + leaseMs
     const rows = await db
-      .query<ClaimedRow>(table.claimLanes, [
+      .query<LeasedRow>(table.claimLanes, [
         ...[claimId, now, after(now, leaseMs), most, this.#recentlyGivenBack(), this.#desk.number()],
       ])
       .catch((error: unknown) => {
-        this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
+        this.doubtClaim(claimId)
         throw error
       })
-    for (const row of rows) {
-      const before = this.#lanes.get(row.webhook_id)
-      if (before) before.lost = true
-      this.#lanes.set(row.webhook_id, openLane({ ...claimedOf(row), claimId, leasedUntilMs }))
-    }
+    for (const row of rows) this.adopt(row, claimId, leasedUntilMs)
     return rows.length === most
+  }
+
+  /** A lane that was leased to this worker. */
+  adopt(row: LeasedRow, claimId: string, leasedUntilMs: number): Lane {
+    const before = this.#lanes.get(row.webhook_id)
+    if (before) before.lost = true
+    const lane = openLane({ ...claimedOf(row), claimId, leasedUntilMs })
+    this.#lanes.set(row.webhook_id, lane)
+    return lane
+  }
+
+  /** Nobody told whether it was made: it is undone before the next. */
+  doubtClaim(claimId: string): void {
+    this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
   }
 
   /** A claim that was made and not heard of would keep its lanes from everybody until the lease ends. */
@@ -217,7 +232,7 @@ function isDone(lane: Lane, nowMs: number, patienceMs: number): boolean {
   return lane.quietSince !== undefined && nowMs - lane.quietSince >= patienceMs
 }
 
-interface ClaimedRow {
+export interface LeasedRow {
   readonly webhook_id: number
   readonly branch_id: number
   readonly part: number
@@ -228,7 +243,7 @@ interface ClaimedRow {
 }
 
 /** `-infinity` is read as a number. */
-function claimedOf({ webhook_id, branch_id, part, failures, failing_since, evidence, due_from }: ClaimedRow) {
+function claimedOf({ webhook_id, branch_id, part, failures, failing_since, evidence, due_from }: LeasedRow) {
   const dueFrom = due_from instanceof Date ? due_from : new Date(0)
   return {
     webhookId: webhook_id,

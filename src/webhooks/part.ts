@@ -7,15 +7,16 @@ import { type Database, type Sql, type Step, statement } from '../database/datab
 
 export const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
-const lockClass = 7_267_103
+/** The class of the parts' locks. */
+export const partLock = 7_267_103
 
 export function partOf(branchId: number): number {
   return branchId % partCount
 }
 
 /** For whoever must not meet a writer of the part. */
-export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${lockClass}, $1)`)
-const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${lockClass}, $1) AS locked`)
+export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${partLock}, $1)`)
+const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${partLock}, $1) AS locked`)
 
 /** Waits for its turn. */
 export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql) => Promise<Result>): Promise<Result> {

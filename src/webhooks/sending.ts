@@ -39,7 +39,7 @@ export interface SendingDesk {
   /** A lane has nothing more in its buffer. */
   readonly isDry: () => void
   /** There is room again for whoever has something to send. */
-  readonly hasRoom: () => void
+  readonly goOn: () => void
   readonly complain: (error: unknown) => void
 }
 
@@ -52,6 +52,11 @@ export class Sending {
 
   constructor(desk: SendingDesk) {
     this.#desk = desk
+  }
+
+  /** Less than half of what may be under way is. */
+  get hasRoom(): boolean {
+    return this.#inFlight < attemptsForAll / 2 && this.#unsettled < unsettledAtMost / 2
   }
 
   sendFrom(lane: Lane): void {
@@ -115,7 +120,7 @@ export class Sending {
   #settledOne(lane: Lane): void {
     const wasFull = this.#unsettled-- >= unsettledAtMost
     lane.unsettled--
-    if (wasFull) setImmediate(this.#desk.hasRoom)
+    if (wasFull) setImmediate(this.#desk.goOn)
   }
 
   async #post(delivery: DueDelivery, at: Date): Promise<Posted> {

@@ -9,7 +9,7 @@ import type { Database } from '../database/database.ts'
 import type { Sender } from './attempt.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import type { Days } from './days.ts'
-import { type DispatchMade, type News, readNews } from './dispatch.ts'
+import { type DispatchMade, type News, printNews, readNews, wakeWorkers } from './dispatch.ts'
 import { type Dispatcher, openDispatcher } from './dispatcher.ts'
 import { type EventBodies, openEventBodies } from './event-bodies.ts'
 import { HeldLanes, lingerMs } from './held-lanes.ts'
@@ -18,6 +18,7 @@ import { readDue } from './lane-reader.ts'
 import { Membership } from './membership.ts'
 import { Sending } from './sending.ts'
 import { openSettlements } from './settlement.ts'
+import { openShortCut, type ShortCut } from './short-cut.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
 const renewEveryMs = 3 * second
@@ -39,8 +40,10 @@ export interface WorkerDesk {
   readonly attempted: readonly ((attempt: AttemptMade) => void)[]
   /** Told of every dispatch, if anybody traces. */
   readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
-  /** Called when a notification says whose events were dispatched. */
+  /** Called when it is known whose events were dispatched. */
   readonly dispatched: (news: News) => void
+  /** Whether somebody on this node follows what is dispatched. */
+  readonly isFollowed: () => boolean
 }
 
 export interface Worker {
@@ -48,6 +51,8 @@ export interface Worker {
   wake(): void
   /** Something was published in this part. */
   published(part: number): void
+  /** For what is published by this node. */
+  readonly shortCut: ShortCut
   /** Finishes what is under way, lets the lanes go, stops. */
   close(): Promise<void>
 }
@@ -63,8 +68,12 @@ class DeliveryWorker implements Worker {
   readonly #dispatcher: Dispatcher
   readonly #bodies: EventBodies = openEventBodies()
   readonly #membership: Membership
+  readonly shortCut: ShortCut
   readonly #timers: NodeJS.Timeout[]
   #reporting: Promise<void> | undefined
+  #changes = 0
+  /** Other nodes are told of every dispatch, because somebody follows a log with them. */
+  #othersFollow = true
   #looking: Promise<void> | undefined
   #lookAgain = false
   #lookEverywhere = true
@@ -91,9 +100,20 @@ class DeliveryWorker implements Worker {
       complain,
       settlements: openSettlements(desk),
       isDry: () => this.#look(false),
-      hasRoom: () => this.#sendAll(),
+      goOn: () => this.#sendAll(),
     })
     this.#dispatcher = openDispatcher(desk, desk.log)
+    this.shortCut = openShortCut({
+      ...desk,
+      lanes: this.#lanes,
+      isOpen: (part) => this.#isShortCutOpen(part),
+      number: () => this.#membership.number,
+      changes: () => this.#changes,
+      keep: this.#bodies.keep,
+      send: (lane) => this.#sending.sendFrom(lane),
+      dispatched: (news, isForOthers) => this.#tell(news, isForOthers),
+      look: (everywhere) => this.#look(everywhere),
+    })
     this.#timers = [
       setInterval(() => this.wake(), lookEveryMs),
       setInterval(() => this.#lanes.renew(), renewEveryMs),
@@ -130,6 +150,7 @@ class DeliveryWorker implements Worker {
 
   /** What was read and not sent yet may no longer be wanted, or not there. */
   #reconsider(tag: string): void {
+    this.#changes++
     for (const lane of this.#lanes.all()) {
       if (tag !== everything && tag !== `webhook:${lane.webhookId}` && tag !== `branch:${lane.branchId}`) continue
       lookAgainAt(lane)
@@ -159,6 +180,18 @@ class DeliveryWorker implements Worker {
     for (const lane of told) if (lane) lane.drained = false
     // What no held lane can take needs one that is claimed.
     this.#look(told.includes(undefined) || webhookIds === undefined)
+  }
+
+  #isShortCutOpen(part: number): boolean {
+    const isMember = this.#membership.number !== undefined && this.#desk.changes.isLive && !this.#closing
+    return isMember && this.#lanes.hasRoom && this.#sending.hasRoom && this.#dispatcher.isQuiet(part)
+  }
+
+  /** Who is not reached by the notification finds what is due by its look each second. */
+  #tell(news: News, isForOthers: boolean): void {
+    this.#desk.dispatched(news)
+    if (isForOthers || this.#othersFollow)
+      this.#desk.db.query(wakeWorkers, [printNews(news)]).catch((error: unknown) => this.#complain(error))
   }
 
   /** One look at a time; a call while it runs makes it run once more. `everywhere`: also lanes that others held or nobody. */
@@ -193,6 +226,10 @@ class DeliveryWorker implements Worker {
     await readDue({ ...this.#desk, bodies: this.#bodies, lanes: this.#lanes }, changes.isLive)
     this.#sendAll()
     await this.#lanes.letGo()
+    this.#linger()
+  }
+
+  #linger(): void {
     if (this.#lanes.size > 0) this.#lingering ??= setTimeout(() => this.#stopLingering(), lingerMs)
   }
 
@@ -216,7 +253,8 @@ class DeliveryWorker implements Worker {
   }
 
   async #reportOnce(): Promise<void> {
-    const company = await this.#membership.report(this.#lanes.size, false)
+    const company = await this.#membership.report(this.#lanes.size, this.#desk.isFollowed())
+    this.#othersFollow = company?.follows ?? true
     if (!company) return
     if (this.#lanes.share(company)) this.#look(false)
     if (company.missing === 0) return

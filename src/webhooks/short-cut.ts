@@ -1,0 +1,150 @@
+/**
+ * An event that comes while nothing waits needs no inbox, no notification and no look: the node that accepts it dispatches it and leases its lanes in
+ * the same transaction, and has the deliveries in hand when it commits. Whatever else waits in the part, or holds it, sends the event the
+ * ordinary way: the statement itself decides that.
+ */
+import { randomUUID } from 'node:crypto'
+import { after, type Clock } from '../clock.ts'
+import type { Step } from '../database/database.ts'
+import { dayOf } from './days.ts'
+import { branchKey, type DispatchMade, type News } from './dispatch.ts'
+import type { EventColumns, NewEvent } from './event.ts'
+import { type HeldLanes, type LeasedRow, leaseMs } from './held-lanes.ts'
+import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
+import * as table from './short-cut.sql.ts'
+
+/** More at once are cheaper the ordinary way. */
+export const eventsAtMost = 25
+
+/** How a node takes the short cut. */
+export interface ShortCut {
+  /** For events of one part; undefined when this node should not try now. */
+  passage(part: number, columns: EventColumns): Passage | undefined
+}
+
+export interface Passage {
+  /** In one transaction; the rows of the last go to `arrived` when it has committed. */
+  readonly steps: readonly Step[]
+  /** Answers the numbers of the events, in their order, and whether they were dispatched; none where the day was not open. */
+  arrived(rows: readonly PassedRow[]): Passed
+  /** Nobody knows whether it committed. */
+  failed(): void
+}
+
+export interface Passed {
+  readonly ids: readonly number[]
+  readonly isDispatched: boolean
+}
+
+export interface PassedRow extends LeasedRow {
+  readonly place: number
+  readonly event_id: number
+  readonly is_free: boolean
+  /** Of the delivery; null for an event that nobody wants. */
+  readonly id: number | null
+  readonly entity: string
+  readonly due_at: Date
+  /** False when it waits behind another. */
+  readonly is_due: boolean
+  readonly url: string
+  readonly is_leased: boolean
+  readonly held_by: number | null
+  /** Nothing else was due in the lane. */
+  readonly is_idle: boolean
+}
+
+export interface ShortCutDesk {
+  readonly clock: Clock
+  readonly lanes: HeldLanes
+  readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
+  /** Whether this node may try: it hears of changes, others see that it lives, it has room, and its dispatcher is not at the part. */
+  readonly isOpen: (part: number) => boolean
+  readonly number: () => number | undefined
+  /** Moves on with every change that was heard: what was written before it may be stale. */
+  readonly changes: () => number
+  readonly keep: (event: DueEvent) => void
+  readonly send: (lane: Lane) => void
+  /** Whoever else needs to know: all when undefined. */
+  readonly dispatched: (news: News, isForOthers: boolean) => void
+  /** Something of this node's lanes, or of nobody's, is left for the next look. */
+  readonly look: (everywhere: boolean) => void
+}
+
+export function openShortCut(desk: ShortCutDesk): ShortCut {
+  return {
+    passage(part, columns) {
+      if (columns.events.length > eventsAtMost || !desk.isOpen(part)) return undefined
+      const claimId = randomUUID()
+      const startedMs = performance.now()
+      const leasedUntilMs = startedMs + leaseMs
+      const now = desk.clock.now()
+      const changes = desk.changes()
+      return {
+        steps: stepsOf(desk, part, columns, claimId, now),
+        arrived(rows) {
+          const isDispatched = rows[0]?.is_free ?? false
+          const isStale = desk.changes() !== changes
+          if (isDispatched) takeOver(desk, rows, columns, { claimId, leasedUntilMs, isStale, at: now })
+          if (isDispatched)
+            desk.traceDispatch?.({ startedMs, endedMs: performance.now(), publishes: columns.publishes() })
+          return { ids: [...new Set(rows.map((row) => row.event_id))], isDispatched }
+        },
+        failed: () => desk.lanes.doubtClaim(claimId),
+      }
+    },
+  }
+}
+
+function stepsOf(desk: ShortCutDesk, part: number, columns: EventColumns, claimId: string, now: Date): readonly Step[] {
+  const values = [...columns.values(now), part, claimId, after(now, leaseMs), desk.number(), breakerThreshold]
+  return [
+    [table.tryPart, [part]],
+    [table.publishAtOnce(dayOf(now)), values],
+  ]
+}
+
+interface Lease {
+  readonly claimId: string
+  readonly leasedUntilMs: number
+  readonly isStale: boolean
+  readonly at: Date
+}
+
+function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: EventColumns, lease: Lease): void {
+  const deliveries = rows.filter((row) => row.id !== null)
+  for (const row of deliveries) if (row.is_leased) adopt(desk, row, lease)
+  for (const row of deliveries) take(desk, row, columns, lease)
+  tell(desk, deliveries, columns.events)
+}
+
+function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId, leasedUntilMs }: Lease): void {
+  if (lanes.find(row.webhook_id)?.claimId === claimId) return
+  const lane = lanes.adopt(row, claimId, leasedUntilMs)
+  lane.drained = row.is_idle
+}
+
+/** What cannot be sent now, because others go first or the lane is somebody else's, is found by whoever looks. */
+function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at: publishedAt }: Lease): void {
+  const lane = desk.lanes.find(row.webhook_id)
+  if (!row.is_due || (!row.is_leased && row.held_by !== desk.number())) return
+  const event = columns.eventAt(row.place - 1, row.event_id, publishedAt)
+  desk.keep(event)
+  if (!lane?.drained || isStale) {
+    if (lane) lane.drained = false
+    desk.look(lane === undefined)
+    return
+  }
+  takeInHand(lane, deliveryOf(row, event))
+  desk.send(lane)
+}
+
+function deliveryOf(row: PassedRow, event: DueEvent): DueDelivery {
+  const { webhook_id, branch_id, event_id, entity, due_at, url } = row
+  return { id: row.id!, webhook_id, branch_id, event_id, entity, due_at, url, attempts: 0, event }
+}
+
+function tell(desk: ShortCutDesk, deliveries: readonly PassedRow[], events: readonly NewEvent[]): void {
+  const others = deliveries.filter((row) => !row.is_leased && row.held_by !== desk.number())
+  const branches = [...new Set(events.map(branchKey))]
+  desk.dispatched({ branches, webhookIds: [...new Set(others.map((row) => row.webhook_id))] }, others.length > 0)
+}
