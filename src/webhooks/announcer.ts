@@ -34,6 +34,7 @@ export function openAnnouncer(db: Database): Announcer {
       return served?.shortCut
     },
     published(parts) {
+      if (parts.size === 0) return
       if (!served) return tellOthers()
       for (const part of parts) served.published(part)
     },

@@ -18,10 +18,24 @@ export function partOf(branchId: number): number {
 export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${partLock}, $1)`)
 const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${partLock}, $1) AS locked`)
 
+/** In one order, so that nobody waits in a circle. */
+const lockParts = statement(
+  'lock_parts',
+  `SELECT pg_advisory_xact_lock(${partLock}, part) FROM (SELECT part FROM unnest($1::int[]) AS part ORDER BY part) p`,
+)
+
 /** Waits for its turn. */
 export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql) => Promise<Result>): Promise<Result> {
+  return writeToParts(db, [part], write)
+}
+
+export function writeToParts<Result>(
+  db: Database,
+  parts: readonly number[],
+  write: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
   return db.transaction(async (sql) => {
-    await sql.query(lockPart, [part])
+    await sql.query(lockParts, [parts])
     return write(sql)
   })
 }
@@ -29,10 +43,10 @@ export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql
 /** Waits for its turn, too: statements that need nothing of each other's answers, in one round trip. */
 export async function writeTogether<Row extends object>(
   db: Database,
-  part: number,
+  parts: readonly number[],
   steps: readonly Step[],
 ): Promise<Row[]> {
-  const [, ...answers] = await db.together<Row>([[lockPart, [part]], ...steps])
+  const [, ...answers] = await db.together<Row>([[lockParts, [parts]], ...steps])
   return answers.flat()
 }
 

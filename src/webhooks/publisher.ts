@@ -1,6 +1,6 @@
 /**
- * Publishes that arrive together share a commit, with a key and without. Where nothing waits, each part's events take the short cut instead: accepted,
- * dispatched and in hand in one transaction.
+ * Publishes that arrive together share a commit, with a key and without. Few that come while nothing waits take the short cut: accepted, dispatched
+ * and in hand in one transaction.
  */
 import { randomUUID } from 'node:crypto'
 import { sha256 } from '../crypto/hash.ts'
@@ -14,8 +14,6 @@ import { eventsAtMost, type Passage, type PassedRow, type ShortCut } from './sho
 
 /** In one statement. */
 const eventsAtOnce = 500
-/** Parts whose events take the short cut beside each other: each costs a transaction. */
-const shortCutsAtOnce = 3
 
 /** A publisher that did not hear the answer asks again with the same key. */
 export interface Idempotency {
@@ -46,11 +44,13 @@ const nobody: PublisherDesk = { published: () => {}, shortCut: undefined }
 export function openPublisher(db: Database, desk: PublisherDesk = nobody): Publisher {
   let place = 0
   const branches = new Set<number>()
-  const batch: Batch<Publishing, Answer> = openBatch((items) => publishTogether(db, desk, items), {
+  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch((items) => publishTogether(db, desk, items), {
     keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
     sizeOf: (item) => item.events.length,
     maxItems: eventsAtOnce,
     maxInFlight: 2,
+    // A second statement beside it would find the parts taken.
+    waitsBelow: eventsAtMost,
   })
   return {
     async publish(events, now, { idempotency, traceparent } = {}) {
@@ -59,9 +59,7 @@ export function openPublisher(db: Database, desk: PublisherDesk = nobody): Publi
         await refuseUnknownBranches(db, events)
         for (const event of events) branches.add(event.branchId)
       }
-      const answer = await batch.run({ events, now, traceparent, idempotency })
-      if (answer.status === 'rejected') throw answer.reason
-      return answer.value
+      return batch.run({ events, now, traceparent, idempotency })
     },
   }
 }
@@ -73,60 +71,19 @@ interface Publishing {
   readonly idempotency: Idempotency | undefined
 }
 
-/** What is published together need not fail together. */
-type Answer = PromiseSettledResult<readonly PublishedEvent[]>
-
-async function publishTogether(db: Database, desk: PublisherDesk, items: readonly Publishing[]): Promise<Answer[]> {
-  const answers = new Map<Publishing, Answer>()
-  await Promise.all(
-    groupsOf(desk, items).map(async (group) => {
-      const [answer] = await Promise.allSettled([publishGroup(db, desk, group)])
-      for (const [index, item] of group.items.entries()) {
-        answers.set(item, answer.status === 'fulfilled' ? { status: 'fulfilled', value: answer.value[index]! } : answer)
-      }
-    }),
-  )
-  return items.map((item) => answers.get(item)!)
-}
-
-interface Group {
-  readonly items: readonly Publishing[]
-  /** All of it lies in this part, and may take the short cut. */
-  readonly part: number | undefined
-}
-
-/** By their parts, if few come for few parts; otherwise all together. */
-function groupsOf({ shortCut }: PublisherDesk, items: readonly Publishing[]): readonly Group[] {
-  const all = [{ items, part: undefined }]
-  if (!shortCut || items.reduce((sum, item) => sum + item.events.length, 0) > eventsAtMost) return all
-  const byPart = Map.groupBy(items, ({ events }) => onlyPartOf(events))
-  if (byPart.has(undefined) || byPart.size > shortCutsAtOnce) return all
-  return [...byPart].map(([part, together]) => ({ items: together, part }))
-}
-
-function onlyPartOf(events: readonly NewEvent[]): number | undefined {
-  const parts = new Set(events.map((event) => partOf(event.branchId)))
-  return parts.size === 1 ? [...parts][0] : undefined
-}
-
-async function publishGroup(
+async function publishTogether(
   db: Database,
   desk: PublisherDesk,
-  { items, part }: Group,
+  items: readonly Publishing[],
 ): Promise<(readonly PublishedEvent[])[]> {
   const stored = items.some((item) => item.idempotency)
-    ? await storeOnce(db, desk, items, part)
-    : await new Storing(desk, items, part).alone(db)
+    ? await storeOnce(db, desk, items)
+    : await new Storing(desk, items).alone(db)
   return Promise.all(items.map(async (item) => stored.get(item) ?? (await repeatAnswer(db, item))))
 }
 
 /** Keys are taken first: whoever does not get one finds what the request before was answered. */
-async function storeOnce(
-  db: Database,
-  desk: PublisherDesk,
-  items: readonly Publishing[],
-  part: number | undefined,
-): Promise<Stored> {
+async function storeOnce(db: Database, desk: PublisherDesk, items: readonly Publishing[]): Promise<Stored> {
   let storing: Storing | undefined
   try {
     await db.transaction(async (sql) => {
@@ -135,7 +92,7 @@ async function storeOnce(
       const winners = items.filter((item) => !item.idempotency || taken.has(printKey(item.idempotency)))
       if (winners.length === 0) return
       const chosen = winners.flatMap((item) => uids.get(item)!)
-      storing = new Storing(desk, winners, part, chosen)
+      storing = new Storing(desk, winners, chosen)
       await storing.within(sql)
     })
   } catch (error) {
@@ -156,12 +113,12 @@ class Storing {
   #passed: readonly PassedRow[] = []
   #stored: readonly PublishedEvent[] = []
 
-  constructor(desk: PublisherDesk, items: readonly Publishing[], part: number | undefined, uids?: readonly string[]) {
+  constructor(desk: PublisherDesk, items: readonly Publishing[], uids?: readonly string[]) {
     this.#desk = desk
     this.#items = items
     const events = items.flatMap((item) => item.events)
     this.#columns = new EventColumns(events, traceparentsOf(items), uids)
-    this.#passage = part === undefined ? undefined : desk.shortCut?.passage(part, this.#columns)
+    this.#passage = desk.shortCut?.passage(this.#columns)
   }
 
   /** In a transaction of their own. */
@@ -197,9 +154,7 @@ class Storing {
   finish(): Stored {
     const passed = this.#passed.length > 0 ? this.#passage!.arrived(this.#passed) : undefined
     const all = passed ? this.#columns.published(passed.ids) : [...this.#stored]
-    if (!passed?.isDispatched) {
-      this.#desk.published(new Set(this.#columns.events.map((event) => partOf(event.branchId))))
-    }
+    this.#desk.published(passed?.waiting ?? new Set(this.#columns.events.map((event) => partOf(event.branchId))))
     return new Map(this.#items.map((item) => [item, all.splice(0, item.events.length)]))
   }
 }

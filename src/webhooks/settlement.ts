@@ -7,7 +7,7 @@ import type { Outcome } from './attempt.ts'
 import { type Days, dayOf, dayOfId } from './days.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
-import { writeTogether, writeToPart } from './part.ts'
+import { writeTogether, writeToParts } from './part.ts'
 import { nextAttemptAt, parseRetryAfter } from './retry-schedule.ts'
 import { disableWebhook } from './webhook.ts'
 
@@ -37,6 +37,8 @@ export interface Verdict {
 
 const awayWaitMs = 250
 const settledAtOnce = 500
+/** That settle together, of whichever parts. */
+const fewAtMost = 50
 /** The other connections are for whoever else wants something. */
 const transactionsAtOnce = 2
 
@@ -64,43 +66,52 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Settlements of a part that come in together share one transaction; the part with most to settle goes first. */
+/**
+ * Settlements that come in together share a transaction: few of them all, whichever part they are of; of many those of a part, so that nobody waits
+ * for the other parts, and the part with most to settle goes first.
+ */
 export function openSettlements(desk: SettlementDesk): Settlements {
   const waiting = new Map<number, Waiting[]>()
   const underWay = new Set<number>()
+  let transactions = 0
   let scheduled = false
 
   function schedule(): void {
-    if (scheduled || underWay.size >= transactionsAtOnce) return
+    if (scheduled || transactions >= transactionsAtOnce) return
     scheduled = true
     setImmediate(() => {
       scheduled = false
-      const part = findFullest()
-      if (part === undefined) return
-      void flush(part)
+      const parts = choose()
+      if (parts.length === 0) return
+      void flush(parts)
       schedule()
     })
   }
 
-  function findFullest(): number | undefined {
+  function choose(): readonly number[] {
     const free = [...waiting].filter(([part, items]) => items.length > 0 && !underWay.has(part))
-    return free.sort(([, a], [, b]) => b.length - a.length)[0]?.[0]
+    const count = free.reduce((sum, [, items]) => sum + items.length, 0)
+    const inOrder = free.sort(([, a], [, b]) => b.length - a.length).map(([part]) => part)
+    if (count > fewAtMost) return inOrder.slice(0, 1)
+    return transactions === 0 ? inOrder : []
   }
 
-  async function flush(part: number): Promise<void> {
-    const taken = waiting.get(part)!.splice(0, settledAtOnce)
-    underWay.add(part)
+  async function flush(parts: readonly number[]): Promise<void> {
+    const taken = parts.flatMap((part) => waiting.get(part)!.splice(0, settledAtOnce))
+    for (const part of parts) underWay.add(part)
+    transactions++
     try {
       const settled = await settlePatiently(
         desk,
-        part,
+        parts,
         taken.map(({ item }) => item),
       )
       for (const [index, { resolve }] of taken.entries()) resolve(settled[index]!)
     } catch (error) {
       for (const { reject } of taken) reject(error)
     } finally {
-      underWay.delete(part)
+      transactions--
+      for (const part of parts) underWay.delete(part)
       schedule()
     }
   }
@@ -120,11 +131,15 @@ export function openSettlements(desk: SettlementDesk): Settlements {
  * An attempt that was made must be written down: a database that is away for a moment costs a repetition, not the record.
  * Nobody repeats past the lease.
  */
-async function settlePatiently(desk: SettlementDesk, part: number, items: Settlement[]): Promise<Settled[]> {
+async function settlePatiently(
+  desk: SettlementDesk,
+  parts: readonly number[],
+  items: Settlement[],
+): Promise<Settled[]> {
   for (let doubtfulSince: Date | undefined; ; ) {
     const now = desk.clock.now()
     try {
-      const settled = await settleAll(desk, part, items, now)
+      const settled = await settleAll(desk, parts, items, now)
       return doubtfulSince ? settled.map((each) => ({ ...each, accepted: true, releasedAt: doubtfulSince })) : settled
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable) || !items.some(({ lane }) => isLeased(lane))) throw error
@@ -141,7 +156,7 @@ interface Judged extends Settlement {
 
 async function settleAll(
   desk: SettlementDesk,
-  part: number,
+  parts: readonly number[],
   items: readonly Settlement[],
   now: Date,
 ): Promise<Settled[]> {
@@ -151,8 +166,8 @@ async function settleAll(
     settling(day, together, now),
   )
   const rows = items.some((item) => item.disable !== undefined)
-    ? await settleAndDisable(desk.db, part, steps, items)
-    : await writeTogether<SettledRow>(desk.db, part, steps)
+    ? await settleAndDisable(desk.db, parts, steps, items)
+    : await writeTogether<SettledRow>(desk.db, parts, steps)
   const accepted = acceptedOf(rows)
   const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhook_id] : [])))
   return judged.map(({ lane, delivery, verdict }) => ({
@@ -165,11 +180,11 @@ async function settleAll(
 /** A webhook is switched off by what was settled, not by what a worker believes that has lost its lane. */
 function settleAndDisable(
   db: Database,
-  part: number,
+  parts: readonly number[],
   steps: readonly Step[],
   items: readonly Settlement[],
 ): Promise<SettledRow[]> {
-  return writeToPart(db, part, async (sql) => {
+  return writeToParts(db, parts, async (sql) => {
     const rows = (await Promise.all(steps.map((step) => sql.query<SettledRow>(...step)))).flat()
     const accepted = acceptedOf(rows)
     for (const { lane, delivery, disable, now } of items) {

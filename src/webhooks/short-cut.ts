@@ -11,6 +11,7 @@ import { branchKey, type DispatchMade, type News } from './dispatch.ts'
 import type { EventColumns, NewEvent } from './event.ts'
 import { type HeldLanes, type LeasedRow, leaseMs } from './held-lanes.ts'
 import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
+import { partOf } from './part.ts'
 import * as table from './short-cut.sql.ts'
 
 /** More at once are cheaper the ordinary way. */
@@ -18,14 +19,14 @@ export const eventsAtMost = 25
 
 /** How a node takes the short cut. */
 export interface ShortCut {
-  /** For events of one part; undefined when this node should not try now. */
-  passage(part: number, columns: EventColumns): Passage | undefined
+  /** Undefined when this node should not try now. */
+  passage(columns: EventColumns): Passage | undefined
 }
 
 export interface Passage {
   /** In one transaction; the rows of the last go to `arrived` when it has committed. */
   readonly steps: readonly Step[]
-  /** Answers the numbers of the events, in their order, and whether they were dispatched; none where the day was not open. */
+  /** Answers the numbers of the events, in their order, and the parts in which something waits for the dispatcher. */
   arrived(rows: readonly PassedRow[]): Passed
   /** Nobody knows whether it committed. */
   failed(): void
@@ -33,7 +34,7 @@ export interface Passage {
 
 export interface Passed {
   readonly ids: readonly number[]
-  readonly isDispatched: boolean
+  readonly waiting: ReadonlySet<number>
 }
 
 export interface PassedRow extends LeasedRow {
@@ -72,49 +73,63 @@ export interface ShortCutDesk {
 
 export function openShortCut(desk: ShortCutDesk): ShortCut {
   return {
-    passage(part, columns) {
-      if (columns.events.length > eventsAtMost || !desk.isOpen(part)) return undefined
-      const claimId = randomUUID()
+    passage(columns) {
+      const parts = [...new Set(columns.events.map((event) => partOf(event.branchId)))]
+      const open = parts.filter(desk.isOpen)
+      if (columns.events.length > eventsAtMost || open.length === 0) return undefined
       const startedMs = performance.now()
-      const leasedUntilMs = startedMs + leaseMs
-      const now = desk.clock.now()
+      const lease = { claimId: randomUUID(), leasedUntilMs: startedMs + leaseMs, at: desk.clock.now() }
       const changes = desk.changes()
       return {
-        steps: stepsOf(desk, part, columns, claimId, now),
+        steps: stepsOf(desk, columns, { parts, open }, lease),
         arrived(rows) {
-          const isDispatched = rows[0]?.is_free ?? false
-          const isStale = desk.changes() !== changes
-          if (isDispatched) takeOver(desk, rows, columns, { claimId, leasedUntilMs, isStale, at: now })
-          if (isDispatched)
+          const free = rows.filter((row) => row.is_free)
+          if (free.length > 0) takeOver(desk, free, columns, { ...lease, isStale: desk.changes() !== changes })
+          if (free.length > 0)
             desk.traceDispatch?.({ startedMs, endedMs: performance.now(), publishes: columns.publishes() })
-          return { ids: [...new Set(rows.map((row) => row.event_id))], isDispatched }
+          const waiting = new Set(rows.flatMap((row) => (row.is_free ? [] : [row.part])))
+          return { ids: [...new Set(rows.map((row) => row.event_id))], waiting }
         },
-        failed: () => desk.lanes.doubtClaim(claimId),
+        failed: () => desk.lanes.doubtClaim(lease.claimId),
       }
     },
   }
 }
 
-function stepsOf(desk: ShortCutDesk, part: number, columns: EventColumns, claimId: string, now: Date): readonly Step[] {
-  const values = [...columns.values(now), part, claimId, after(now, leaseMs), desk.number(), breakerThreshold]
+interface Parts {
+  readonly parts: readonly number[]
+  readonly open: readonly number[]
+}
+
+function stepsOf(desk: ShortCutDesk, columns: EventColumns, { parts, open }: Parts, lease: Lease): readonly Step[] {
+  const { at, claimId } = lease
+  const values = [...columns.values(at), parts, claimId, after(at, leaseMs), desk.number(), breakerThreshold]
   return [
-    [table.tryPart, [part]],
-    [table.publishAtOnce(dayOf(now)), values],
+    [table.tryParts, [open]],
+    [table.publishAtOnce(dayOf(at)), values],
   ]
 }
 
 interface Lease {
   readonly claimId: string
   readonly leasedUntilMs: number
-  readonly isStale: boolean
   readonly at: Date
 }
 
-function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: EventColumns, lease: Lease): void {
+interface Taken extends Lease {
+  /** Something changed meanwhile. */
+  readonly isStale: boolean
+}
+
+function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: EventColumns, lease: Taken): void {
   const deliveries = rows.filter((row) => row.id !== null)
   for (const row of deliveries) if (row.is_leased) adopt(desk, row, lease)
   for (const row of deliveries) take(desk, row, columns, lease)
-  tell(desk, deliveries, columns.events)
+  tell(
+    desk,
+    deliveries,
+    rows.map((row) => columns.events[row.place - 1]!),
+  )
 }
 
 function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId, leasedUntilMs }: Lease): void {
@@ -124,10 +139,10 @@ function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId, leasedUntilMs
 }
 
 /** What cannot be sent now, because others go first or the lane is somebody else's, is found by whoever looks. */
-function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at: publishedAt }: Lease): void {
+function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at }: Taken): void {
   const lane = desk.lanes.find(row.webhook_id)
   if (!row.is_due || (!row.is_leased && row.held_by !== desk.number())) return
-  const event = columns.eventAt(row.place - 1, row.event_id, publishedAt)
+  const event = columns.eventAt(row.place - 1, row.event_id, at)
   desk.keep(event)
   if (!lane?.drained || isStale) {
     if (lane) lane.drained = false
