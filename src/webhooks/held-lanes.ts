@@ -1,19 +1,18 @@
 /**
- * The lanes that a worker holds, under a lease that it renews. What it holds when it dies is free again when others see that it is gone, or at the latest
- * when the lease runs out; nothing that it does after that can be settled. Who holds more than its share gives lanes back at once.
+ * The lanes that a worker holds, as long as it says that it is there (membership.ts). What it holds when it dies is free again when others see that it is
+ * gone; nothing that it does after that can be settled. Who holds more than its share gives lanes back at once.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { after, type Clock, second } from '../clock.ts'
+import { type Clock, second } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { handBack, type Lane, notBefore, openLane } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import type { Company } from './membership.ts'
 
-export const leaseMs = 12 * second
-const renewAgainMs = 250
+const confirmAgainMs = 250
 /** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
-export const lingerMs = 200
+export const lingerMs = second
 const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
 /** Somebody else is to have what was given back. */
@@ -26,7 +25,7 @@ const doubtsAtMost = 100
 export interface HeldLanesDesk {
   readonly db: Database
   readonly clock: Clock
-  /** The worker's number; undefined while others cannot see whether it lives: then the lease alone tells. */
+  /** The worker's number; undefined while others cannot see that it lives. */
   readonly number: () => number | undefined
   /** Lanes that were in doubt are this worker's own: it may send again. */
   readonly confirmed: () => void
@@ -40,8 +39,8 @@ export class HeldLanes {
   readonly #givenBack = new Map<number, number>()
   /** Claims whose outcome nobody told us. */
   #doubtful: string[] = []
-  #renewing: Promise<void> | undefined
-  #doubts = 0
+  #confirming: Promise<void> | undefined
+  #leasedUntilMs = 0
   #closing = false
 
   constructor(desk: HeldLanesDesk) {
@@ -69,28 +68,24 @@ export class HeldLanes {
   async claim(): Promise<boolean> {
     const { db, clock } = this.#desk
     const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
-    if (most <= 0) return false
+    const number = this.#desk.number()
+    if (most <= 0 || number === undefined) return false
     if (this.#doubtful.length > 0) await this.#undoDoubtful()
-    const now = clock.now()
     const claimId = randomUUID()
-    const leasedUntilMs = performance.now() + leaseMs
-    const rows = await db
-      .query<LeasedRow>(table.claimLanes, [
-        ...[claimId, now, after(now, leaseMs), most, this.#recentlyGivenBack(), this.#desk.number()],
-      ])
-      .catch((error: unknown) => {
-        this.doubtClaim(claimId)
-        throw error
-      })
-    for (const row of rows) this.adopt(row, claimId, leasedUntilMs)
+    const values = [claimId, clock.now(), most, this.#recentlyGivenBack(), number]
+    const rows = await db.query<LeasedRow>(table.claimLanes, values).catch((error: unknown) => {
+      this.doubtClaim(claimId)
+      throw error
+    })
+    for (const row of rows) this.adopt(row, claimId)
     return rows.length === most
   }
 
   /** A lane that was leased to this worker. */
-  adopt(row: LeasedRow, claimId: string, leasedUntilMs: number): Lane {
+  adopt(row: LeasedRow, claimId: string): Lane {
     const before = this.#lanes.get(row.webhook_id)
     if (before) before.lost = true
-    const lane = openLane({ ...claimedOf(row), claimId, leasedUntilMs })
+    const lane = openLane({ ...claimedOf(row), claimId, leasedUntilMs: this.#leasedUntilMs })
     this.#lanes.set(row.webhook_id, lane)
     return lane
   }
@@ -134,58 +129,53 @@ export class HeldLanes {
       lanes.map((lane) => lane.heldUntil),
     ])
     await released.catch((error: unknown) => {
-      // They are let go again later; whatever is no longer ours by then is lost, which the next renewal tells.
+      // They are let go again later; whatever is no longer ours by then is let go by nobody.
       for (const lane of lanes) if (!this.#lanes.has(lane.webhookId)) this.#lanes.set(lane.webhookId, lane)
       throw error
     })
   }
 
-  /** One renewal at a time; one that failed is repeated at once, because the lease does not wait for the next turn. */
-  renew(): void {
-    this.#renewing ??= this.#renewUntilDone().finally(() => {
-      this.#renewing = undefined
-    })
+  /** This worker was heard: what it holds is its own until then. Answers whether that had ended before. */
+  lease(untilMs: number): boolean {
+    const wasOver = performance.now() >= this.#leasedUntilMs
+    this.#leasedUntilMs = untilMs
+    for (const lane of this.all()) lane.leasedUntilMs = untilMs
+    return wasOver
   }
 
-  async #renewUntilDone(): Promise<void> {
-    while (this.#lanes.size > 0 && !this.#closing) {
-      const doubts = this.#doubts
+  /** Others may take this worker for gone: nothing more is begun until it has a number again. */
+  doubt(): void {
+    for (const lane of this.all()) lane.doubtful = true
+  }
+
+  /** What it holds is its own under the new number, unless somebody has taken it meanwhile. */
+  confirm(number: number): void {
+    this.doubt()
+    const before = this.#confirming ?? Promise.resolve()
+    this.#confirming = before.then(() => this.#confirmAll(number))
+  }
+
+  async #confirmAll(number: number): Promise<void> {
+    while (this.#lanes.size > 0 && !this.#closing && this.#desk.number() === number) {
       try {
-        await this.#renewOnce(this.all())
-        if (this.#doubts === doubts) return this.#confirm()
+        return await this.#confirmOnce(number, this.all())
       } catch (error) {
         this.#desk.complain(error)
-        await wait(renewAgainMs)
+        await wait(confirmAgainMs)
       }
     }
   }
 
-  async #renewOnce(held: readonly Lane[]): Promise<void> {
-    const leasedUntilMs = performance.now() + leaseMs
-    const rows = await this.#desk.db.query<{ webhook_id: number }>(table.renewLeases, [
-      held.map((lane) => lane.webhookId),
-      [...new Set(held.map((lane) => lane.claimId))],
-      after(this.#desk.clock.now(), leaseMs),
-      this.#desk.number(),
-    ])
+  async #confirmOnce(number: number, held: readonly Lane[]): Promise<void> {
+    const claims = [...new Set(held.map((lane) => lane.claimId))]
+    const values = [held.map((lane) => lane.webhookId), claims, number]
+    const rows = await this.#desk.db.query<{ webhook_id: number }>(table.confirmLanes, values)
     const kept = new Set(rows.map((row) => row.webhook_id))
     for (const lane of held) {
-      if (kept.has(lane.webhookId)) lane.leasedUntilMs = leasedUntilMs
-      else lane.lost = true
+      if (!kept.has(lane.webhookId)) lane.lost = true
+      else if (this.#desk.number() === number) lane.doubtful = false
     }
-  }
-
-  /** Others may take this worker for dead: nothing more is begun until a renewal has told what is still its own. */
-  doubt(): void {
-    this.#doubts++
-    for (const lane of this.all()) lane.doubtful = true
-    this.renew()
-  }
-
-  #confirm(): void {
-    const doubtful = this.all().filter((lane) => lane.doubtful)
-    for (const lane of doubtful) lane.doubtful = false
-    if (doubtful.length > 0) this.#desk.confirmed()
+    this.#desk.confirmed()
   }
 
   /** Answers whether anything is above this worker's share, and marks it as leaving. */
@@ -220,7 +210,7 @@ export class HeldLanes {
 
   /** When nothing is under way any more. */
   async close(): Promise<void> {
-    await this.#renewing
+    await this.#confirming
     await this.#release(this.all()).catch((error: unknown) => this.#desk.complain(error))
   }
 }

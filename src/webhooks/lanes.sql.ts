@@ -1,13 +1,13 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
 
-/** Lanes that need somebody: idle with something due, or orphaned by a worker whose lease ran out. Not those that this worker has just given up. */
+/** Lanes that need somebody: idle with something due. Not those that this worker has just given up. They are its own until it lets them go or is gone. */
 export const claimLanes = statement(
   'claim_lanes',
-  `UPDATE lanes SET claim_id = $1, held_by = $6, attention_at = $3, has_news = false
+  `UPDATE lanes SET claim_id = $1, held_by = $5, attention_at = 'infinity', has_news = false
    WHERE webhook_id = ANY (ARRAY(
-     SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($5::bigint[]))
-     ORDER BY attention_at LIMIT $4 FOR UPDATE SKIP LOCKED))
+     SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($4::bigint[]))
+     ORDER BY attention_at LIMIT $3 FOR UPDATE SKIP LOCKED))
    RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, part, failures, failing_since, evidence, due_from`,
 )
 
@@ -70,12 +70,15 @@ export const selectBodies = statementOfDay(
     `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events_d${day} WHERE id = ANY ($1::bigint[])`,
 )
 
-/** Several lanes are always locked in one order, so that workers and the dispatcher cannot wait for each other in a circle. */
-export const renewLeases = statement(
-  'renew_leases',
+/**
+ * A worker that has a new number takes along what is still its own. Several lanes are always locked in one order, so that workers and the dispatcher
+ * cannot wait for each other in a circle.
+ */
+export const confirmLanes = statement(
+  'confirm_lanes',
   `WITH locked AS MATERIALIZED (
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) AND claim_id = ANY ($2::uuid[]) ORDER BY webhook_id FOR UPDATE)
-   UPDATE lanes SET attention_at = $3, held_by = $4 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id`,
+   UPDATE lanes SET held_by = $3 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id`,
 )
 
 const earliest = (urgency: 0 | 1) =>

@@ -13,6 +13,12 @@ const silenceLimitMs = 2_500
 const openAgainMs = 250
 /** A worker that has said nothing for so long is not counted on. */
 const absentAfterMs = 3 * second
+/** Nor are its lanes its own. */
+export const leaseMs = 12 * second
+/** A statement that it sends until then ends before the others take its lanes. */
+const standingMs = 6 * second
+/** Lanes that nobody holds, and are held for nobody: there should be none. */
+const orphansEvery = 10
 /** Somebody who lost no more than the connection is back by then. */
 const graceMs = 600
 /** When the database itself was away, everybody's lock is gone: whoever is back first waits for the others. */
@@ -23,7 +29,7 @@ export interface MembershipDesk {
   readonly clock: Clock
   readonly heard: (payload: string) => void
   /** This worker has a number, or a new one: others see that it lives. */
-  readonly joined: () => void
+  readonly joined: (number: number, leasedUntilMs: number) => void
   /** Until it joins again, others may take it for dead. */
   readonly lost: () => void
 }
@@ -35,8 +41,10 @@ export interface Company {
   readonly lanes: number
   /** Somebody follows a branch's log on another node. */
   readonly follows: boolean
-  /** Whose lock nobody holds. */
+  /** Who is gone, by the look of it. */
   readonly missing: number
+  /** By `performance.now()`: until then what this worker holds is its own. */
+  readonly leasedUntilMs: number
 }
 
 export class Membership {
@@ -46,6 +54,8 @@ export class Membership {
   #attending: Promise<void> | undefined
   /** By `performance.now()`; the first thing that a new process does is to free what one before it held. */
   #buriesFromMs = 0
+  #standsUntilMs = 0
+  #reports = 0
   #graceMs = 0
   #closing = false
 
@@ -55,7 +65,7 @@ export class Membership {
 
   /** Undefined while others cannot see that it lives. */
   get number(): number | undefined {
-    return this.#listener && this.#member?.number
+    return this.#listener && performance.now() < this.#standsUntilMs ? this.#member?.number : undefined
   }
 
   /** Joins, or asks whether the connection still answers. */
@@ -71,12 +81,14 @@ export class Membership {
   async #join(): Promise<void> {
     const { db, clock, heard } = this.#desk
     const id = randomUUID()
+    const startedMs = performance.now()
     const [row] = await db.query<{ number: number }>(table.registerWorker, [id, clock.now()])
     const lock = { kind: table.lifeLock, number: row!.number }
     this.#listener = await db.listen('countersign_work', heard, () => this.#leave(), lock)
     const former = this.#member?.id
     this.#member = { id, number: row!.number }
-    this.#desk.joined()
+    this.#standsUntilMs = startedMs + standingMs
+    this.#desk.joined(row!.number, startedMs + leaseMs)
     if (former) await db.query(table.removeWorker, [former])
   }
 
@@ -92,21 +104,26 @@ export class Membership {
     const member = this.#member
     if (!member || !this.#listener) return undefined
     const now = this.#desk.clock.now()
+    const startedMs = performance.now()
     const [company] = await this.#desk.db.query<Company>(table.reportWorker, [
-      ...[member.id, now, lanes, after(now, -absentAfterMs), follows],
+      ...[member.id, now, lanes, after(now, -absentAfterMs), follows, after(now, -leaseMs)],
     ])
-    // Taken for dead: the connection is opened anew, and with it comes a number that counts.
-    if (!company) await this.#listener.close()
-    return company
+    if (company) this.#standsUntilMs = startedMs + standingMs
+    // Taken for gone: the connection is opened anew, and with it comes a number that counts.
+    else await this.#listener.close()
+    return company && { ...company, leasedUntilMs: startedMs + leaseMs }
   }
 
   /** Answers whether any lanes are free that were not. */
-  async bury(): Promise<boolean> {
-    if (performance.now() < this.#buriesFromMs) return false
-    const now = this.#desk.clock.now()
-    const [buried] = await this.#desk.db.query<{ lanes: number }>(table.buryWorkers, [now, after(now, -this.#graceMs)])
+  async bury({ missing }: Company): Promise<boolean> {
+    const { db, clock } = this.#desk
+    const now = clock.now()
+    const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
+    const since = [after(now, -this.#graceMs), after(now, -leaseMs)]
+    const buried = isTime ? await db.query(table.buryWorkers, since) : []
     this.#graceMs = graceMs
-    return buried!.lanes > 0
+    if (buried.length === 0 && this.#reports++ % orphansEvery !== 0) return false
+    return (await db.query(table.freeLanes, [now])).length > 0
   }
 
   /** Last of all: until then others must not take it for dead. */

@@ -10,7 +10,7 @@ export const tryParts = statement(
   `SELECT set_config('countersign.parts', ARRAY(SELECT part FROM unnest($1::int[]) AS part WHERE pg_try_advisory_xact_lock(${partLock}, part))::text, true)`,
 )
 
-const telling = { now: '$9::timestamptz', threshold: '$15' }
+const telling = { now: '$9::timestamptz', threshold: '$14' }
 
 /**
  * Accepts events and, where their part is free and nothing in it waits to be dispatched, dispatches them as the dispatcher would: the same
@@ -46,10 +46,10 @@ export const publishAtOnce = statementOfDay(
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM pairs)) ORDER BY webhook_id FOR UPDATE),
    judged AS MATERIALIZED (
      SELECT locked.*, w.url, claim_id IS NULL AND $12::uuid IS NOT NULL AND w.state = 'active' AND p.status = 'approved'
-       AND evidence < $15 AND held_until <= $9 AS is_leased
+       AND evidence < $14 AND held_until <= $9 AS is_leased
      FROM locked JOIN webhooks w ON w.id = locked.webhook_id JOIN partners p ON p.branch_id = w.branch_id),
    leased AS (
-     UPDATE lanes SET claim_id = $12, held_by = $14, attention_at = $13, has_news = false
+     UPDATE lanes SET claim_id = $12, held_by = $13, attention_at = 'infinity', has_news = false
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM judged WHERE is_leased))),
    told_lanes AS (
      UPDATE lanes SET ${attention(telling)}, has_news = claim_id IS NOT NULL

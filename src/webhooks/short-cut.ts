@@ -4,12 +4,12 @@
  * ordinary way: the statement itself decides that.
  */
 import { randomUUID } from 'node:crypto'
-import { after, type Clock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import type { Step } from '../database/database.ts'
 import { dayOf } from './days.ts'
 import { branchKey, type DispatchMade, type News } from './dispatch.ts'
 import type { EventColumns, NewEvent } from './event.ts'
-import { type HeldLanes, type LeasedRow, leaseMs } from './held-lanes.ts'
+import type { HeldLanes, LeasedRow } from './held-lanes.ts'
 import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
 import { partOf } from './part.ts'
 import * as table from './short-cut.sql.ts'
@@ -78,7 +78,7 @@ export function openShortCut(desk: ShortCutDesk): ShortCut {
       const open = parts.filter(desk.isOpen)
       if (columns.events.length > eventsAtMost || open.length === 0) return undefined
       const startedMs = performance.now()
-      const lease = { claimId: randomUUID(), leasedUntilMs: startedMs + leaseMs, at: desk.clock.now() }
+      const lease = { claimId: randomUUID(), at: desk.clock.now() }
       const changes = desk.changes()
       return {
         steps: stepsOf(desk, columns, { parts, open }, lease),
@@ -103,7 +103,7 @@ interface Parts {
 
 function stepsOf(desk: ShortCutDesk, columns: EventColumns, { parts, open }: Parts, lease: Lease): readonly Step[] {
   const { at, claimId } = lease
-  const values = [...columns.values(at), parts, claimId, after(at, leaseMs), desk.number(), breakerThreshold]
+  const values = [...columns.values(at), parts, claimId, desk.number(), breakerThreshold]
   return [
     [table.tryParts, [open]],
     [table.publishAtOnce(dayOf(at)), values],
@@ -112,7 +112,6 @@ function stepsOf(desk: ShortCutDesk, columns: EventColumns, { parts, open }: Par
 
 interface Lease {
   readonly claimId: string
-  readonly leasedUntilMs: number
   readonly at: Date
 }
 
@@ -132,9 +131,9 @@ function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: Event
   )
 }
 
-function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId, leasedUntilMs }: Lease): void {
+function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): void {
   if (lanes.find(row.webhook_id)?.claimId === claimId) return
-  const lane = lanes.adopt(row, claimId, leasedUntilMs)
+  const lane = lanes.adopt(row, claimId)
   lane.drained = row.is_idle
 }
 

@@ -21,7 +21,6 @@ import { openSettlements } from './settlement.ts'
 import { openShortCut, type ShortCut } from './short-cut.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
-const renewEveryMs = 3 * second
 const lookEveryMs = second
 const reportEveryMs = second
 /** Somebody may be gone: that is known sooner. */
@@ -86,7 +85,7 @@ class DeliveryWorker implements Worker {
     this.#membership = new Membership({
       ...desk,
       heard: (text) => this.#hear(text),
-      joined: () => this.#join(),
+      joined: (number, leasedUntilMs) => this.#join(number, leasedUntilMs),
       lost: () => this.#lanes.doubt(),
     })
     this.#lanes = new HeldLanes({
@@ -114,11 +113,7 @@ class DeliveryWorker implements Worker {
       dispatched: (news, isForOthers) => this.#tell(news, isForOthers),
       look: (everywhere) => this.#look(everywhere),
     })
-    this.#timers = [
-      setInterval(() => this.wake(), lookEveryMs),
-      setInterval(() => this.#lanes.renew(), renewEveryMs),
-      setInterval(() => this.#report(), reportEveryMs),
-    ]
+    this.#timers = [setInterval(() => this.wake(), lookEveryMs), setInterval(() => this.#report(), reportEveryMs)]
     desk.changes.subscribe((tag) => this.#reconsider(tag))
     this.wake()
   }
@@ -159,9 +154,10 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  /** What it holds is renewed under the number that counts; what one before it has left behind is freed. */
-  #join(): void {
-    this.#lanes.doubt()
+  /** What it holds goes with it under the number that counts; what one before it has left behind is freed. */
+  #join(number: number, leasedUntilMs: number): void {
+    this.#lanes.lease(leasedUntilMs)
+    this.#lanes.confirm(number)
     this.#report()
   }
 
@@ -256,10 +252,10 @@ class DeliveryWorker implements Worker {
     const company = await this.#membership.report(this.#lanes.size, this.#desk.isFollowed())
     this.#othersFollow = company?.follows ?? true
     if (!company) return
-    if (this.#lanes.share(company)) this.#look(false)
-    if (company.missing === 0) return
-    if (await this.#membership.bury()) this.#look(true)
-    else setTimeout(() => this.#report(), suspectEveryMs).unref()
+    const wasOver = this.#lanes.lease(company.leasedUntilMs)
+    if (this.#lanes.share(company) || wasOver) this.#look(false)
+    if (await this.#membership.bury(company)) this.#look(true)
+    else if (company.missing > 0) setTimeout(() => this.#report(), suspectEveryMs).unref()
   }
 
   #complain(error: unknown): void {
