@@ -128,7 +128,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       guard: config.webhooks,
       eventSignal: openSignal(),
       branchSignal: openBranchSignal(),
-      dispatch: { db, clock, days, traceDispatch: tracing?.dispatch },
+      dispatch: { db, clock, days, traceDispatch: tracing?.dispatch, told: (news) => announcer.dispatched(news) },
       recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
       chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),

@@ -73,6 +73,7 @@ class DeliveryWorker implements Worker {
   #changes = 0
   /** Other nodes are told of every dispatch, because somebody follows a log with them. */
   #othersFollow = true
+  #hasCompany = true
   #looking: Promise<void> | undefined
   #lookAgain = false
   #lookEverywhere = true
@@ -101,7 +102,7 @@ class DeliveryWorker implements Worker {
       isDry: () => this.#look(false),
       goOn: () => this.#sendAll(),
     })
-    this.#dispatcher = openDispatcher(desk, desk.log)
+    this.#dispatcher = openDispatcher({ ...desk, told: (news) => this.#tellAll(news) }, desk.log)
     this.shortCut = openShortCut({
       ...desk,
       lanes: this.#lanes,
@@ -183,6 +184,12 @@ class DeliveryWorker implements Worker {
     return isMember && this.#lanes.hasRoom && this.#sending.hasRoom && this.#dispatcher.isQuiet(part)
   }
 
+  /** Without others nobody is notified: this worker hears of it from itself. */
+  #tellAll(news: News): void {
+    this.#hearOfDeliveries(news.webhookIds)
+    this.#tell(news, this.#hasCompany)
+  }
+
   /** Who is not reached by the notification finds what is due by its look each second. */
   #tell(news: News, isForOthers: boolean): void {
     this.#desk.dispatched(news)
@@ -251,6 +258,7 @@ class DeliveryWorker implements Worker {
   async #reportOnce(): Promise<void> {
     const company = await this.#membership.report(this.#lanes.size, this.#desk.isFollowed())
     this.#othersFollow = company?.follows ?? true
+    this.#hasCompany = company?.others !== 0
     if (!company) return
     const wasOver = this.#lanes.lease(company.leasedUntilMs)
     if (this.#lanes.share(company) || wasOver) this.#look(false)
