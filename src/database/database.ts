@@ -180,8 +180,8 @@ async function listen(
   client.on('end', lost)
   const listening = `LISTEN ${client.escapeIdentifier(channel)}`
   try {
-    await client.query(listening)
     if (lock) await client.query('SELECT pg_advisory_lock_shared($1, $2)', [lock.kind, lock.number])
+    await client.query(listening)
   } catch (error) {
     await client.end().catch(() => {})
     throw explain(error)

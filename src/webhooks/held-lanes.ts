@@ -12,7 +12,7 @@ import type { Company } from './membership.ts'
 
 const confirmAgainMs = 250
 /** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
-export const lingerMs = second
+export const lingerMs = 200
 const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
 /** Somebody else is to have what was given back. */
