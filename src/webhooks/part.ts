@@ -7,8 +7,7 @@ import { type Database, type Sql, type Step, statement } from '../database/datab
 
 export const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
-/** The class of the parts' locks. */
-export const partLock = 7_267_103
+const partLock = 7_267_103
 
 export function partOf(branchId: number): number {
   return branchId % partCount
@@ -19,7 +18,7 @@ export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${p
 const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${partLock}, $1) AS locked`)
 
 /** In one order, so that nobody waits in a circle. */
-const lockParts = statement(
+export const lockParts = statement(
   'lock_parts',
   `SELECT pg_advisory_xact_lock(${partLock}, part) FROM (SELECT part FROM unnest($1::int[]) AS part ORDER BY part) p`,
 )

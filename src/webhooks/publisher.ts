@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { sha256 } from '../crypto/hash.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import type { Database, Sql } from '../database/database.ts'
+import { type Database, isBlocked, type Sql } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { EventColumns, insertColumns, type NewEvent, type PublishedEvent, type Traceparents } from './event.ts'
 import * as table from './events.sql.ts'
@@ -44,7 +44,7 @@ const nobody: PublisherDesk = { published: () => {}, shortCut: undefined }
 export function openPublisher(db: Database, desk: PublisherDesk = nobody): Publisher {
   let place = 0
   const branches = new Set<number>()
-  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch((items) => publishTogether(db, desk, items), {
+  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch((items) => publishAll(db, desk, items), {
     keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
     sizeOf: (item) => item.events.length,
     maxItems: eventsAtOnce,
@@ -69,6 +69,20 @@ interface Publishing {
   readonly now: Date
   readonly traceparent: string | undefined
   readonly idempotency: Idempotency | undefined
+}
+
+/** Somebody holds the part for longer than a moment: nothing was stored, and the ordinary way waits for nobody. */
+async function publishAll(
+  db: Database,
+  desk: PublisherDesk,
+  items: readonly Publishing[],
+): Promise<(readonly PublishedEvent[])[]> {
+  try {
+    return await publishTogether(db, desk, items)
+  } catch (error) {
+    if (!isBlocked(error)) throw error
+    return publishTogether(db, { published: desk.published, shortCut: undefined }, items)
+  }
 }
 
 async function publishTogether(

@@ -2,18 +2,14 @@ import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
 import { attention, creating, needsTelling } from './dispatch.sql.ts'
 import { isUnread } from './inbox.sql.ts'
-import { partLock } from './part.ts'
 
-/** Takes those of the parts that are free, and says so to the statement that follows in the same transaction: that one sees what was committed before. */
-export const tryParts = statement(
-  'try_parts',
-  `SELECT set_config('countersign.parts', ARRAY(SELECT part FROM unnest($1::int[]) AS part WHERE pg_try_advisory_xact_lock(${partLock}, part))::text, true)`,
-)
+/** Whoever is at a part is waited for so long; a settlement is over by then. */
+export const waitBriefly = statement('wait_briefly', "SET LOCAL lock_timeout = '20ms'")
 
 const telling = { now: '$9::timestamptz', threshold: '$14' }
 
 /**
- * Accepts events and, where their part is free and nothing in it waits to be dispatched, dispatches them as the dispatcher would: the same
+ * Accepts events and, where the caller holds their part ($15) and nothing in it waits to be dispatched, dispatches them as the dispatcher would: the same
  * deliveries and numbers. Lanes that nobody holds are leased to the node that asks ($12), which has them in hand already. The others
  * wait in the inbox. Answers a row for each event and delivery; none where the day is not open.
  */
@@ -25,7 +21,7 @@ export const publishAtOnce = statementOfDay(
        WITH ORDINALITY AS e (uid, environment, branch_id, kind, action, entity, body, simulated, traceparent, place)
      CROSS JOIN days d WHERE d.day = ${day} ORDER BY place),
    parts AS MATERIALIZED (
-     SELECT p.part, p.part = ANY (current_setting('countersign.parts')::smallint[]) AND r.day = ${day} AND NOT ${isUnread('p.part')}
+     SELECT p.part, p.part = ANY ($15::smallint[]) AND r.day = ${day} AND NOT ${isUnread('p.part')}
        AND NOT EXISTS (SELECT FROM numbered n WHERE n.part = p.part AND NOT EXISTS (
          SELECT FROM branch_days b WHERE b.branch_id = n.branch_id AND b.environment = n.environment AND b.day = ${day})) AS is_free
      FROM unnest($11::smallint[]) AS p (part)

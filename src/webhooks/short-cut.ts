@@ -1,7 +1,7 @@
 /**
  * An event that comes while nothing waits needs no inbox, no notification and no look: the node that accepts it dispatches it and leases its lanes in
- * the same transaction, and has the deliveries in hand when it commits. Whatever else waits in the part, or holds it, sends the event the
- * ordinary way: the statement itself decides that.
+ * the same transaction, and has the deliveries in hand when it commits. Whatever else waits in the part sends the event the ordinary way: the statement
+ * itself decides that. So does whoever holds the part for longer than a moment: to accept an event must not wait for anybody.
  */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
@@ -11,7 +11,7 @@ import { branchKey, type DispatchMade, type News } from './dispatch.ts'
 import type { EventColumns, NewEvent } from './event.ts'
 import type { HeldLanes, LeasedRow } from './held-lanes.ts'
 import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
-import { partOf } from './part.ts'
+import { lockParts, partOf } from './part.ts'
 import * as table from './short-cut.sql.ts'
 
 /** More at once are cheaper the ordinary way. */
@@ -24,7 +24,7 @@ export interface ShortCut {
 }
 
 export interface Passage {
-  /** In one transaction; the rows of the last go to `arrived` when it has committed. */
+  /** In one transaction, which fails where somebody holds a part; the rows of the last go to `arrived` when it has committed. */
   readonly steps: readonly Step[]
   /** Answers the numbers of the events, in their order, and the parts in which something waits for the dispatcher. */
   arrived(rows: readonly PassedRow[]): Passed
@@ -103,9 +103,10 @@ interface Parts {
 
 function stepsOf(desk: ShortCutDesk, columns: EventColumns, { parts, open }: Parts, lease: Lease): readonly Step[] {
   const { at, claimId } = lease
-  const values = [...columns.values(at), parts, claimId, desk.number(), breakerThreshold]
+  const values = [...columns.values(at), parts, claimId, desk.number(), breakerThreshold, open]
   return [
-    [table.tryParts, [open]],
+    [table.waitBriefly, []],
+    [lockParts, [open]],
     [table.publishAtOnce(dayOf(at)), values],
   ]
 }
