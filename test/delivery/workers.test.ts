@@ -36,6 +36,16 @@ const live = (number: number): Promise<Listener> =>
     { kind: lifeLock, number },
   )
 
+/** A node that has looked who else is there. */
+async function openNodeAtWork(): Promise<void> {
+  const [gone] = await engine.sql<{ number: number }>(
+    'INSERT INTO workers (id, seen_at, lanes) VALUES (gen_random_uuid(), $1, 0) RETURNING number',
+    [engine.house.clock.now()],
+  )
+  await engine.openNode({ ROLES: 'worker' })
+  await eventually('its first look', async () => !(await workers()).some(({ number }) => number === gone!.number))
+}
+
 const workers = () => engine.sql<{ number: number; missed_at: Date | null }>('SELECT * FROM workers ORDER BY number')
 
 test('a node that starts takes what one that is gone has left in hand, though its lease has not ended', async () => {
@@ -48,7 +58,7 @@ test('a node that starts takes what one that is gone has left in hand, though it
 })
 
 test('a node at work takes them after a moment in which somebody might have come back', async () => {
-  await engine.openNode({ ROLES: 'worker' })
+  await openNodeAtWork()
   const webhook = await engine.makeWebhook('/a')
   const gone = await makeStranger(webhook.id)
   await engine.publish(...entities(3))
@@ -61,7 +71,7 @@ test('a node at work takes them after a moment in which somebody might have come
 })
 
 test('one that was missed and is back is not taken for gone', async () => {
-  await engine.openNode({ ROLES: 'worker' })
+  await openNodeAtWork()
   const webhook = await engine.makeWebhook('/a')
   const number = await makeStranger(webhook.id)
   const missed = async () => (await workers()).find((worker) => worker.number === number)?.missed_at
