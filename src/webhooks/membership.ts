@@ -43,6 +43,8 @@ export interface Company {
   readonly follows: boolean
   /** Who is gone, by the look of it. */
   readonly missing: number
+  /** Who has said nothing since then is one of them. */
+  readonly silentSince: Date
   /** By `performance.now()`: until then what this worker holds is its own. */
   readonly leasedUntilMs: number
 }
@@ -56,6 +58,7 @@ export class Membership {
   #buriesFromMs = 0
   #standsUntilMs = 0
   #reports = 0
+  #reportedAt = new Date(0)
   #graceMs = 0
   #closing = false
 
@@ -105,22 +108,29 @@ export class Membership {
     if (!member || !this.#listener) return undefined
     const now = this.#desk.clock.now()
     const startedMs = performance.now()
+    const silentSince = this.#findSilence(now)
     const [company] = await this.#desk.db.query<Company>(table.reportWorker, [
-      ...[member.id, now, lanes, after(now, -absentAfterMs), follows, after(now, -leaseMs)],
+      ...[member.id, now, lanes, after(now, -absentAfterMs), follows, silentSince],
     ])
     if (company) this.#standsUntilMs = startedMs + standingMs
     // Taken for gone: the connection is opened anew, and with it comes a number that counts.
     else await this.#listener.close()
-    return company && { ...company, leasedUntilMs: startedMs + leaseMs }
+    return company && { ...company, silentSince, leasedUntilMs: startedMs + leaseMs }
+  }
+
+  /** Who has said nothing since then is gone; nobody, when the clock was moved on and has not been looked at by the others yet. */
+  #findSilence(now: Date): Date {
+    const wasMoved = now.getTime() - this.#reportedAt.getTime() > absentAfterMs
+    this.#reportedAt = now
+    return wasMoved ? new Date(0) : after(now, -leaseMs)
   }
 
   /** Answers whether any lanes are free that were not. */
-  async bury({ missing }: Company): Promise<boolean> {
+  async bury({ missing, silentSince }: Company): Promise<boolean> {
     const { db, clock } = this.#desk
     const now = clock.now()
     const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
-    const since = [after(now, -this.#graceMs), after(now, -leaseMs)]
-    const buried = isTime ? await db.query(table.buryWorkers, since) : []
+    const buried = isTime ? await db.query(table.buryWorkers, [after(now, -this.#graceMs), silentSince]) : []
     this.#graceMs = graceMs
     if (buried.length === 0 && this.#reports++ % orphansEvery !== 0) return false
     return (await db.query(table.freeLanes, [now])).length > 0
