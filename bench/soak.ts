@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import { after, second } from '../src/clock.ts'
 import { type Database, statement } from '../src/database/database.ts'
 import { claimLanes } from '../src/webhooks/lanes.sql.ts'
 import { holders } from './brokerage.ts'
@@ -133,7 +132,7 @@ async function takeSample(db: Database, pid: number): Promise<Sample> {
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
     const now = new Date()
-    await sql.query(claimLanes, [randomUUID(), now, after(now, second), 10, []])
+    await sql.query(claimLanes, [randomUUID(), now, 10, [], 0])
   })
 }
 

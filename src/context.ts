@@ -25,7 +25,7 @@ import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
 import type { BranchSignal } from './webhooks/branch-signal.ts'
 import type { DispatchDesk } from './webhooks/dispatch.ts'
-import type { Publisher } from './webhooks/event.ts'
+import type { Publisher } from './webhooks/publisher.ts'
 import type { Signal } from './webhooks/signal.ts'
 import type { SecretKeeper } from './webhooks/signing-secrets.ts'
 

@@ -51,7 +51,7 @@ import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
 import { openDays, openDaysAhead } from './webhooks/days.ts'
-import { openPublisher } from './webhooks/event.ts'
+import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
 import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
@@ -125,14 +125,14 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       activity: openActivity(db),
       clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
       addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
-      publisher: openPublisher(db, (parts) => announcer.published(parts)),
+      publisher: openPublisher(db, announcer),
       streams: openPlaces(streamsPerBranch),
       waits: openPlaces(waitsPerBranch),
       testHooks: openRateLimit(clock, config.limits.testHooksPerMinute, tooManyTestHooks),
       guard: config.webhooks,
       eventSignal: openSignal(),
       branchSignal: openBranchSignal(),
-      dispatch: { db, clock, days, traceDispatch: tracing?.dispatch },
+      dispatch: { db, clock, days, traceDispatch: tracing?.dispatch, told: (news) => announcer.dispatched(news) },
       recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
       chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
@@ -185,6 +185,7 @@ function openDelivery(shared: SharedContext, announcer: Announcer): () => Promis
       eventSignal.fire()
       branchSignal.fire(branches)
     },
+    isFollowed: () => eventSignal.isAwaited() || branchSignal.isAwaited(),
   })
   announcer.serve(worker)
   return async () => {

@@ -15,6 +15,8 @@ export interface BatchOptions<Item> {
   readonly sizeOf?: (item: Item) => number
   readonly maxItems?: number
   readonly maxInFlight?: number
+  /** Less than this waits for the statement that is under way; 0 unless given. */
+  readonly waitsBelow?: number
   /** More than this is turned away: whoever came last would wait too long. */
   readonly maxWaiting?: number
 }
@@ -28,7 +30,7 @@ interface Waiting<Item, Result> {
 export function openBatch<Item, Result>(
   /** Answers in the order of the items. */
   execute: (items: Item[]) => Promise<Result[]>,
-  { keyOf, sizeOf = () => 1, maxItems = 64, maxInFlight = 1, maxWaiting = 5_000 }: BatchOptions<Item>,
+  { keyOf, sizeOf = () => 1, maxItems = 64, maxInFlight = 1, waitsBelow = 0, maxWaiting = 5_000 }: BatchOptions<Item>,
 ): Batch<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let waitingSize = 0
@@ -37,6 +39,7 @@ export function openBatch<Item, Result>(
 
   function schedule(): void {
     if (scheduled || inFlight >= maxInFlight || queue.length === 0) return
+    if (inFlight > 0 && waitingSize < waitsBelow) return
     scheduled = true
     setImmediate(() => {
       scheduled = false

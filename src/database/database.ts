@@ -16,10 +16,15 @@ export interface Sql {
   script(text: string): Promise<void>
 }
 
+/** A statement with its values. */
+export type Step = readonly [statement: Statement, values: readonly unknown[]]
+
 export interface Database extends Sql {
+  /** One transaction whose statements need nothing of each other's answers: they leave together, and cost one round trip. Answers the rows of each. */
+  together<Row extends object>(steps: readonly Step[]): Promise<Row[][]>
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** A connection of its own that hears notifications. Resolves when it listens. */
-  listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listener>
+  /** A connection of its own that hears notifications. Resolves when it listens, and holds the lock if one is named. */
+  listen(channel: string, heard: (payload: string) => void, lost: () => void, lock?: SessionLock): Promise<Listener>
   /** How busy its connections are. */
   load(): ConnectionLoad
   close(): Promise<void>
@@ -30,6 +35,12 @@ export interface ConnectionLoad {
   readonly idle: number
   /** Statements that wait for a connection. */
   readonly waiting: number
+}
+
+/** An advisory lock that others may share. It is held as long as the connection, and so tells whether its process lives. */
+export interface SessionLock {
+  readonly kind: number
+  readonly number: number
 }
 
 export interface Listener {
@@ -68,8 +79,9 @@ export function openDatabase(options: PoolOptions): Database {
   return {
     query: (statement, values) => onConnection(pool, (connection) => sqlOver(connection).query(statement, values)),
     script: (text) => onConnection(pool, (connection) => sqlOver(connection).script(text)),
+    together: (steps) => onConnection(pool, (connection) => allTogether(connection, steps)),
     transaction: (work) => onConnection(pool, (connection) => inTransaction(connection, work)),
-    listen: (channel, heard, lost) => listen(pool, channel, heard, lost),
+    listen: (...asked) => listen(pool, ...asked),
     load: pool.load,
     close: pool.close,
   }
@@ -124,11 +136,27 @@ const begin = statement('', 'BEGIN')
 const commit = statement('', 'COMMIT')
 const rollback = statement('', 'ROLLBACK')
 
+/** After one that fails the server refuses the others, and what would be committed is undone. */
+async function allTogether<Row extends object>(connection: pg.PoolClient, steps: readonly Step[]): Promise<Row[][]> {
+  const sql = sqlOver(connection)
+  const inOrder: readonly Step[] = [[begin, []], ...steps, [commit, []]]
+  const answers = await Promise.allSettled(inOrder.map((step) => sql.query<Row>(...step)))
+  return answers
+    .map((answer) => {
+      if (answer.status === 'rejected') throw answer.reason
+      return answer.value
+    })
+    .slice(1, -1)
+}
+
+/** Nobody waits for the beginning: it leaves with the first statement, which fails if it does. */
 async function inTransaction<Result>(connection: pg.PoolClient, work: (sql: Sql) => Promise<Result>): Promise<Result> {
   const sql = sqlOver(connection)
-  await sql.query(begin)
+  const begun = sql.query(begin)
+  begun.catch(() => {})
   try {
     const result = await work(sql)
+    await begun
     await sql.query(commit)
     return result
   } catch (error) {
@@ -143,6 +171,7 @@ async function listen(
   channel: string,
   heard: (payload: string) => void,
   lost: () => void,
+  lock?: SessionLock,
 ): Promise<Listener> {
   const client = await pool.connectAlone().catch((error: unknown) => {
     throw explain(error)
@@ -151,6 +180,7 @@ async function listen(
   client.on('end', lost)
   const listening = `LISTEN ${client.escapeIdentifier(channel)}`
   try {
+    if (lock) await client.query('SELECT pg_advisory_lock_shared($1, $2)', [lock.kind, lock.number])
     await client.query(listening)
   } catch (error) {
     await client.end().catch(() => {})

@@ -67,6 +67,8 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   const settings = {
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: options.answerTimeoutMs,
+    // What is asked without waiting for the answer before it leaves at once, and is answered in its order.
+    pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     application_name: 'countersign',

@@ -3,6 +3,8 @@
  * those of others, once for many. Who is not reached finds it by a look of its own.
  */
 import { type Database, statement } from '../database/database.ts'
+import { type News, printNews, wakeWorkers } from './dispatch.ts'
+import type { ShortCut } from './short-cut.ts'
 import type { Worker } from './worker.ts'
 
 const quietMs = 5
@@ -10,7 +12,11 @@ const quietMs = 5
 const wakeDispatchers = statement('wake_dispatchers', "SELECT pg_notify('countersign_work', 'event')")
 
 export interface Announcer {
+  /** Something was dispatched here, by nobody's worker. */
+  dispatched(news: News): void
   published(parts: ReadonlySet<number>): void
+  /** The short cut of this process's worker, if there is one. */
+  readonly shortCut: ShortCut | undefined
   /** From now on this worker is told. */
   serve(worker: Worker): void
 }
@@ -27,7 +33,14 @@ export function openAnnouncer(db: Database): Announcer {
     }, quietMs).unref()
   }
   return {
+    dispatched(news) {
+      db.query(wakeWorkers, [printNews(news)]).catch(() => {})
+    },
+    get shortCut() {
+      return served?.shortCut
+    },
     published(parts) {
+      if (parts.size === 0) return
       if (!served) return tellOthers()
       for (const part of parts) served.published(part)
     },

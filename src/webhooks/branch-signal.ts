@@ -3,11 +3,14 @@
  * look and its wait is not missed, because the count has moved on by then.
  */
 import { branchKey } from './dispatch.ts'
+import { awaitedForMs } from './signal.ts'
 import type { Branch } from './webhook.ts'
 
 export interface BranchSignal {
   /** Undefined: it may have been any branch. */
   fire(branches: readonly string[] | undefined): void
+  /** Somebody waits, or has until a moment ago. */
+  isAwaited(): boolean
   /** To be asked for before looking. */
   seen(branch: Branch): number
   /** Until something may have happened since then, or for a while. */
@@ -19,6 +22,7 @@ export function openBranchSignal(): BranchSignal {
   const counts = new Map<string, number>()
   /** What concerned every branch. */
   let all = 0
+  let lastMs = Number.NEGATIVE_INFINITY
   const countOf = (key: string) => all + (counts.get(key) ?? 0)
 
   function wake(key: string): void {
@@ -26,6 +30,7 @@ export function openBranchSignal(): BranchSignal {
   }
 
   return {
+    isAwaited: () => waiting.size > 0 || performance.now() - lastMs < awaitedForMs,
     fire(branches) {
       if (branches === undefined) all++
       // Only those that somebody follows are counted: who follows none has seen nothing.
@@ -36,6 +41,7 @@ export function openBranchSignal(): BranchSignal {
       }
     },
     seen(branch) {
+      lastMs = performance.now()
       const key = branchKey(branch)
       if (!counts.has(key)) counts.set(key, 0)
       return countOf(key)

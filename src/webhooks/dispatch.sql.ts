@@ -46,8 +46,21 @@ export const createDeliveries = statementOfDay(
   (day) => `WITH told AS MATERIALIZED (
      SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[])
        WITH ORDINALITY AS t (event_id, branch_id, environment, kind, entity, simulated, only_id, repeats, replay_id, place)),
-   pairs AS MATERIALIZED (
-     SELECT $10::bigint + nextval('delivery_numbers') AS id, pair.* FROM (
+   ${creating(day, { offset: '$10::bigint', now: '$11::timestamptz' })},
+   locked AS MATERIALIZED (
+     SELECT webhook_id, claim_id, attention_at, has_news, evidence, held_until FROM lanes
+     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM pairs)) ORDER BY webhook_id FOR UPDATE),
+   told_lanes AS (
+     UPDATE lanes SET ${attention({ now: '$11', threshold: '$12' })},
+       has_news = claim_id IS NOT NULL
+     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked WHERE ${needsTelling({ now: '$11', threshold: '$12' })})))
+   SELECT webhook_id FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
+)
+
+/** The deliveries of what was told, and its place in the log. */
+export function creating(day: number, { offset, now }: { offset: string; now: string }): string {
+  return `pairs AS MATERIALIZED (
+     SELECT ${offset} + nextval('delivery_numbers') AS id, pair.* FROM (
        SELECT told.*, w.id AS webhook_id, CASE WHEN told.only_id IS NULL THEN 0 ELSE 1 END AS urgency
        FROM told JOIN webhooks w ON w.branch_id = told.branch_id AND w.environment = told.environment AND w.state <> 'deleted'
          AND CASE WHEN told.only_id IS NULL THEN told.simulated OR told.kind = ANY (w.kinds) ELSE w.id = told.only_id END
@@ -60,9 +73,10 @@ export const createDeliveries = statementOfDay(
      FROM pairs),
    created AS (
      INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at, repeats, replay_id)
-     SELECT id, webhook_id, event_id, entity, urgency, after_id, CASE WHEN after_id IS NULL THEN greatest($11::timestamptz, due_from) ELSE 'infinity' END, $11,
+     SELECT id, webhook_id, event_id, entity, urgency, after_id, CASE WHEN after_id IS NULL THEN greatest(${now}, due_from) ELSE 'infinity' END, ${now},
        repeats, replay_id
-     FROM chained JOIN lanes USING (webhook_id)),
+     FROM chained JOIN lanes USING (webhook_id)
+     RETURNING id, webhook_id, event_id, entity, due_at),
    heads AS MATERIALIZED (
      SELECT b.branch_id, b.environment, coalesce(newest.sequence, d.first - 1) AS last
      FROM (SELECT DISTINCT branch_id, environment FROM told WHERE only_id IS NULL) b
@@ -75,19 +89,24 @@ export const createDeliveries = statementOfDay(
      INSERT INTO branch_log_d${day} (branch_id, environment, sequence, event_id, day, deliveries)
      SELECT n.branch_id, n.environment, heads.last + n.nth, n.event_id, ${day}, coalesce(counts.deliveries, 0)
      FROM (SELECT *, row_number() OVER (PARTITION BY branch_id, environment ORDER BY place) AS nth FROM told WHERE only_id IS NULL) n
-     JOIN heads USING (branch_id, environment) LEFT JOIN counts USING (place)),
-   locked AS MATERIALIZED (
-     SELECT webhook_id, claim_id, attention_at, has_news, evidence, held_until FROM lanes
-     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM pairs)) ORDER BY webhook_id FOR UPDATE),
-   told_lanes AS (
-     UPDATE lanes SET
-       attention_at = CASE
+     JOIN heads USING (branch_id, environment) LEFT JOIN counts USING (place))`
+}
+
+interface Telling {
+  readonly now: string
+  readonly threshold: string
+}
+
+/** When a lane that has something new is looked at. */
+export function attention({ now, threshold }: Telling): string {
+  return `attention_at = CASE
          WHEN claim_id IS NOT NULL THEN attention_at
-         WHEN evidence >= $12 THEN coalesce(attention_at, $11)
-         ELSE least(attention_at, greatest(held_until, $11)) END,
-       has_news = claim_id IS NOT NULL
-     WHERE webhook_id = ANY (ARRAY(
-       SELECT webhook_id FROM locked WHERE CASE WHEN claim_id IS NOT NULL THEN NOT has_news
-         WHEN evidence >= $12 THEN attention_at IS NULL ELSE attention_at IS NULL OR attention_at > greatest(held_until, $11) END)))
-   SELECT webhook_id FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
-)
+         WHEN evidence >= ${threshold} THEN coalesce(attention_at, ${now})
+         ELSE least(attention_at, greatest(held_until, ${now})) END`
+}
+
+/** Most lanes know already. */
+export function needsTelling({ now, threshold }: Telling): string {
+  return `CASE WHEN claim_id IS NOT NULL THEN NOT has_news
+         WHEN evidence >= ${threshold} THEN attention_at IS NULL ELSE attention_at IS NULL OR attention_at > greatest(held_until, ${now}) END`
+}

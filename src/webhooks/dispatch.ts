@@ -4,16 +4,15 @@
  * creates deliveries in entity order. It alone creates them: what is to be sent again is asked for through the same inbox. What a
  * crash interrupts is rolled back and read again.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { type Database, type Sql, statement } from '../database/database.ts'
 import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import * as table from './dispatch.sql.ts'
 import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
-import { tryWritingToPart } from './part.ts'
+import { tryWritingToPart, writeToPart } from './part.ts'
 
-const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
+export const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
 /** PostgreSQL takes 8,000 bytes. */
 const newsBytesAtMost = 7_000
 
@@ -30,6 +29,8 @@ export interface DispatchDesk {
   readonly clock: Clock
   readonly days: Days
   readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
+  /** Called when a dispatch has committed: whoever should look is told. */
+  readonly told: (news: News) => void
 }
 
 interface Unread {
@@ -57,59 +58,69 @@ interface Read {
   readonly wentBack: boolean
 }
 
-/** Takes at most so many entries of a part and answers how many they were; undefined when somebody else is at it. */
-export async function dispatchOnce(desk: DispatchDesk, part: number, most: number): Promise<number | undefined> {
+/**
+ * Takes at most so many entries of a part and answers how many they were; undefined when somebody else is at it, unless the caller
+ * waits for its turn.
+ */
+export async function dispatchOnce(
+  desk: DispatchDesk,
+  part: number,
+  most: number,
+  waits = false,
+): Promise<number | undefined> {
   const startedMs = performance.now()
-  const taken = await tryWritingToPart(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
-  if (desk.traceDispatch && taken && taken.length > 0) {
+  const write = waits ? writeToPart : tryWritingToPart
+  const taken = await write(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
+  if (taken?.news) desk.told(taken.news)
+  if (desk.traceDispatch && taken && taken.entries.length > 0) {
     const endedMs = performance.now()
-    const ids = taken.map((entry) => entry.event_id)
+    const ids = taken.entries.map((entry) => entry.event_id)
     // What was dispatched stays so, whether or not it can be traced.
     const publishes = await desk.db
       .query<DispatchMade['publishes'][number]>(table.selectPublishes, [ids])
       .catch(() => [])
     desk.traceDispatch({ startedMs, endedMs, publishes })
   }
-  return taken?.length
+  return taken?.entries.length
 }
 
 const dispatchPatienceMs = 2_000
-const takenAgainMs = 10
 const entriesAtOnce = 100
 
 /** For whoever wants to see the deliveries of what it has just committed: reads the part until nothing older is left. */
 export async function dispatchPart(desk: DispatchDesk, part: number): Promise<void> {
   const giveUpAt = performance.now() + dispatchPatienceMs
   while (performance.now() < giveUpAt) {
-    const taken = await dispatchOnce(desk, part, entriesAtOnce)
-    if (taken === undefined) await wait(takenAgainMs)
-    else if (taken < entriesAtOnce) return
+    if ((await dispatchOnce(desk, part, entriesAtOnce, true))! < entriesAtOnce) return
   }
 }
 
+interface Taken {
+  readonly entries: readonly Unread[]
+  readonly news: News | undefined
+}
+
 /** By whoever holds the part. */
-export async function dispatchLocked(
-  desk: DispatchDesk,
-  sql: Sql,
-  part: number,
-  most: number,
-): Promise<readonly Unread[]> {
+export async function dispatchLocked(desk: DispatchDesk, sql: Sql, part: number, most: number): Promise<Taken> {
   const [read] = await sql.query<Read>(inbox.selectRead, [part])
   if (read!.wentBack) await startAnew(sql, part)
   if (read!.wentBack) return dispatchLocked(desk, sql, part, most)
   const target = read!.target ?? read!.current
   const entries = await selectUnread(sql, part, read!, target, most)
-  if (entries.length === 0 && read!.target === null) return []
+  if (entries.length === 0 && read!.target === null) return { entries, news: undefined }
   const day = Math.max(read!.day, dayOf(desk.clock.now()))
   const kept = await leaveOutGone(sql, entries, desk.clock.now())
-  if (kept.length > 0) await create(desk, sql, kept, day)
   const last = entries.length < most ? undefined : entries.at(-1)!
-  await sql.query(inbox.insertRead, [
-    ...[part, read!.number + 1],
+  const values = [
+    part,
+    read!.number + 1,
     ...(last ? [read!.read, target, last.xid, last.id] : [target, null, null, null]),
-    day,
+  ]
+  const [news] = await Promise.all([
+    kept.length === 0 ? undefined : create(desk, sql, kept, day),
+    sql.query(inbox.insertRead, [...values, day]),
   ])
-  return entries
+  return { entries, news }
 }
 
 /** A snapshot is printed as the first number under way, the first not given yet, and all that are under way. */
@@ -136,31 +147,31 @@ async function startAnew(sql: Sql, part: number): Promise<void> {
   await sql.query(inbox.restartReads, [part])
 }
 
-async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly Unread[], day: number): Promise<void> {
+async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly Unread[], day: number): Promise<News> {
   const { deliveryOffset } = await days.open(day)
   const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branch_id}`, each])).values()]
-  await sql.query(table.openBranchDays, [
-    ...[branches.map((each) => each.branch_id), branches.map((each) => each.environment), day],
+  const branchDays = [branches.map((each) => each.branch_id), branches.map((each) => each.environment), day]
+  const [, webhooks] = await Promise.all([
+    sql.query(table.openBranchDays, branchDays),
+    sql.query<{ webhook_id: number }>(table.createDeliveries(day), [
+      entries.map((entry) => entry.event_id),
+      entries.map((entry) => entry.branch_id),
+      entries.map((entry) => entry.environment),
+      entries.map((entry) => entry.kind),
+      entries.map((entry) => entry.entity),
+      entries.map((entry) => entry.simulated),
+      entries.map((entry) => entry.webhook_id),
+      entries.map((entry) => entry.repeats),
+      entries.map((entry) => entry.replay_id),
+      deliveryOffset,
+      clock.now(),
+      breakerThreshold,
+    ]),
   ])
-  const webhooks = await sql.query<{ webhook_id: number }>(table.createDeliveries(day), [
-    entries.map((entry) => entry.event_id),
-    entries.map((entry) => entry.branch_id),
-    entries.map((entry) => entry.environment),
-    entries.map((entry) => entry.kind),
-    entries.map((entry) => entry.entity),
-    entries.map((entry) => entry.simulated),
-    entries.map((entry) => entry.webhook_id),
-    entries.map((entry) => entry.repeats),
-    entries.map((entry) => entry.replay_id),
-    deliveryOffset,
-    clock.now(),
-    breakerThreshold,
-  ])
-  const news = printNews(
-    [...branches],
-    webhooks.map((row) => row.webhook_id),
-  )
-  await sql.query(wakeWorkers, [news])
+  return {
+    branches: branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment })),
+    webhookIds: webhooks.map((row) => row.webhook_id),
+  }
 }
 
 /** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */
@@ -169,16 +180,12 @@ export interface News {
   readonly webhookIds: readonly number[] | undefined
 }
 
-export function branchKey({ branchId, environment }: { branchId: number; environment: string }): string {
+export function branchKey({ branchId, environment }: Readonly<{ branchId: number; environment: string }>): string {
   return `${environment}:${branchId}`
 }
 
-function printNews(
-  branches: readonly Pick<Unread, 'branch_id' | 'environment'>[],
-  webhookIds: readonly number[],
-): string {
-  const keys = branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment }))
-  const news = `delivery ${keys.join(',')} ${webhookIds.join(',')}`
+export function printNews({ branches = [], webhookIds = [] }: News): string {
+  const news = `delivery ${branches.join(',')} ${webhookIds.join(',')}`
   return news.length <= newsBytesAtMost ? news : 'delivery'
 }
 

@@ -1,6 +1,6 @@
 /**
  * Keeps the parts read. Whoever publishes here says which part has something; what others wrote, a core's own transaction among them,
- * is found by a short look. Of two nodes that want the same part one reads it, and the other does not ask again at once.
+ * is found by a short look. Whoever finds a part taken waits for its turn.
  */
 import type { Logger } from 'pino'
 import { type DispatchDesk, dispatchOnce } from './dispatch.ts'
@@ -10,13 +10,14 @@ import { selectPartsWithNews } from './inbox.sql.ts'
 const eventsAtFirst = 25
 const eventsAtMost = 400
 const lookEveryMs = 150
-const takenAgainMs = 20
 /** The other connections are for whoever else wants something. */
 const partsAtOnce = 2
 
 export interface Dispatcher {
   /** Something came in this part. */
   wake(part: number): void
+  /** Nothing of this part is under way here, or about to be. */
+  isQuiet(part: number): boolean
   /** Looks at all parts now. */
   look(): void
   close(): Promise<void>
@@ -27,7 +28,6 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   const running = new Map<number, Promise<void>>()
   let looking: Promise<void> | undefined
   let isClosing = false
-  const timers = new Set<NodeJS.Timeout>()
   const timer = setInterval(look, lookEveryMs)
 
   function wake(part: number): void {
@@ -48,13 +48,15 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   }
 
   async function dispatchAll(part: number): Promise<void> {
-    for (let most = eventsAtFirst; wanted.has(part) && !isClosing; ) {
+    let most = eventsAtFirst
+    for (let waits = false; wanted.has(part) && !isClosing; ) {
       wanted.delete(part)
       try {
-        const taken = await dispatchOnce(desk, part, most)
-        if (taken === undefined) later(part)
-        else if (taken === most) wanted.add(part)
-        most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
+        const taken = await dispatchOnce(desk, part, most, waits)
+        // Whoever is at it may have looked before the newest came.
+        waits = taken === undefined
+        if (waits || taken === most) wanted.add(part)
+        if (!waits) most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
       } catch (error) {
         // If it was too much for the time it has, less is not.
         most = Math.ceil(most / 4)
@@ -62,15 +64,6 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
         return
       }
     }
-  }
-
-  /** Whoever is at it may have looked before the newest came. */
-  function later(part: number): void {
-    const again = setTimeout(() => {
-      timers.delete(again)
-      wake(part)
-    }, takenAgainMs)
-    timers.add(again)
   }
 
   function look(): void {
@@ -95,11 +88,11 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   look()
   return {
     wake,
+    isQuiet: (part) => !wanted.has(part) && !running.has(part),
     look,
     async close() {
       isClosing = true
       clearInterval(timer)
-      for (const each of timers) clearTimeout(each)
       await looking
       await Promise.all(running.values())
     },

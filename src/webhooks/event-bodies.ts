@@ -7,6 +7,8 @@ import { selectBodies } from './lanes.sql.ts'
 const keptCharacters = 16 * 1024 * 1024
 
 export interface EventBodies {
+  /** Somebody has it at hand. */
+  keep(event: DueEvent): void
   find(sql: Sql, ids: readonly number[]): Promise<ReadonlyMap<number, DueEvent>>
 }
 
@@ -27,6 +29,7 @@ export function openEventBodies(): EventBodies {
   }
 
   return {
+    keep,
     async find(sql, ids) {
       const found = new Map<number, DueEvent>()
       const missing: number[] = []

@@ -30,14 +30,19 @@ export const insertRead = statement(
   'INSERT INTO inbox_reads (part, number, read, target, at_xid, at_id, day) VALUES ($1, $2, $3, $4, $5, $6, $7)',
 )
 
+/** Whether a part has something that `r`, its newest read, has not seen. */
+export function isUnread(part: string): string {
+  return `(r.target IS NOT NULL
+     OR EXISTS (SELECT FROM inbox i WHERE i.part = ${part} AND i.xid >= pg_snapshot_xmax(r.read))
+     OR EXISTS (SELECT FROM inbox i WHERE i.part = ${part} AND i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
+     OR pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax(r.read))`
+}
+
 export const selectPartsWithNews = statement(
   'select_parts_with_news',
   `SELECT p.part FROM generate_series(0, 15) AS p (part)
    CROSS JOIN LATERAL (SELECT read, target FROM inbox_reads WHERE part = p.part::smallint ORDER BY number DESC LIMIT 1) r
-   WHERE r.target IS NOT NULL
-     OR EXISTS (SELECT FROM inbox i WHERE i.part = p.part::smallint AND i.xid >= pg_snapshot_xmax(r.read))
-     OR EXISTS (SELECT FROM inbox i WHERE i.part = p.part::smallint AND i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
-     OR pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax(r.read)`,
+   WHERE ${isUnread('p.part::smallint')}`,
 )
 
 /**

@@ -42,6 +42,9 @@ const isHidden = (urgency: 0 | 1) =>
 const isAsleep = `l.claim_id IS NULL AND l.attention_at IS NULL AND ${isServed}
        AND ${isThere(queuedOf('l.webhook_id'))}`
 
+/** Of whoever holds it nothing was heard since $3. */
+const isForsaken = `CASE WHEN l.held_by IS NULL THEN l.attention_at < $3::timestamptz ELSE ${isAbsent('workers k WHERE k.number = l.held_by AND k.seen_at >= $3::timestamptz')} END`
+
 const isLeft = `w.cleared_at IS NOT NULL AND ${isThere(queuedOf('w.id'))}`
 
 const hasNoEvent = isAbsent('events e WHERE e.id = q.event_id')
@@ -55,7 +58,7 @@ export const findBrokenLanes = statement(
    UNION ALL SELECT 'event', $1::int, 'delivery:' || id FROM unfinished q WHERE ${hasNoEvent}
    UNION ALL SELECT 'attention', $1::int, 'webhook:' || l.webhook_id FROM lanes l WHERE l.part = $1::int AND ${isAsleep}
    UNION ALL SELECT 'sight', $1::int, 'webhook:' || l.webhook_id FROM lanes l WHERE l.part = $1::int AND (${isHidden(0)} OR ${isHidden(1)})
-   UNION ALL SELECT 'lease', $1::int, 'webhook:' || l.webhook_id FROM lanes l WHERE l.part = $1::int AND l.claim_id IS NOT NULL AND l.attention_at < $3
+   UNION ALL SELECT 'lease', $1::int, 'webhook:' || l.webhook_id FROM lanes l WHERE l.part = $1::int AND l.claim_id IS NOT NULL AND ${isForsaken}
    UNION ALL SELECT 'cleared', $1::int, 'webhook:' || w.id FROM webhooks w JOIN lanes l ON l.webhook_id = w.id WHERE l.part = $1::int AND ${isLeft}
    LIMIT 1000`,
 )

@@ -71,6 +71,8 @@ export interface Lane {
   heldUntil: Date | undefined
   /** On its way to another worker: nothing more is begun. */
   leaving: boolean
+  /** Whether it is still this worker's is being asked: nothing more is begun. */
+  doubtful: boolean
   lost: boolean
   /** Since when there is nothing to do, by `performance.now()`. */
   quietSince: number | undefined
@@ -94,6 +96,7 @@ export function openLane(claimed: ClaimedLane): Lane {
     probeAt: undefined,
     heldUntil: undefined,
     leaving: false,
+    doubtful: false,
     lost: false,
     quietSince: undefined,
   }
@@ -108,7 +111,7 @@ export function isLeased(lane: Lane): boolean {
 }
 
 export function freeSlots(lane: Lane): number {
-  if (lane.probeAt || lane.heldUntil || lane.leaving || !isLeased(lane)) return 0
+  if (lane.probeAt || lane.heldUntil || lane.leaving || lane.doubtful || !isLeased(lane)) return 0
   const atOnce = isBreakerOpen(lane) ? 1 : attemptsAtOnce
   return Math.min(atOnce - lane.sending, unsettledAtMost - lane.unsettled)
 }
@@ -172,6 +175,18 @@ export function handBack(lane: Lane): void {
     lane.inHand.delete(delivery.id)
     leaveBehind(lane, delivery)
   }
+}
+
+/** What was read may be stale: the next look reads it anew. */
+export function lookAgainAt(lane: Lane): void {
+  handBack(lane)
+  lane.drained = false
+}
+
+/** What became due then was written down just now, however long that took: the next look must find it. */
+export function hasMoreSince(lane: Lane, due_at: Date): void {
+  lane.drained = false
+  leaveBehind(lane, { due_at })
 }
 
 /** Whoever looks next must find it. */

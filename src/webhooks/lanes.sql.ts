@@ -2,20 +2,20 @@ import { statement } from '../database/database.ts'
 import { isOfDay, statementOfDay } from './days.ts'
 import { lineOf, placeOf } from './queue-key.ts'
 
-/** Lanes that need somebody: idle with something due, or orphaned by a worker whose lease ran out. Not those that this worker has just given up. */
+/** Lanes that need somebody: idle with something due. Not those that this worker has just given up. They are its own until it lets them go or is gone. */
 export const claimLanes = statement(
   'claim_lanes',
-  `UPDATE lanes SET claim_id = $1, attention_at = $3, has_news = false
+  `UPDATE lanes SET claim_id = $1, held_by = $5, attention_at = 'infinity', has_news = false
    WHERE webhook_id = ANY (ARRAY(
-     SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($5::bigint[]))
-     ORDER BY attention_at LIMIT $4 FOR UPDATE SKIP LOCKED))
+     SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($4::bigint[]))
+     ORDER BY attention_at LIMIT $3 FOR UPDATE SKIP LOCKED))
    RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, part, failures, failing_since, evidence, due_from`,
 )
 
 /** Lanes of claims whose answer never came are free for everybody. */
 export const undoClaims = statement(
   'undo_claims',
-  'UPDATE lanes SET claim_id = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
+  'UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
 )
 
 /** Lane by lane: however many webhooks there are, those that are asked for are looked at. */
@@ -73,12 +73,15 @@ export const selectBodies = statementOfDay(
     `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
 )
 
-/** Several lanes are always locked in one order, so that workers and the dispatcher cannot wait for each other in a circle. */
-export const renewLeases = statement(
-  'renew_leases',
+/**
+ * A worker that has a new number takes along what is still its own. Several lanes are always locked in one order, so that workers and the dispatcher
+ * cannot wait for each other in a circle.
+ */
+export const confirmLanes = statement(
+  'confirm_lanes',
   `WITH locked AS MATERIALIZED (
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) AND claim_id = ANY ($2::uuid[]) ORDER BY webhook_id FOR UPDATE)
-   UPDATE lanes SET attention_at = $3 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id`,
+   UPDATE lanes SET held_by = $3 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id`,
 )
 
 const earliest = (urgency: 0 | 1) =>
@@ -94,7 +97,7 @@ export const releaseLanes = statement(
   'release_lanes',
   `WITH locked AS MATERIALIZED (
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id FOR UPDATE)
-   UPDATE lanes l SET claim_id = NULL, has_news = false, failures = held.failures, failing_since = held.failing_since,
+   UPDATE lanes l SET claim_id = NULL, held_by = NULL, has_news = false, failures = held.failures, failing_since = held.failing_since,
      evidence = held.evidence, due_from = held.due_from, held_until = coalesce(held.held_until, '-infinity'),
      attention_at = CASE
        WHEN (w.state <> 'active' OR p.status <> 'approved') AND NOT l.has_news THEN NULL
@@ -177,13 +180,3 @@ export const tellLanes = statement(
 )
 
 export const wakeOthers = statement('wake_others', "SELECT pg_notify('countersign_work', 'delivery')")
-
-/** Each worker says that it is there; whoever has been silent is not. Answers how many there are, and how many lanes the others hold. */
-export const reportWorker = statement(
-  'report_worker',
-  `WITH me AS (
-     INSERT INTO workers (id, seen_at, lanes) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, lanes = excluded.lanes)
-   SELECT count(*) AS others, coalesce(sum(lanes), 0)::int AS lanes FROM workers WHERE id <> $1 AND seen_at >= $4`,
-)
-
-export const removeWorkers = statement('remove_workers', 'DELETE FROM workers WHERE id = $1 OR seen_at < $2')

@@ -3,26 +3,50 @@
  * expiring them, holds the part's lock until it commits: there is one writer at a time, no circle of locks, and no moment at
  * which one could miss what the other does. No hot statement touches two parts.
  */
-import { type Database, type Sql, statement } from '../database/database.ts'
+import { type Database, type Sql, type Step, statement } from '../database/database.ts'
 
 export const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
-const lockClass = 7_267_103
+const partLock = 7_267_103
 
 export function partOf(branchId: number): number {
   return branchId % partCount
 }
 
 /** For whoever must not meet a writer of the part. */
-export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${lockClass}, $1)`)
-const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${lockClass}, $1) AS locked`)
+export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${partLock}, $1)`)
+const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${partLock}, $1) AS locked`)
+
+/** In one order, so that nobody waits in a circle. */
+export const lockParts = statement(
+  'lock_parts',
+  `SELECT pg_advisory_xact_lock(${partLock}, part) FROM (SELECT part FROM unnest($1::int[]) AS part ORDER BY part) p`,
+)
 
 /** Waits for its turn. */
 export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql) => Promise<Result>): Promise<Result> {
+  return writeToParts(db, [part], write)
+}
+
+export function writeToParts<Result>(
+  db: Database,
+  parts: readonly number[],
+  write: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
   return db.transaction(async (sql) => {
-    await sql.query(lockPart, [part])
+    await sql.query(lockParts, [parts])
     return write(sql)
   })
+}
+
+/** Waits for its turn, too: statements that need nothing of each other's answers, in one round trip. */
+export async function writeTogether<Row extends object>(
+  db: Database,
+  parts: readonly number[],
+  steps: readonly Step[],
+): Promise<Row[]> {
+  const [, ...answers] = await db.together<Row>([[lockParts, [parts]], ...steps])
+  return answers.flat()
 }
 
 /** Undefined when somebody else is at it. */

@@ -2,12 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayActor } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
+import { type Database, DatabaseUnavailable, type Sql, type Step } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
 import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
-import { writeToPart } from './part.ts'
+import { writeTogether, writeToParts } from './part.ts'
 import { nextAttemptAt, parseRetryAfter } from './retry-schedule.ts'
 import { recordLateAttempts } from './skips.sql.ts'
 import { disableWebhook } from './webhook.ts'
@@ -25,8 +25,8 @@ export interface Settlement {
 export interface Settled {
   /** False when the lease was lost: somebody else sends it again. */
   readonly accepted: boolean
-  /** Another delivery of the same entity may go now. */
-  readonly released: boolean
+  /** Since when another delivery of the same entity may go; undefined when none may. */
+  readonly releasedAt: Date | undefined
   /** What was to be written down. */
   readonly verdict: Verdict
 }
@@ -38,6 +38,8 @@ export interface Verdict {
 
 const awayWaitMs = 250
 const settledAtOnce = 500
+/** That settle together, of whichever parts. */
+const fewAtMost = 50
 /** The other connections are for whoever else wants something. */
 const transactionsAtOnce = 2
 
@@ -65,43 +67,52 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Settlements of a part that come in together share one transaction; the part with most to settle goes first. */
+/**
+ * Settlements that come in together share a transaction: few of them all, whichever part they are of; of many those of a part, so that nobody waits
+ * for the other parts, and the part with most to settle goes first.
+ */
 export function openSettlements(desk: SettlementDesk): Settlements {
   const waiting = new Map<number, Waiting[]>()
   const underWay = new Set<number>()
+  let transactions = 0
   let scheduled = false
 
   function schedule(): void {
-    if (scheduled || underWay.size >= transactionsAtOnce) return
+    if (scheduled || transactions >= transactionsAtOnce) return
     scheduled = true
     setImmediate(() => {
       scheduled = false
-      const part = findFullest()
-      if (part === undefined) return
-      void flush(part)
+      const parts = choose()
+      if (parts.length === 0) return
+      void flush(parts)
       schedule()
     })
   }
 
-  function findFullest(): number | undefined {
+  function choose(): readonly number[] {
     const free = [...waiting].filter(([part, items]) => items.length > 0 && !underWay.has(part))
-    return free.sort(([, a], [, b]) => b.length - a.length)[0]?.[0]
+    const count = free.reduce((sum, [, items]) => sum + items.length, 0)
+    const inOrder = free.sort(([, a], [, b]) => b.length - a.length).map(([part]) => part)
+    if (count > fewAtMost) return inOrder.slice(0, 1)
+    return transactions === 0 ? inOrder : []
   }
 
-  async function flush(part: number): Promise<void> {
-    const taken = waiting.get(part)!.splice(0, settledAtOnce)
-    underWay.add(part)
+  async function flush(parts: readonly number[]): Promise<void> {
+    const taken = parts.flatMap((part) => waiting.get(part)!.splice(0, settledAtOnce))
+    for (const part of parts) underWay.add(part)
+    transactions++
     try {
       const settled = await settlePatiently(
         desk,
-        part,
+        parts,
         taken.map(({ item }) => item),
       )
       for (const [index, { resolve }] of taken.entries()) resolve(settled[index]!)
     } catch (error) {
       for (const { reject } of taken) reject(error)
     } finally {
-      underWay.delete(part)
+      transactions--
+      for (const part of parts) underWay.delete(part)
       schedule()
     }
   }
@@ -121,14 +132,20 @@ export function openSettlements(desk: SettlementDesk): Settlements {
  * An attempt that was made must be written down: a database that is away for a moment costs a repetition, not the record.
  * Nobody repeats past the lease.
  */
-async function settlePatiently(desk: SettlementDesk, part: number, items: Settlement[]): Promise<Settled[]> {
-  for (let isInDoubt = false; ; isInDoubt = true) {
+async function settlePatiently(
+  desk: SettlementDesk,
+  parts: readonly number[],
+  items: Settlement[],
+): Promise<Settled[]> {
+  for (let doubtfulSince: Date | undefined; ; ) {
+    const now = desk.clock.now()
     try {
-      const settled = await settleAll(desk, part, items)
-      // What the last try may have written cannot be written again; whether the lease was lost the next renewal tells.
-      return isInDoubt ? settled.map((each) => ({ ...each, accepted: true })) : settled
+      const settled = await settleAll(desk, parts, items, now)
+      return doubtfulSince ? settled.map((each) => ({ ...each, accepted: true, releasedAt: doubtfulSince })) : settled
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable) || !items.some(({ lane }) => isLeased(lane))) throw error
+      // What this try may have written cannot be written again; whether the lease was lost the next renewal tells.
+      doubtfulSince ??= now
       await wait(awayWaitMs)
     }
   }
@@ -138,30 +155,51 @@ interface Judged extends Settlement {
   readonly verdict: Verdict
 }
 
-async function settleAll(desk: SettlementDesk, part: number, items: readonly Settlement[]): Promise<Settled[]> {
+async function settleAll(
+  desk: SettlementDesk,
+  parts: readonly number[],
+  items: readonly Settlement[],
+  now: Date,
+): Promise<Settled[]> {
   const judged = items.map((item) => ({ ...item, verdict: judge(item.outcome, item.delivery.attempts, item.now) }))
-  await desk.days.open(dayOf(desk.clock.now()))
-  return writeToPart(desk.db, part, async (sql) => {
-    const accepted = new Set<number>()
-    const released = new Set<number>()
-    for (const [day, together] of Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))) {
-      for (const row of await settleDay(sql, day, together, desk.clock.now())) {
-        if (row.freed) released.add(row.webhook_id)
-        else accepted.add(row.id)
-      }
-    }
-    const missed = judged.filter(({ delivery }) => !accepted.has(delivery.id))
-    if (missed.length > 0) for (const id of await settleLate(sql, missed, desk.clock.now())) accepted.add(id)
+  await desk.days.open(dayOf(now))
+  const steps = [...Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))].map(([day, together]) =>
+    settling(day, together, now),
+  )
+  const rows = items.some((item) => item.disable !== undefined)
+    ? await settleAndDisable(desk.db, parts, steps, items)
+    : await writeTogether<SettledRow>(desk.db, parts, steps)
+  const accepted = acceptedOf(rows)
+  const missed = judged.filter(({ delivery }) => !accepted.has(delivery.id))
+  if (missed.length > 0) for (const id of await settleLate(desk.db, missed, now)) accepted.add(id)
+  const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhook_id] : [])))
+  return judged.map(({ lane, delivery, verdict }) => ({
+    accepted: accepted.has(delivery.id),
+    releasedAt: released.has(lane.webhookId) ? now : undefined,
+    verdict,
+  }))
+}
+
+/** A webhook is switched off by what was settled, not by what a worker believes that has lost its lane. */
+function settleAndDisable(
+  db: Database,
+  parts: readonly number[],
+  steps: readonly Step[],
+  items: readonly Settlement[],
+): Promise<SettledRow[]> {
+  return writeToParts(db, parts, async (sql) => {
+    const rows = (await Promise.all(steps.map((step) => sql.query<SettledRow>(...step)))).flat()
+    const accepted = acceptedOf(rows)
     for (const { lane, delivery, disable, now } of items) {
       if (disable === undefined || !accepted.has(delivery.id)) continue
       await disableWebhook(sql, lane.webhookId, disable, gatewayActor, now)
     }
-    return judged.map(({ lane, delivery, verdict }) => ({
-      accepted: accepted.has(delivery.id),
-      released: released.has(lane.webhookId),
-      verdict,
-    }))
+    return rows
   })
+}
+
+function acceptedOf(rows: readonly SettledRow[]): Set<number> {
+  return new Set(rows.flatMap((row) => (row.freed ? [] : [row.id])))
 }
 
 /** What was skipped or expired while its attempt was under way has ended already: the attempt is kept, and the lane is not lost. */
@@ -193,10 +231,10 @@ type SettledRow =
   | { readonly freed: true; readonly webhook_id: number }
   | { readonly freed: false; readonly id: number; readonly state: string }
 
-function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): Promise<SettledRow[]> {
+function settling(day: number, items: readonly Judged[], now: Date): Step {
   const lanes = [...new Set(items.map((item) => item.lane))]
   const statement = isYoung(day, now) ? table.settleDeliveries(day) : table.settleOldDeliveries
-  return sql.query<SettledRow>(statement, [
+  const values = [
     lanes.map((lane) => lane.webhookId),
     lanes.map((lane) => lane.claimId),
     items.map((item) => item.delivery.id),
@@ -207,5 +245,6 @@ function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): 
     ...attemptColumns(items),
     now,
     dayOf(now),
-  ])
+  ]
+  return [statement, values]
 }

@@ -1,13 +1,20 @@
 /** Lets any number of waiters sleep until something may have happened, or for a while. */
 export interface Signal {
   fire(): void
+  /** Somebody waits, or has until a moment ago. */
+  isAwaited(): boolean
   /** `until` ends it early. */
   wait(atMostMs: number, until?: AbortSignal): Promise<void>
 }
 
+/** Who waits again and again is not always waiting. */
+export const awaitedForMs = 5_000
+
 export function openSignal(): Signal {
   const waiting = new Set<() => void>()
+  let lastMs = Number.NEGATIVE_INFINITY
   return {
+    isAwaited: () => waiting.size > 0 || performance.now() - lastMs < awaitedForMs,
     fire() {
       for (const wake of waiting) wake()
     },
@@ -20,6 +27,7 @@ export function openSignal(): Signal {
           done()
         }
         const timer = setTimeout(wake, atMostMs)
+        lastMs = performance.now()
         waiting.add(wake)
         until?.addEventListener('abort', wake)
         if (until?.aborted) wake()

@@ -3,17 +3,17 @@
  * statements, and after each the promises of the engine hold. See test/support/interleaving.ts for how.
  */
 import { after, before, describe, test } from 'node:test'
-import { second } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import { decide } from '../../src/partners/partner.ts'
 import { Conflict, NotFound } from '../../src/problem.ts'
 import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { pullForward, requestRepeats } from '../../src/webhooks/deliveries.sql.ts'
-import { renewLeases } from '../../src/webhooks/lanes.sql.ts'
+import { confirmLanes } from '../../src/webhooks/lanes.sql.ts'
 import { writeToPart } from '../../src/webhooks/part.ts'
 import { advanceReplay, startReplay } from '../../src/webhooks/replay.ts'
 import { expire, retireOnce } from '../../src/webhooks/retention.ts'
 import { deleteWebhook, setWebhookState, updateWebhook } from '../../src/webhooks/webhook.ts'
+import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { operator } from '../support/gateway.ts'
 import * as hand from '../support/hand-worker.ts'
@@ -51,9 +51,13 @@ function actsIn(house: InterleavedHouse): Record<string, Act> {
       given: ({ lane, due }) => hand.settle(house, lane, due, hand.refused),
       run: (db, { lane }) => hand.release({ db, clock, days }, lane),
     },
-    'renew a lease': {
-      run: (db, { lane }) =>
-        db.query(renewLeases, [[lane.webhookId], [lane.claimId], new Date(now().getTime() + 12 * second)]),
+    'publish at once': { run: (db) => house.publishAtOnce(db) },
+    'take a new number': {
+      run: async (db, { lane }) => db.query(confirmLanes, [[lane.webhookId], [lane.claimId], await hand.numberOf(db)]),
+    },
+    'free what the dead have left': {
+      given: () => house.loseWorkers(),
+      run: (db) => db.query(freeLanes, [now()]),
     },
     claim: { given: ({ webhook }) => house.endLease(webhook), run: (db) => hand.claim({ db, clock, days }) },
     'take over': {
@@ -109,7 +113,7 @@ function answers(error: unknown): void {
 }
 
 const everything =
-  `publish, dispatch, dispatch again, settle, fail, let go, let go for a while, renew a lease, claim, take over, redeliver,
+  `publish, dispatch, dispatch again, settle, fail, let go, let go for a while, publish at once, take a new number, free what the dead have left, claim, take over, redeliver,
   pull forward, replay, pause, resume, delete, clear, suspend, approve, edit, expire, retire`.split(/,\s+/)
 
 const scenes = [
@@ -121,6 +125,8 @@ const scenes = [
   ['dispatch', 'settle', 'expire'],
   ['dispatch', 'settle', 'pull forward'],
   ['publish', 'publish', 'dispatch'],
+  ['publish', 'publish at once', 'dispatch'],
+  ['publish at once', 'publish at once', 'settle'],
   ['publish', 'dispatch', 'let go'],
   ['dispatch', 'let go', 'pause'],
   ['dispatch', 'let go', 'resume'],

@@ -266,7 +266,7 @@ test('100,000 events of one entity cost the claim no more than three', async (t)
   await dispatchPart(api.house.gateway.context.dispatch, partOf(api.branchId))
   const lane = [`'{${webhook.id}}'`, `'{00000000-0000-0000-0000-000000000000}'`]
   const examine = async (entity: string, from: number) => ({
-    claim: await pagesOf(api, claimLanes, [`gen_random_uuid()`, now, now, '100', `'{}'`]),
+    claim: await pagesOf(api, claimLanes, [`gen_random_uuid()`, now, '100', `'{}'`, '0']),
     due: await pagesOf(api, selectDue, [`'{${webhook.id}}'`, `'{50}'`, now, `'{}'`, `'{-infinity}'`]),
     create: await pagesOf(api, createDeliveries(day), [
       ...[`'{${first}}'`, `'{${api.branchId}}'`, `'{live}'`, `'{TRANSACTION}'`, `'{${entity}}'`, `'{false}'`],

@@ -16,18 +16,20 @@ import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-se
 import { readThroughput } from '../../src/webhooks/delivery-statistics.ts'
 import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
-import { findLogBounds, openPublisher, readLog } from '../../src/webhooks/event.ts'
+import { findLogBounds, readLog } from '../../src/webhooks/event.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
 import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
 import { getLane } from '../../src/webhooks/lane-health.ts'
 import * as lanes from '../../src/webhooks/lanes.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
+import { openPublisher } from '../../src/webhooks/publisher.ts'
 import * as replay from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
 import { openSettlements } from '../../src/webhooks/settlement.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { readHealth } from '../../src/webhooks/webhook-health.ts'
+import * as workers from '../../src/webhooks/workers.sql.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
 import { operator } from '../support/gateway.ts'
@@ -70,7 +72,7 @@ async function publishAndDispatch(db: Database): Promise<void> {
   await openPublisher(db).publish(events, clock.now())
   await openPublisher(db).publish(events, clock.now(), { idempotency: { owner: 'plans', key: randomUUID() } })
   await db.query(selectPartsWithNews)
-  const desk = { db, clock, days: openDays(db), traceDispatch: () => {} }
+  const desk = { db, clock, days: openDays(db), traceDispatch: () => {}, told: () => {} }
   // The first may end what an earlier one has begun.
   await dispatchOnce(desk, partOf(first!.branch_id), batch)
   assert.equal(await dispatchOnce(desk, partOf(first!.branch_id), batch), batch)
@@ -81,9 +83,13 @@ async function deliver(db: Database): Promise<void> {
   const { clock } = house
   const now = clock.now()
   const claimId = randomUUID()
-  await db.query(lanes.reportWorker, [randomUUID(), now, 0, now])
+  const id = randomUUID()
+  const [worker] = await db.query<{ number: number }>(workers.registerWorker, [id, now])
+  await db.query(workers.reportWorker, [id, now, 0, now, false, new Date(0)])
+  await db.query(workers.buryWorkers, [new Date(0), new Date(0)])
+  await db.query(workers.freeLanes, [now])
   const claimed = await db.query<{ webhook_id: number; branch_id: number; part: number }>(lanes.claimLanes, [
-    ...[claimId, now, later(now, hour), batch, []],
+    ...[claimId, now, batch, [], worker!.number],
   ])
   assert.ok(claimed.length >= house.webhooks.length)
   const held = claimed.map((row) => openLane({ ...heldFrom(row), claimId, leasedUntilMs: performance.now() + hour }))
@@ -92,7 +98,7 @@ async function deliver(db: Database): Promise<void> {
   const due = await db.query<Omit<DueDelivery, 'event'>>(lanes.selectDue, [ids, ids.map(() => 5), now, [], from])
   await db.query(lanes.selectProbes, [ids, now, from])
   await openEventBodies().find(db, [...new Set(due.map((row) => row.event_id))])
-  await db.query(lanes.renewLeases, [ids, [claimId], later(now, hour)])
+  await db.query(lanes.confirmLanes, [ids, [claimId], worker!.number])
   await settle(db, held, due)
   await db.query(lanes.releaseLanes, [
     ...[ids, ids.map(() => claimId), ids.map(() => 0), ids.map(() => null), ids.map(() => null)],
@@ -135,7 +141,7 @@ async function sendAgain(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [webhook] = webhooks as [Webhook]
   const branch = { branchId: webhook.branch_id, environment: 'live' } as const
-  const desk = { db, clock, days: openDays(db), traceDispatch: undefined }
+  const desk = { db, clock, days: openDays(db), traceDispatch: undefined, told: () => {} }
   for (const state of ['delivered', 'waiting'] as const) {
     const [newest] = await listDeliveries(house.db, webhook, { state }, Number.MAX_SAFE_INTEGER, 1)
     const found = await delivery.getDelivery(db, branch, newest!.id)

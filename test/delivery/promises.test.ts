@@ -10,8 +10,8 @@ import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/invariants.ts'
 import { expire } from '../../src/webhooks/retention.ts'
 import { openSweeper } from '../../src/webhooks/sweeper.ts'
+import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { openTestDatabase } from '../support/database.ts'
-import * as hand from '../support/hand-worker.ts'
 import { InterleavedHouse, type Situation } from '../support/interleaved-house.ts'
 
 const database = await openTestDatabase()
@@ -73,12 +73,14 @@ const mendable: readonly Breach[] = [
   },
   {
     ...{ promise: 'attention', what: 'a lane with work that nobody holds and nobody is to look at' },
-    make: () => sql('UPDATE lanes SET claim_id = NULL, attention_at = NULL'),
+    make: () => sql('UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = NULL'),
   },
   {
     ...{ promise: 'sight', what: 'a delivery that is due before the moment from which its lane is read' },
     async make() {
-      await sql('UPDATE lanes SET claim_id = NULL, attention_at = NULL, due_from = $1', [ago(6 * second)])
+      await sql('UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = NULL, due_from = $1', [
+        ago(6 * second),
+      ])
       await sql('UPDATE lanes SET attention_at = $1', [clock.now()])
       await sql('UPDATE queued_deliveries SET due_at = $1 WHERE after_id IS NULL', [ago(hour)])
     },
@@ -115,15 +117,19 @@ test('what waits for a webhook that was called cleared is found, and cleared awa
 })
 
 test('a lease that nobody ends is found when it has been over for half a minute, and counted when it stays so', async () => {
-  const { webhook } = await house.arrange()
-  await sql('UPDATE lanes SET attention_at = $2 WHERE webhook_id = $1', [webhook.id, ago(29 * second)])
+  await house.arrange()
+  await sql('UPDATE workers SET seen_at = $1', [ago(29 * second)])
   assert.deepEqual(await findNames(), [])
   clock.advance(2 * second)
   assert.deepEqual(await findNames(), ['lease'])
   assert.deepEqual((await sweeper.sweep()).broken, [])
   assert.equal((await sweeper.sweep()).broken.length, 1)
-  assert.equal((await hand.claim(house)).length, 1)
+  await sql('UPDATE workers SET seen_at = $1', [clock.now()])
   assert.deepEqual((await sweeper.sweep()).broken, [])
+  await sql('DELETE FROM workers')
+  assert.deepEqual(await findNames(), ['lease'])
+  await db.query(freeLanes, [clock.now()])
+  assert.deepEqual(await findNames(), [])
 })
 
 test('what waited behind a delivery that expires is due no earlier than its lane looks, however late the clock of whoever expires it', async () => {

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { type Database, statement } from '../../src/database/database.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
-import { insertEvents, type NewEvent, type PublishedEvent } from '../../src/webhooks/event.ts'
+import type { NewEvent, PublishedEvent } from '../../src/webhooks/event.ts'
 import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
@@ -93,12 +93,10 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       const draft = { url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
       return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, operator, house.clock.now())
     },
-    publish: (...drafts) =>
-      insertEvents(
-        db,
-        drafts.map((draft) => eventOf(branchId, draft)),
-        house.clock.now(),
-      ),
+    publish: async (...drafts) => {
+      const events = drafts.map((draft) => eventOf(branchId, draft))
+      return [...(await house.gateway.context.publisher.publish(events, house.clock.now()))]
+    },
     deliveries: (webhook) =>
       sql<DeliveryRow>(
         'SELECT d.*, e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE webhook_id = $1 ORDER BY d.id',

@@ -1,7 +1,7 @@
 /** What a worker does with its lanes, one act at a time: for tests that decide what happens when. Every receiver accepts everything. */
 import { randomUUID } from 'node:crypto'
-import { after, type Clock, second } from '../../src/clock.ts'
-import type { Database } from '../../src/database/database.ts'
+import type { Clock } from '../../src/clock.ts'
+import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import type { Outcome } from '../../src/webhooks/attempt.ts'
 import type { Days } from '../../src/webhooks/days.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
@@ -36,10 +36,22 @@ interface ClaimedRow {
   readonly due_from: Date
 }
 
+const selectNumber = statement('', 'SELECT number FROM workers LIMIT 1')
+const joinWorkers = statement(
+  '',
+  `INSERT INTO workers (id, seen_at, lanes) VALUES (gen_random_uuid(), 'infinity', 0) RETURNING number`,
+)
+
+/** Of a worker that is always there. */
+export async function numberOf(sql: Sql): Promise<number> {
+  const [known] = await sql.query<{ number: number }>(selectNumber)
+  return (known ?? (await sql.query<{ number: number }>(joinWorkers))[0]!).number
+}
+
 export async function claim({ db, clock }: HandDesk): Promise<Lane[]> {
   const now = clock.now()
   const claimId = randomUUID()
-  const rows = await db.query<ClaimedRow>(table.claimLanes, [claimId, now, after(now, 12 * second), 100, []])
+  const rows = await db.query<ClaimedRow>(table.claimLanes, [claimId, now, 100, [], await numberOf(db)])
   return rows.map((row) =>
     openLane({
       ...{

@@ -1,19 +1,23 @@
 /** One partner with one webhook, whose deliveries are at every stage at once; and what can happen to them in the same moment. */
 import assert from 'node:assert/strict'
-import { day, second } from '../../src/clock.ts'
+import { day } from '../../src/clock.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { applyAsPartner, decide, getPartner, type Partner } from '../../src/partners/partner.ts'
 import { type InboxClearing, openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { type Days, dayOf, openDays } from '../../src/webhooks/days.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
+import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { type Broken, findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
 import type { DueDelivery, Lane } from '../../src/webhooks/lane.ts'
 import { partOf } from '../../src/webhooks/part.ts'
+import { openPublisher } from '../../src/webhooks/publisher.ts'
 import { advanceReplay } from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
+import { openShortCut } from '../../src/webhooks/short-cut.ts'
 import { setWebhookState, type Webhook } from '../../src/webhooks/webhook.ts'
 import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
+import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { TestClock } from './clock.ts'
 import { eventOf } from './engine.ts'
 import { operator } from './gateway.ts'
@@ -107,6 +111,31 @@ export class InterleavedHouse {
     return db.transaction((sql) => insertEvents(sql, this.#eventsOf(['1', '2']), this.clock.now()))
   }
 
+  /** By a node that has its worker beside it, which lets its lanes go at once. */
+  async publishAtOnce(db: Database): Promise<void> {
+    const number = await hand.numberOf(db)
+    const nothing = () => {}
+    const lanes = new HeldLanes({ db, clock: this.clock, number: () => number, confirmed: nothing, complain: nothing })
+    const shortCut = openShortCut({
+      ...{
+        clock: this.clock,
+        lanes,
+        traceDispatch: undefined,
+        isOpen: () => true,
+        number: () => number,
+        changes: () => 0,
+      },
+      ...{ keep: nothing, send: nothing, dispatched: nothing, look: nothing },
+    })
+    await openPublisher(db, { published: nothing, shortCut }).publish(this.#eventsOf(['1', '2']), this.clock.now())
+    lanes.stop()
+    await lanes.close()
+  }
+
+  loseWorkers(): Promise<unknown> {
+    return this.#sql('DELETE FROM workers')
+  }
+
   /** One after the other. */
   async #publish(...entities: string[]): Promise<void> {
     const published = await insertEvents(this.db, this.#eventsOf(entities), this.clock.now())
@@ -118,7 +147,7 @@ export class InterleavedHouse {
   }
 
   dispatch(db: Database): Promise<number | undefined> {
-    return dispatchOnce({ ...this, db, traceDispatch: undefined }, this.part, 100)
+    return dispatchOnce({ ...this, db, traceDispatch: undefined, told: () => {} }, this.part, 100)
   }
 
   /** The lane's hand is empty then, and nothing of it waits. */
@@ -153,7 +182,7 @@ export class InterleavedHouse {
         WHERE datname = current_database() AND state LIKE 'idle in transaction%';
       TRUNCATE queued_deliveries; TRUNCATE inbox; TRUNCATE branch_log; TRUNCATE branch_days; TRUNCATE events CASCADE;
       UPDATE webhooks SET state = 'deleted', cleared_at = now(); UPDATE replays SET state = 'canceled', finished_at = now() WHERE state = 'running';
-      UPDATE lanes SET claim_id = NULL, attention_at = NULL, has_news = false`)
+      UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = NULL, has_news = false`)
     this.#webhook = undefined
   }
 
@@ -191,8 +220,9 @@ export class InterleavedHouse {
   }
 
   async #finish(): Promise<void> {
-    // Leases end.
-    this.clock.advance(13 * second)
+    // Whoever holds anything is gone.
+    await this.loseWorkers()
+    await this.db.query(freeLanes, [this.clock.now()])
     for (let round = 0; round < roundsAtMost; round++) {
       const deleted = openDeletedClearing(this.db, this.clock)
       while ((await deleted.clearOnce()) > 0);

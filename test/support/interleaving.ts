@@ -40,6 +40,7 @@ class Actor {
   /** By itself: it is waited for. */
   givesUp = false
   #go: (() => void) | undefined
+  #turn: Promise<unknown> = Promise.resolve()
   readonly #moved: () => void
 
   constructor(player: Player, db: Database, pid: number, scene: Scene, moved: () => void) {
@@ -77,14 +78,19 @@ class Actor {
 
   #gated(db: Database, { ignores }: Scene): Database {
     const over = (sql: Sql, done: Step[] | undefined): Sql => ({
-      query: async (asked, values = []) => {
-        const step = stepOf(asked, values, done === undefined)
-        if (step && !ignores(asked, values)) {
-          done?.push(step)
-          await this.#gate(step)
-        }
-        return sql.query(asked, values)
-      },
+      // Those that leave together go one after the other.
+      query: <Row extends object>(asked: Statement, values: readonly unknown[] = []) =>
+        this.#inTurn(async () => {
+          const step = stepOf(asked, values, done === undefined)
+          if (step && !ignores(asked, values)) {
+            done?.push(step)
+            await this.#gate(step)
+          }
+          if (!/lock_timeout/.test(asked.text)) return sql.query<Row>(asked, values)
+          this.givesUp = true
+          await sql.script('SET LOCAL lock_timeout = 1')
+          return []
+        }),
       script: async (text) => {
         const step = stepOf(statement('script', text), [], done === undefined)
         if (step && !ignores(statement('script', text), [])) {
@@ -97,22 +103,35 @@ class Actor {
         await sql.script(text.replace(patience, 'lock_timeout = 1'))
       },
     })
-    return {
+    const played: Database = {
       ...db,
       ...over(db, undefined),
+      together: <Row extends object>(steps: readonly (readonly [Statement, readonly unknown[]])[]) =>
+        played.transaction(async (sql) => {
+          const answers: Row[][] = []
+          for (const [asked, values] of steps) answers.push(await sql.query<Row>(asked, values))
+          return answers
+        }),
       transaction: (work) => {
-        const played = db.transaction(async (sql) => {
+        const running = db.transaction(async (sql) => {
           const done: Step[] = []
           const result = await work(over(sql, done))
           const commit = committing(done)
           if (commit) await this.#gate(commit)
           return result
         })
-        return played.finally(() => {
+        return running.finally(() => {
           this.givesUp = false
         })
       },
     }
+    return played
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
   }
 }
 

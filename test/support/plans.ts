@@ -3,7 +3,7 @@
  * and with what it really touched. What the look itself writes is undone.
  */
 import pg from 'pg'
-import type { Database, Sql, Statement } from '../../src/database/database.ts'
+import type { Database, Sql, Statement, Step } from '../../src/database/database.ts'
 
 export interface Look {
   /** Of each partition the name that its whole table's index has. */
@@ -25,15 +25,30 @@ export function withoutDay(name: string): string {
 
 export async function openLookingDatabase(db: Database, looks: Looks): Promise<Database> {
   const wholes = await readIndexNames(db)
-  const over = (sql: Sql): Sql => ({
-    async query<Row extends object>(statement: Statement, values: readonly unknown[] = []) {
-      note(looks, withoutDay(statement.name), await look(sql, statement, values, wholes))
+  const over = (sql: Sql): Sql => {
+    // Those that leave together are looked at one after the other.
+    let turn: Promise<unknown> = Promise.resolve()
+    async function lookAndQuery<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+      const isPlanned = !statement.text.startsWith('SET ')
+      if (isPlanned) note(looks, withoutDay(statement.name), await look(sql, statement, values, wholes))
       return sql.query<Row>(statement, values)
-    },
-    script: (text) => sql.script(text),
-  })
+    }
+    return {
+      query<Row extends object>(statement: Statement, values: readonly unknown[] = []) {
+        const answer = turn.then(() => lookAndQuery<Row>(statement, values))
+        turn = answer.catch(() => {})
+        return answer
+      },
+      script: (text) => sql.script(text),
+    }
+  }
   return {
     ...db,
+    together: <Row extends object>(steps: readonly Step[]) =>
+      db.transaction((sql) => {
+        const looking = over(sql)
+        return Promise.all(steps.map((step) => looking.query<Row>(...step)))
+      }),
     query: (statement, values) => db.transaction((sql) => over(sql).query(statement, values)),
     transaction: (work) => db.transaction((sql) => work(over(sql))),
   }

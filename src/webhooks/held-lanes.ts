@@ -1,0 +1,247 @@
+/**
+ * The lanes that a worker holds, as long as it says that it is there (membership.ts). What it holds when it dies is free again when others see that it is
+ * gone; nothing that it does after that can be settled. Who holds more than its share gives lanes back at once.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Clock, second } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { handBack, type Lane, notBefore, openLane } from './lane.ts'
+import * as table from './lanes.sql.ts'
+import type { Company } from './membership.ts'
+
+const confirmAgainMs = 250
+/** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
+export const lingerMs = 200
+const lanesHeldAtMost = 2_000
+const lanesClaimedAtOnce = 100
+/** Somebody else is to have what was given back. */
+const givenBackMs = 3 * second
+/** Not worth a move. */
+const shareSlack = 2
+/** Older claims have run out by themselves. */
+const doubtsAtMost = 100
+
+export interface HeldLanesDesk {
+  readonly db: Database
+  readonly clock: Clock
+  /** The worker's number; undefined while others cannot see that it lives. */
+  readonly number: () => number | undefined
+  /** Lanes that were in doubt are this worker's own: it may send again. */
+  readonly confirmed: () => void
+  readonly complain: (error: unknown) => void
+}
+
+export class HeldLanes {
+  readonly #desk: HeldLanesDesk
+  readonly #lanes = new Map<number, Lane>()
+  /** Lanes that somebody else is to take, and until when. */
+  readonly #givenBack = new Map<number, number>()
+  /** Claims whose outcome nobody told us. */
+  #doubtful: string[] = []
+  #confirming: Promise<void> | undefined
+  #leasedUntilMs = 0
+  #closing = false
+
+  constructor(desk: HeldLanesDesk) {
+    this.#desk = desk
+  }
+
+  /** There is room for what comes unasked. */
+  get hasRoom(): boolean {
+    return this.#lanes.size < lanesHeldAtMost / 2
+  }
+
+  get size(): number {
+    return this.#lanes.size
+  }
+
+  all(): Lane[] {
+    return [...this.#lanes.values()]
+  }
+
+  find(webhookId: number): Lane | undefined {
+    return this.#lanes.get(webhookId)
+  }
+
+  /** Takes lanes that need somebody; answers whether there may be more. */
+  async claim(): Promise<boolean> {
+    const { db, clock } = this.#desk
+    const most = Math.min(lanesClaimedAtOnce, lanesHeldAtMost - this.#lanes.size)
+    const number = this.#desk.number()
+    if (most <= 0 || number === undefined) return false
+    if (this.#doubtful.length > 0) await this.#undoDoubtful()
+    const claimId = randomUUID()
+    const values = [claimId, clock.now(), most, this.#recentlyGivenBack(), number]
+    const rows = await db.query<LeasedRow>(table.claimLanes, values).catch((error: unknown) => {
+      this.doubtClaim(claimId)
+      throw error
+    })
+    for (const row of rows) this.adopt(row, claimId)
+    return rows.length === most
+  }
+
+  /** A lane that was leased to this worker. */
+  adopt(row: LeasedRow, claimId: string): Lane {
+    const before = this.#lanes.get(row.webhook_id)
+    if (before) before.lost = true
+    const lane = openLane({ ...claimedOf(row), claimId, leasedUntilMs: this.#leasedUntilMs })
+    this.#lanes.set(row.webhook_id, lane)
+    return lane
+  }
+
+  /** Nobody told whether it was made: it is undone before the next. */
+  doubtClaim(claimId: string): void {
+    this.#doubtful = [...this.#doubtful, claimId].slice(-doubtsAtMost)
+  }
+
+  /** A claim that was made and not heard of would keep its lanes from everybody until the lease ends. */
+  async #undoDoubtful(): Promise<void> {
+    const claims = [...this.#doubtful]
+    await this.#desk.db.query(table.undoClaims, [claims, this.#desk.clock.now()])
+    this.#doubtful = this.#doubtful.filter((claimId) => !claims.includes(claimId))
+  }
+
+  /** Lanes in which nothing has been under way for a moment and nothing more is due, or may be sent, go back. */
+  async letGo(): Promise<void> {
+    for (const lane of this.all().filter((each) => each.lost)) {
+      handBack(lane)
+      if (lane.inHand.size === 0) this.#lanes.delete(lane.webhookId)
+    }
+    const now = performance.now()
+    const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : lingerMs
+    const done = this.all().filter((lane) => isDone(lane, now, patienceMs))
+    if (done.length > 0) await this.#release(done)
+    if (done.some((lane) => lane.leaving)) await this.#desk.db.query(table.wakeOthers)
+  }
+
+  async #release(lanes: readonly Lane[]): Promise<void> {
+    for (const lane of lanes) this.#lanes.delete(lane.webhookId)
+    const released = this.#desk.db.query(table.releaseLanes, [
+      lanes.map((lane) => lane.webhookId),
+      lanes.map((lane) => lane.claimId),
+      lanes.map((lane) => lane.failures),
+      lanes.map((lane) => lane.failingSince),
+      lanes.map(notBefore),
+      lanes.map((lane) => lane.evidence),
+      lanes.map((lane) => lane.dueFrom),
+      this.#desk.clock.now(),
+      lanes.map((lane) => lane.heldUntil),
+    ])
+    await released.catch((error: unknown) => {
+      // They are let go again later; whatever is no longer ours by then is let go by nobody.
+      for (const lane of lanes) if (!this.#lanes.has(lane.webhookId)) this.#lanes.set(lane.webhookId, lane)
+      throw error
+    })
+  }
+
+  /** This worker was heard: what it holds is its own until then. Answers whether that had ended before. */
+  lease(untilMs: number): boolean {
+    const wasOver = performance.now() >= this.#leasedUntilMs
+    this.#leasedUntilMs = untilMs
+    for (const lane of this.all()) lane.leasedUntilMs = untilMs
+    return wasOver
+  }
+
+  /** Others may take this worker for gone: nothing more is begun until it has a number again. */
+  doubt(): void {
+    for (const lane of this.all()) lane.doubtful = true
+  }
+
+  /** What it holds is its own under the new number, unless somebody has taken it meanwhile. */
+  confirm(number: number): void {
+    this.doubt()
+    const before = this.#confirming ?? Promise.resolve()
+    this.#confirming = before.then(() => this.#confirmAll(number))
+  }
+
+  async #confirmAll(number: number): Promise<void> {
+    while (this.#lanes.size > 0 && !this.#closing && this.#desk.number() === number) {
+      try {
+        return await this.#confirmOnce(number, this.all())
+      } catch (error) {
+        this.#desk.complain(error)
+        await wait(confirmAgainMs)
+      }
+    }
+  }
+
+  async #confirmOnce(number: number, held: readonly Lane[]): Promise<void> {
+    const claims = [...new Set(held.map((lane) => lane.claimId))]
+    const values = [held.map((lane) => lane.webhookId), claims, number]
+    const rows = await this.#desk.db.query<{ webhook_id: number }>(table.confirmLanes, values)
+    const kept = new Set(rows.map((row) => row.webhook_id))
+    for (const lane of held) {
+      if (!kept.has(lane.webhookId)) lane.lost = true
+      else if (this.#desk.number() === number) lane.doubtful = false
+    }
+    this.#desk.confirmed()
+  }
+
+  /** Answers whether anything is above this worker's share, and marks it as leaving. */
+  share({ others, lanes }: Company): boolean {
+    const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
+    if (others === 0 || this.#lanes.size <= share + shareSlack) return false
+    this.#giveBack(this.#lanes.size - share)
+    return true
+  }
+
+  /** Those with least under way first: they can go at once. */
+  #giveBack(count: number): void {
+    const inOrder = this.all().sort((a, b) => a.sending - b.sending)
+    for (const lane of inOrder.slice(0, count)) {
+      lane.leaving = true
+      handBack(lane)
+      this.#givenBack.set(lane.webhookId, performance.now() + givenBackMs)
+    }
+  }
+
+  #recentlyGivenBack(): number[] {
+    const now = performance.now()
+    for (const [webhookId, untilMs] of this.#givenBack) if (untilMs < now) this.#givenBack.delete(webhookId)
+    return [...this.#givenBack.keys()]
+  }
+
+  /** What was read and not sent is nobody's from here on; what is under way may still be settled. */
+  stop(): void {
+    this.#closing = true
+    for (const lane of this.all()) handBack(lane)
+  }
+
+  /** When nothing is under way any more. */
+  async close(): Promise<void> {
+    await this.#confirming
+    await this.#release(this.all()).catch((error: unknown) => this.#desk.complain(error))
+  }
+}
+
+function isDone(lane: Lane, nowMs: number, patienceMs: number): boolean {
+  if (lane.inHand.size > 0) lane.quietSince = undefined
+  else if (lane.probeAt || lane.heldUntil || lane.leaving) return true
+  else if (lane.drained) lane.quietSince ??= nowMs
+  return lane.quietSince !== undefined && nowMs - lane.quietSince >= patienceMs
+}
+
+export interface LeasedRow {
+  readonly webhook_id: number
+  readonly branch_id: number
+  readonly part: number
+  readonly failures: number
+  readonly failing_since: Date | null
+  readonly evidence: number
+  readonly due_from: Date
+}
+
+/** `-infinity` is read as a number. */
+function claimedOf({ webhook_id, branch_id, part, failures, failing_since, evidence, due_from }: LeasedRow) {
+  const dueFrom = due_from instanceof Date ? due_from : new Date(0)
+  return {
+    webhookId: webhook_id,
+    branchId: branch_id,
+    part,
+    failures,
+    failingSince: failing_since ?? undefined,
+    evidence,
+    dueFrom,
+  }
+}

@@ -1,0 +1,86 @@
+/** Reads what is due in the lanes that a worker holds: a page ahead, or the one that an open breaker asks next. */
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { EventBodies } from './event-bodies.ts'
+import type { HeldLanes } from './held-lanes.ts'
+import { type DueDelivery, freeSlots, isBreakerOpen, type Lane, leaveBehind, noteDrained, takeInHand } from './lane.ts'
+import * as table from './lanes.sql.ts'
+
+/** How far a worker reads ahead in a lane. */
+const readAhead = 50
+
+export interface LaneReaderDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly bodies: EventBodies
+  readonly lanes: HeldLanes
+}
+
+type DueRow = Omit<DueDelivery, 'event'>
+
+/** Fills the lanes that have nothing to send. Not ahead of it unless `isLive`: who cannot hear of changes could not keep back what it has read. */
+export async function readDue(desk: LaneReaderDesk, isLive: boolean): Promise<void> {
+  const hungry = desk.lanes.all().filter((lane) => lane.buffer.length === 0 && !lane.drained && freeSlots(lane) > 0)
+  for (const lane of hungry) {
+    lane.drained = true
+    lane.changed = false
+  }
+  const { probing = [], healthy = [] } = Object.groupBy(hungry, (lane) => (isBreakerOpen(lane) ? 'probing' : 'healthy'))
+  await readPages(desk, healthy, isLive)
+  await readProbes(desk, probing)
+}
+
+async function readPages(desk: LaneReaderDesk, lanes: readonly Lane[], isLive: boolean): Promise<void> {
+  if (lanes.length === 0) return
+  const mosts = lanes.map((lane) => (isLive ? readAhead : freeSlots(lane)))
+  const now = desk.clock.now()
+  const rows = await desk.db.query<DueRow & { id: number | null }>(table.selectDue, [
+    lanes.map((lane) => lane.webhookId),
+    mosts,
+    now,
+    lanes.flatMap((lane) => [...lane.inHand]),
+    lanes.map((lane) => lane.dueFrom),
+  ])
+  const byWebhook = Map.groupBy(rows, (row) => row.webhook_id)
+  for (const [index, lane] of lanes.entries()) {
+    const page = byWebhook.get(lane.webhookId)
+    if (page && page.length < mosts[index]!) noteDrained(lane, now)
+    // A full page may have more behind it.
+    else if (page) lane.drained = false
+  }
+  await take(
+    desk,
+    rows.filter((row) => row.id !== null),
+  )
+}
+
+async function readProbes(desk: LaneReaderDesk, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length === 0) return
+  const values = [lanes.map((lane) => lane.webhookId), desk.clock.now(), lanes.map((lane) => lane.dueFrom)]
+  const rows = await desk.db.query<DueRow>(table.selectProbes, values)
+  await take(
+    desk,
+    rows.filter((row) => !desk.lanes.find(row.webhook_id)?.inHand.has(row.id)),
+  )
+}
+
+async function take({ db, bodies, lanes }: LaneReaderDesk, rows: readonly DueRow[]): Promise<void> {
+  try {
+    const events = await bodies.find(
+      db,
+      rows.map((row) => row.event_id),
+    )
+    for (const row of rows) {
+      const lane = lanes.find(row.webhook_id)
+      const event = events.get(row.event_id)
+      if (lane && event) takeInHand(lane, { ...row, event })
+    }
+  } catch (error) {
+    for (const row of rows) {
+      const lane = lanes.find(row.webhook_id)
+      if (lane) leaveBehind(lane, row)
+      if (lane) lane.drained = false
+    }
+    throw error
+  }
+}

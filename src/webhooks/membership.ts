@@ -1,0 +1,146 @@
+/**
+ * Who delivers, and who of them lives. The connection by which a worker hears of work holds the lock of its number: PostgreSQL lets go of it when the
+ * process is gone, and whoever sees that gives the dead one's lanes to somebody. A worker that loses the connection and lives takes
+ * a new number; what it holds is its own when it has been confirmed.
+ */
+import { randomUUID } from 'node:crypto'
+import { after, type Clock, second } from '../clock.ts'
+import type { Database, Listener } from '../database/database.ts'
+import * as table from './workers.sql.ts'
+
+/** A connection that hears of work and is silent for longer is opened anew. */
+const silenceLimitMs = 2_500
+const openAgainMs = 250
+/** A worker that has said nothing for so long is not counted on. */
+const absentAfterMs = 3 * second
+/** Nor are its lanes its own. */
+export const leaseMs = 12 * second
+/** A statement that it sends until then ends before the others take its lanes. */
+const standingMs = 6 * second
+/** Lanes that nobody holds, and are held for nobody: there should be none. */
+const orphansEvery = 10
+/** Somebody who lost no more than the connection is back by then. */
+const graceMs = 600
+/** When the database itself was away, everybody's lock is gone: whoever is back first waits for the others. */
+const reunionMs = 3 * second
+
+export interface MembershipDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly heard: (payload: string) => void
+  /** This worker has a number, or a new one: others see that it lives. */
+  readonly joined: (number: number, leasedUntilMs: number) => void
+  /** Until it joins again, others may take it for dead. */
+  readonly lost: () => void
+}
+
+/** What a worker learns of the others. */
+export interface Company {
+  readonly others: number
+  /** That they hold. */
+  readonly lanes: number
+  /** Somebody follows a branch's log on another node. */
+  readonly follows: boolean
+  /** Who is gone, by the look of it. */
+  readonly missing: number
+  /** Who has said nothing since then is one of them. */
+  readonly silentSince: Date
+  /** By `performance.now()`: until then what this worker holds is its own. */
+  readonly leasedUntilMs: number
+}
+
+export class Membership {
+  readonly #desk: MembershipDesk
+  #member: { readonly id: string; readonly number: number } | undefined
+  #listener: Listener | undefined
+  #attending: Promise<void> | undefined
+  /** By `performance.now()`; the first thing that a new process does is to free what one before it held. */
+  #buriesFromMs = 0
+  #standsUntilMs = 0
+  #reports = 0
+  #reportedAt = new Date(0)
+  #graceMs = 0
+  #closing = false
+
+  constructor(desk: MembershipDesk) {
+    this.#desk = desk
+  }
+
+  /** Undefined while others cannot see that it lives. */
+  get number(): number | undefined {
+    return this.#listener && performance.now() < this.#standsUntilMs ? this.#member?.number : undefined
+  }
+
+  /** Joins, or asks whether the connection still answers. */
+  attend(): void {
+    if (this.#closing) return
+    this.#attending ??= (this.#listener?.ping(silenceLimitMs) ?? this.#join())
+      .catch(() => void setTimeout(() => this.attend(), openAgainMs).unref())
+      .finally(() => {
+        this.#attending = undefined
+      })
+  }
+
+  async #join(): Promise<void> {
+    const { db, clock, heard } = this.#desk
+    const id = randomUUID()
+    const startedMs = performance.now()
+    const [row] = await db.query<{ number: number }>(table.registerWorker, [id, clock.now()])
+    const lock = { kind: table.lifeLock, number: row!.number }
+    this.#listener = await db.listen('countersign_work', heard, () => this.#leave(), lock)
+    const former = this.#member?.id
+    this.#member = { id, number: row!.number }
+    this.#standsUntilMs = startedMs + standingMs
+    this.#desk.joined(row!.number, startedMs + leaseMs)
+    if (former) await db.query(table.removeWorker, [former])
+  }
+
+  #leave(): void {
+    this.#listener = undefined
+    this.#buriesFromMs = performance.now() + reunionMs
+    this.#desk.lost()
+    this.attend()
+  }
+
+  /** Says that this worker is there, and sees who else is. Undefined when it could not. */
+  async report(lanes: number, follows: boolean): Promise<Company | undefined> {
+    const member = this.#member
+    if (!member || !this.#listener) return undefined
+    const now = this.#desk.clock.now()
+    const startedMs = performance.now()
+    const silentSince = this.#findSilence(now)
+    const [company] = await this.#desk.db.query<Company>(table.reportWorker, [
+      ...[member.id, now, lanes, after(now, -absentAfterMs), follows, silentSince],
+    ])
+    if (company) this.#standsUntilMs = startedMs + standingMs
+    // Taken for gone: the connection is opened anew, and with it comes a number that counts.
+    else await this.#listener.close()
+    return company && { ...company, silentSince, leasedUntilMs: startedMs + leaseMs }
+  }
+
+  /** Who has said nothing since then is gone; nobody, when the clock was moved on and has not been looked at by the others yet. */
+  #findSilence(now: Date): Date {
+    const wasMoved = now.getTime() - this.#reportedAt.getTime() > absentAfterMs
+    this.#reportedAt = now
+    return wasMoved ? new Date(0) : after(now, -leaseMs)
+  }
+
+  /** Answers whether any lanes are free that were not. */
+  async bury({ missing, silentSince }: Company): Promise<boolean> {
+    const { db, clock } = this.#desk
+    const now = clock.now()
+    const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
+    const buried = isTime ? await db.query(table.buryWorkers, [after(now, -this.#graceMs), silentSince]) : []
+    this.#graceMs = graceMs
+    if (buried.length === 0 && this.#reports++ % orphansEvery !== 0) return false
+    return (await db.query(table.freeLanes, [now])).length > 0
+  }
+
+  /** Last of all: until then others must not take it for dead. */
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.#attending
+    await this.#listener?.close().catch(() => {})
+    if (this.#member) await this.#desk.db.query(table.removeWorker, [this.#member.id]).catch(() => {})
+  }
+}

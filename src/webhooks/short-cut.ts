@@ -1,0 +1,165 @@
+/**
+ * An event that comes while nothing waits needs no inbox, no notification and no look: the node that accepts it dispatches it and leases its lanes in
+ * the same transaction, and has the deliveries in hand when it commits. Whatever else waits in the part sends the event the ordinary way: the statement
+ * itself decides that. So does whoever holds the part for longer than a moment: to accept an event must not wait for anybody.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Step } from '../database/database.ts'
+import { dayOf } from './days.ts'
+import { branchKey, type DispatchMade, type News } from './dispatch.ts'
+import type { EventColumns, NewEvent } from './event.ts'
+import type { HeldLanes, LeasedRow } from './held-lanes.ts'
+import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
+import { lockParts, partOf } from './part.ts'
+import * as table from './short-cut.sql.ts'
+
+/** More at once are cheaper the ordinary way. */
+export const eventsAtMost = 25
+
+/** How a node takes the short cut. */
+export interface ShortCut {
+  /** Undefined when this node should not try now. */
+  passage(columns: EventColumns): Passage | undefined
+}
+
+export interface Passage {
+  /** In one transaction, which fails where somebody holds a part; the rows of the last go to `arrived` when it has committed. */
+  readonly steps: readonly Step[]
+  /** Answers the numbers of the events, in their order, and the parts in which something waits for the dispatcher. */
+  arrived(rows: readonly PassedRow[]): Passed
+  /** Nobody knows whether it committed. */
+  failed(): void
+}
+
+export interface Passed {
+  readonly ids: readonly number[]
+  readonly waiting: ReadonlySet<number>
+}
+
+export interface PassedRow extends LeasedRow {
+  readonly place: number
+  readonly event_id: number
+  readonly is_free: boolean
+  /** Of the delivery; null for an event that nobody wants. */
+  readonly id: number | null
+  readonly entity: string
+  readonly due_at: Date
+  /** False when it waits behind another. */
+  readonly is_due: boolean
+  readonly url: string
+  readonly is_leased: boolean
+  readonly held_by: number | null
+  /** Nothing else was due in the lane. */
+  readonly is_idle: boolean
+}
+
+export interface ShortCutDesk {
+  readonly clock: Clock
+  readonly lanes: HeldLanes
+  readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
+  /** Whether this node may try: it hears of changes, others see that it lives, it has room, and its dispatcher is not at the part. */
+  readonly isOpen: (part: number) => boolean
+  readonly number: () => number | undefined
+  /** Moves on with every change that was heard: what was written before it may be stale. */
+  readonly changes: () => number
+  readonly keep: (event: DueEvent) => void
+  readonly send: (lane: Lane) => void
+  /** Whoever else needs to know: all when undefined. */
+  readonly dispatched: (news: News, isForOthers: boolean) => void
+  /** Something of this node's lanes, or of nobody's, is left for the next look. */
+  readonly look: (everywhere: boolean) => void
+}
+
+export function openShortCut(desk: ShortCutDesk): ShortCut {
+  return {
+    passage(columns) {
+      const parts = [...new Set(columns.events.map((event) => partOf(event.branchId)))]
+      const open = parts.filter(desk.isOpen)
+      if (columns.events.length > eventsAtMost || open.length === 0) return undefined
+      const startedMs = performance.now()
+      const lease = { claimId: randomUUID(), at: desk.clock.now() }
+      const changes = desk.changes()
+      return {
+        steps: stepsOf(desk, columns, { parts, open }, lease),
+        arrived(rows) {
+          const free = rows.filter((row) => row.is_free)
+          if (free.length > 0) takeOver(desk, free, columns, { ...lease, isStale: desk.changes() !== changes })
+          if (free.length > 0)
+            desk.traceDispatch?.({ startedMs, endedMs: performance.now(), publishes: columns.publishes() })
+          const waiting = new Set(rows.flatMap((row) => (row.is_free ? [] : [row.part])))
+          return { ids: [...new Set(rows.map((row) => row.event_id))], waiting }
+        },
+        failed: () => desk.lanes.doubtClaim(lease.claimId),
+      }
+    },
+  }
+}
+
+interface Parts {
+  readonly parts: readonly number[]
+  readonly open: readonly number[]
+}
+
+function stepsOf(desk: ShortCutDesk, columns: EventColumns, { parts, open }: Parts, lease: Lease): readonly Step[] {
+  const { at, claimId } = lease
+  const values = [...columns.values(at), parts, claimId, desk.number(), breakerThreshold, open]
+  return [
+    [table.waitBriefly, []],
+    [lockParts, [open]],
+    [table.publishAtOnce(dayOf(at)), values],
+  ]
+}
+
+interface Lease {
+  readonly claimId: string
+  readonly at: Date
+}
+
+interface Taken extends Lease {
+  /** Something changed meanwhile. */
+  readonly isStale: boolean
+}
+
+function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: EventColumns, lease: Taken): void {
+  const deliveries = rows.filter((row) => row.id !== null)
+  for (const row of deliveries) if (row.is_leased) adopt(desk, row, lease)
+  for (const row of deliveries) take(desk, row, columns, lease)
+  tell(
+    desk,
+    deliveries,
+    rows.map((row) => columns.events[row.place - 1]!),
+  )
+}
+
+function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): void {
+  if (lanes.find(row.webhook_id)?.claimId === claimId) return
+  const lane = lanes.adopt(row, claimId)
+  lane.drained = row.is_idle
+}
+
+/** What cannot be sent now, because others go first or the lane is somebody else's, is found by whoever looks. */
+function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at }: Taken): void {
+  const lane = desk.lanes.find(row.webhook_id)
+  if (!row.is_due || (!row.is_leased && row.held_by !== desk.number())) return
+  const event = columns.eventAt(row.place - 1, row.event_id, at)
+  desk.keep(event)
+  if (!lane?.drained || isStale) {
+    if (lane) lane.drained = false
+    desk.look(lane === undefined)
+    return
+  }
+  takeInHand(lane, deliveryOf(row, event))
+  desk.send(lane)
+}
+
+function deliveryOf(row: PassedRow, event: DueEvent): DueDelivery {
+  const { webhook_id, branch_id, event_id, entity, due_at, url } = row
+  return { id: row.id!, webhook_id, branch_id, event_id, entity, due_at, url, attempts: 0, event }
+}
+
+function tell(desk: ShortCutDesk, deliveries: readonly PassedRow[], events: readonly NewEvent[]): void {
+  const others = deliveries.filter((row) => !row.is_leased && row.held_by !== desk.number())
+  const branches = [...new Set(events.map(branchKey))]
+  desk.dispatched({ branches, webhookIds: [...new Set(others.map((row) => row.webhook_id))] }, others.length > 0)
+}
