@@ -141,12 +141,17 @@ export const selectReplays = statement(
   `SELECT ${replayColumns} FROM replays WHERE webhook_id = $1 ORDER BY id DESC LIMIT 50`,
 )
 
-/** Entries of the inbox that its part has not read, of one replay. */
-const unread = `FROM webhooks w
-     CROSS JOIN LATERAL (SELECT * FROM inbox_reads WHERE part = (w.branch_id % 16)::smallint ORDER BY number DESC LIMIT 1) newest
-     JOIN inbox i ON i.part = newest.part AND (i.xid >= pg_snapshot_xmax(newest.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(newest.read))))
-       AND (newest.at_xid IS NULL OR (i.xid, i.id) > (newest.at_xid, newest.at_id))
-     WHERE w.id = r.webhook_id AND i.replay_id = r.id`
+const unreadAtMost = 500
+const entries = 'SELECT i.replay_id FROM inbox i WHERE i.part = newest.part'
+
+/** Whether the part of a replay's webhook has read whatever the replay has asked for, and is not far behind. */
+const hasCaughtUp = `(SELECT count(*) < ${unreadAtMost} AND count(*) FILTER (WHERE unread.replay_id = r.id) = 0
+     FROM webhooks w CROSS JOIN LATERAL (SELECT part, read FROM inbox_reads WHERE part = (w.branch_id % 16)::smallint ORDER BY number DESC LIMIT 1) newest
+     CROSS JOIN LATERAL (
+       (${entries} AND i.xid >= pg_snapshot_xmax(newest.read) ORDER BY i.part, i.xid, i.id LIMIT ${unreadAtMost})
+       UNION ALL
+       (${entries} AND i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(newest.read))) ORDER BY i.part, i.xid, i.id LIMIT ${unreadAtMost})) unread
+     WHERE w.id = r.webhook_id)`
 
 /**
  * Whose turn was longest ago, and who pulls nothing forward any more; not while as much as this of the webhook's waits to be sent again already, nor before its last page has been
@@ -156,7 +161,7 @@ export const takeReplay = statement(
   'take_replay',
   `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND pull_until IS NULL AND (
      SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 ORDER BY q.due_at LIMIT $1) waiting) < $1
-     AND NOT EXISTS (SELECT ${unread})
+     AND ${hasCaughtUp}
    ORDER BY turn, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
 )
 

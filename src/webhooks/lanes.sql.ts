@@ -165,11 +165,9 @@ export const before = `(SELECT b.id FROM queued_deliveries b WHERE ${lineOf('b')
 /** What waited behind those that left the queue unsent waits behind the ones before them, or goes now. Under the part's lock. */
 export const joinBehind = statement(
   'join_behind',
-  `UPDATE queued_deliveries q SET after_id = joined.before_id,
-     due_at = CASE WHEN joined.before_id IS NULL THEN greatest($2::timestamptz, joined.due_from) ELSE 'infinity' END
-   FROM (SELECT q.id, l.due_from, ${before} AS before_id FROM queued_deliveries q JOIN lanes l ON l.webhook_id = q.webhook_id
-     WHERE q.after_id = ANY ($1::bigint[])) joined
-   WHERE q.id = joined.id`,
+  `UPDATE queued_deliveries q SET after_id = ${before},
+     due_at = CASE WHEN ${before} IS NULL THEN greatest($2::timestamptz, (SELECT due_from FROM lanes l WHERE l.webhook_id = q.webhook_id)) ELSE 'infinity' END
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM queued_deliveries WHERE after_id = ANY ($1::bigint[])))`,
 )
 
 /** Whoever holds one of these lanes looks again; an idle one is looked at now. */

@@ -16,17 +16,22 @@ import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-se
 import { readThroughput } from '../../src/webhooks/delivery-statistics.ts'
 import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
-import { findLogBounds, readLog } from '../../src/webhooks/event.ts'
+import { findLogBounds, type NewEvent, readLog } from '../../src/webhooks/event.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
+import { findBroken } from '../../src/webhooks/invariants.ts'
 import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
 import { getLane } from '../../src/webhooks/lane-health.ts'
 import * as lanes from '../../src/webhooks/lanes.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { openPublisher } from '../../src/webhooks/publisher.ts'
+import { pullOnce, startRecovery } from '../../src/webhooks/recovery.ts'
 import * as replay from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
 import { openSettlements } from '../../src/webhooks/settlement.ts'
+import { openShortCut } from '../../src/webhooks/short-cut.ts'
+import { skipOnce, startSkip } from '../../src/webhooks/skip.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { readHealth } from '../../src/webhooks/webhook-health.ts'
 import * as workers from '../../src/webhooks/workers.sql.ts'
@@ -72,10 +77,24 @@ async function publishAndDispatch(db: Database): Promise<void> {
   await openPublisher(db).publish(events, clock.now())
   await openPublisher(db).publish(events, clock.now(), { idempotency: { owner: 'plans', key: randomUUID() } })
   await db.query(selectPartsWithNews)
+  await publishAtOnce(db, events.slice(0, 5))
   const desk = { db, clock, days: openDays(db), traceDispatch: () => {}, told: () => {} }
   // The first may end what an earlier one has begun.
   await dispatchOnce(desk, partOf(first!.branch_id), batch)
   assert.equal(await dispatchOnce(desk, partOf(first!.branch_id), batch), batch)
+}
+
+/** Where the part is read, as it is here after the dispatch of an earlier look, and where it is not. */
+async function publishAtOnce(db: Database, events: readonly NewEvent[]): Promise<void> {
+  const nothing = () => {}
+  const { clock } = house
+  const lanes = new HeldLanes({ db, clock, number: () => 0, confirmed: nothing, complain: nothing })
+  const shortCut = openShortCut({
+    ...{ clock, lanes, traceDispatch: undefined, isOpen: () => true, number: () => 0, changes: () => 0 },
+    ...{ keep: nothing, send: nothing, dispatched: nothing, look: nothing },
+  })
+  await openPublisher(db, { published: nothing, shortCut }).publish(events, clock.now())
+  await lanes.close()
 }
 
 /** What a worker does with all lanes in hand. */
@@ -155,6 +174,17 @@ async function sendAgain(db: Database): Promise<void> {
     await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, operator, clock.now()))
   }
   await replay.listReplays(db, webhooks[1]!)
+  await recoverAndSkip(db)
+}
+
+async function recoverAndSkip(db: Database): Promise<void> {
+  const { clock, webhooks } = house
+  const [, , recovered, skipped] = webhooks as [Webhook, Webhook, Webhook, Webhook]
+  const { id } = await startRecovery(db, recovered, later(clock.now(), -hour), operator, clock.now())
+  await pullOnce(db, clock, id)
+  await db.transaction((sql) => replay.cancelReplay(sql, recovered, id, operator, clock.now()))
+  await startSkip(db, skipped, 'looked at', operator, clock.now())
+  await skipOnce(db, clock)
 }
 
 /** Streams, and pages of the portal. */
@@ -176,6 +206,7 @@ async function lookAround(db: Database): Promise<void> {
   await readStatistics(db, webhook, 'hour', clock.now())
   await readThroughput(db, 'day', clock.now())
   await readHealth(db, webhooks.slice(0, 5))
+  await findBroken(db, clock.now())
   await getLane(db, webhook.id, clock.now())
 }
 
@@ -212,7 +243,29 @@ async function fillWithOld(): Promise<void> {
 const notHot: Record<string, string> = {
   wake_dispatchers: 'reads nothing',
   wake_others: 'reads nothing',
-  remove_workers: 'one row a node',
+  wake_workers: 'reads nothing',
+  wait_briefly: 'reads nothing',
+  remove_worker: 'one row a node',
+  select_old_queued: 'what has expired, by its number: a bite, or nothing',
+  settle_old_deliveries: 'as settle_deliveries, for a day that may have left',
+  select_events_there: 'a few events by their numbers, of days that may have left',
+  select_running: 'one row, each moment while a replay runs',
+  find_lost_events: 'every event, for tests alone',
+  mend_event: 'when a promise was broken',
+  mend_chain: 'when a promise was broken',
+  mend_sight: 'when a promise was broken',
+  mend_cleared: 'when a promise was broken',
+  mend_attention: 'when a promise was broken',
+  select_running_recovery: 'a person recovers a webhook',
+  count_due_later: 'a person recovers a webhook',
+  count_given_up: 'a person recovers a webhook',
+  select_given_up: 'a page of what a person recovers',
+  begin_pull: 'one row by its number',
+  skip_delivery: 'a person skips a delivery',
+  select_skip: 'a person looks at what is skipped',
+  select_skips: 'a person looks at what is skipped',
+  record_late_attempts: 'attempts that were under way when their delivery was skipped',
+  select_secret_switches: 'a person looks at webhooks',
   select_idempotency_key: 'one row by its key, for a request that is repeated',
   select_depths: 'counts the whole queue, for whoever collects metrics',
   select_oldest: 'one row a webhook, for whoever collects metrics',
@@ -220,7 +273,6 @@ const notHot: Record<string, string> = {
   count_lane_conditions: 'every webhook, for a page of the operator',
   rewrite_inbox: 'once after a restore from a dump',
   restart_inbox_reads: 'once after a restore from a dump',
-  expire_queued_of_events: 'reads the whole queue, on the day on which something unfinished leaves with its event',
   select_queued_of_old_events: 'reads the whole queue, once a day, when a day of events leaves',
   select_wanted_events: 'reads the whole queue, once a day, when a day of events leaves',
   insert_webhook: 'a person changes a webhook',
