@@ -20,7 +20,6 @@ import { findLogBounds, type NewEvent, readLog } from '../../src/webhooks/event.
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
 import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
-import { findBroken } from '../../src/webhooks/invariants.ts'
 import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
 import { getLane } from '../../src/webhooks/lane-health.ts'
 import * as lanes from '../../src/webhooks/lanes.sql.ts'
@@ -167,7 +166,7 @@ async function sendAgain(db: Database): Promise<void> {
     await delivery.askForRedelivery(db, webhook.branch_id, found, operator, clock.now())
     await delivery.redeliverByWorker(db, webhook.branch_id, { ...found, state: 'waiting' }, operator, clock.now())
   }
-  await dispatchOnce(desk, partOf(webhook.branch_id), batch)
+  while ((await dispatchOnce(desk, partOf(webhook.branch_id), batch)) === batch);
   for (const failed of [false, true]) {
     const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, operator, clock.now())
     await replay.advanceReplay(db, clock.now())
@@ -206,7 +205,6 @@ async function lookAround(db: Database): Promise<void> {
   await readStatistics(db, webhook, 'hour', clock.now())
   await readThroughput(db, 'day', clock.now())
   await readHealth(db, webhooks.slice(0, 5))
-  await findBroken(db, clock.now())
   await getLane(db, webhook.id, clock.now())
 }
 
@@ -250,6 +248,8 @@ const notHot: Record<string, string> = {
   settle_old_deliveries: 'as settle_deliveries, for a day that may have left',
   select_events_there: 'a few events by their numbers, of days that may have left',
   select_running: 'one row, each moment while a replay runs',
+  find_broken_lanes: 'once a minute, of a bounded number of rows',
+  find_broken_logs: 'once a minute, of a bounded number of rows',
   find_lost_events: 'every event, for tests alone',
   mend_event: 'when a promise was broken',
   mend_chain: 'when a promise was broken',

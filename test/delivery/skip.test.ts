@@ -67,6 +67,7 @@ test('one that waits behind another is skipped without letting the next overtake
   const [left] = await engine.sql<{ after_id: number }>('SELECT after_id FROM queued_deliveries WHERE id = $1', [third])
   assert.equal(left!.after_id, first)
   engine.receiver.on('/hook', accept)
+  await engine.idle()
   await engine.advanceToNextLook()
   await engine.receiver.count('/hook', 3)
   await engine.idle()
