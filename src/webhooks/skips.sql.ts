@@ -47,7 +47,7 @@ export const skipBite = statement(
   skipping(
     'SELECT id FROM queued_deliveries WHERE (webhook_id + 0, id + 0) > ($1, $6::bigint) AND (webhook_id + 0, id + 0) <= ($1, $7::bigint) ORDER BY webhook_id + 0, id + 0 LIMIT $8',
     `UPDATE queued_deliveries SET after_id = NULL, due_at = ${dueNow}
-     WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) AND id + 0 > (SELECT max(id) FROM chosen)`,
+     WHERE ctid = ANY (ARRAY(SELECT ctid FROM queued_deliveries WHERE after_id = ANY (ARRAY(SELECT id FROM gone)))) AND id > (SELECT max(id) FROM chosen)`,
   ),
 )
 
