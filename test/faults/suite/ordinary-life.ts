@@ -14,6 +14,7 @@ import type { Scenario } from './scenarios.ts'
 export const ordinaryLife: readonly Scenario[] = [
   {
     name: 'a report that holds its snapshot open',
+    onlyAtLength: true,
     inject: (house, faultMs) => withSnapshot(house, () => wait(faultMs)),
   },
   {
@@ -25,7 +26,7 @@ export const ordinaryLife: readonly Scenario[] = [
     },
   },
   {
-    name: 'a webhook deleted for which a million wait',
+    name: 'a webhook deleted for which a million wait (20,000 in the short form)',
     inject: (house, _faultMs, _disk, waiting) => deleteWithBacklog(house, waiting),
   },
   {
