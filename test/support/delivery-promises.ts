@@ -41,10 +41,10 @@ const selectStuck = statement(
 /** The log says how many each event was given; they are there until their day leaves. */
 const selectUncounted = statement(
   '',
-  `SELECT 'event ' || l.event_id || ' was given ' || l.deliveries || ' deliveries and has ' || found.count AS problem
-   FROM branch_log l CROSS JOIN LATERAL (
-     SELECT count(*) FROM deliveries d WHERE d.event_id = l.event_id AND d.repeats IS NULL) found
-   WHERE l.deliveries <> found.count AND EXISTS (SELECT FROM pg_class WHERE relname = 'settled_deliveries_d' || l.day)`,
+  `WITH found AS MATERIALIZED (SELECT event_id, count(*) FROM deliveries WHERE repeats IS NULL GROUP BY event_id)
+   SELECT 'event ' || l.event_id || ' was given ' || l.deliveries || ' deliveries and has ' || coalesce(found.count, 0) AS problem
+   FROM branch_log l LEFT JOIN found USING (event_id)
+   WHERE l.deliveries <> coalesce(found.count, 0) AND EXISTS (SELECT FROM pg_class WHERE relname = 'settled_deliveries_d' || l.day)`,
 )
 
 /** At a moment at which nothing is on its way. */
