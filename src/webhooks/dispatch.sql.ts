@@ -26,7 +26,8 @@ export const openBranchDays = statement(
      WHERE d.branch_id = before.branch_id AND d.environment = before.environment AND d.day = before.day)
    INSERT INTO branch_days (branch_id, environment, day, first)
    SELECT branch.branch_id, branch.environment, $3, coalesce(before.last, 0) + 1
-   FROM branch LEFT JOIN before USING (branch_id, environment)`,
+   FROM branch LEFT JOIN before USING (branch_id, environment)
+   RETURNING branch_id, environment`,
 )
 
 /**
@@ -35,8 +36,9 @@ export const openBranchDays = statement(
  * again waits only for what is sent again. Under the part's lock: nobody settles or creates meanwhile. None is due before what its lane
  * looks at, whatever clock its maker has.
  * Lanes are told: an idle one needs attention (but waits for its next probe while its breaker is open, and until its receiver wants to be asked), a held one has news; that
- * of a paused webhook too, which may be resumed just now: whoever looks at it in vain puts it to rest. Answers whose lanes somebody
- * should look at now.
+ * of a paused webhook too, which may be resumed just now: whoever looks at it in vain puts it to rest. How far the part has been read is noted, and
+ * workers are told whose log grew ($19) and whose lanes somebody should look at now; that it may be any, where that is more than a
+ * notification takes ($20). One statement: each more would be a journey of its own, under the lock.
  */
 export const createDeliveries = statementOfDay(
   'create_deliveries',
@@ -63,7 +65,8 @@ export const createDeliveries = statementOfDay(
    heads AS MATERIALIZED (
      SELECT b.branch_id, b.environment, coalesce(newest.sequence, d.first - 1) AS last
      FROM (SELECT DISTINCT branch_id, environment FROM told WHERE only_id IS NULL) b
-     JOIN branch_days d ON d.branch_id = b.branch_id AND d.environment = b.environment AND d.day = ${day}
+     -- Without its row a branch has no number, which the log refuses.
+     LEFT JOIN branch_days d ON d.branch_id = b.branch_id AND d.environment = b.environment AND d.day = ${day}
      LEFT JOIN LATERAL (
        SELECT sequence FROM branch_log_d${day} l WHERE l.branch_id = b.branch_id AND l.environment = b.environment
        ORDER BY sequence DESC LIMIT 1) newest ON true),
@@ -85,6 +88,12 @@ export const createDeliveries = statementOfDay(
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(
        SELECT webhook_id FROM locked WHERE CASE WHEN claim_id IS NOT NULL THEN NOT has_news
-         WHEN evidence >= $12 THEN attention_at IS NULL ELSE attention_at IS NULL OR attention_at > greatest(held_until, $11) END)))
-   SELECT webhook_id FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
+         WHEN evidence >= $12 THEN attention_at IS NULL ELSE attention_at IS NULL OR attention_at > greatest(held_until, $11) END))),
+   noted AS (
+     INSERT INTO inbox_reads (part, number, read, target, at_xid, at_id, day)
+     VALUES ($13, $14, $15::pg_snapshot, $16::pg_snapshot, $17::xid8, $18::bigint, ${day})),
+   news AS (
+     SELECT $19::text || coalesce(string_agg(webhook_id::text, ','), '') AS told FROM locked
+     WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11)
+   SELECT pg_notify('countersign_work', CASE WHEN octet_length(told) <= $20::int THEN told ELSE 'delivery' END) FROM news`,
 )

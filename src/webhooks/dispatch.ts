@@ -6,14 +6,13 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
-import { type Database, type Sql, statement } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import { type Days, dayOf } from './days.ts'
 import * as table from './dispatch.sql.ts'
 import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
 import { tryWritingToPart } from './part.ts'
 
-const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
 /** PostgreSQL takes 8,000 bytes. */
 const newsBytesAtMost = 7_000
 
@@ -101,13 +100,13 @@ export async function dispatchLocked(
   const entries = await selectUnread(sql, part, read!, target, most)
   if (entries.length === 0 && read!.target === null) return []
   const day = Math.max(read!.day, dayOf(desk.clock.now()))
-  if (entries.length > 0) await create(desk, sql, entries, day)
   const last = entries.length < most ? undefined : entries.at(-1)!
-  await sql.query(inbox.insertRead, [
+  const reached = [
     ...[part, read!.number + 1],
     ...(last ? [read!.read, target, last.xid, last.id] : [target, null, null, null]),
-    day,
-  ])
+  ]
+  if (entries.length > 0) await create(desk, sql, entries, day, reached)
+  else await sql.query(inbox.insertRead, [...reached, day])
   return entries
 }
 
@@ -127,13 +126,19 @@ async function startAnew(sql: Sql, part: number): Promise<void> {
   await sql.query(inbox.restartReads, [part])
 }
 
-async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly Unread[], day: number): Promise<void> {
+type Branch = Pick<Unread, 'branch_id' | 'environment'>
+
+async function create(
+  { clock, days }: DispatchDesk,
+  sql: Sql,
+  entries: readonly Unread[],
+  day: number,
+  reached: readonly unknown[],
+): Promise<void> {
   const { deliveryOffset } = await days.open(day)
-  const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branch_id}`, each])).values()]
-  await sql.query(table.openBranchDays, [
-    ...[branches.map((each) => each.branch_id), branches.map((each) => each.environment), day],
-  ])
-  const webhooks = await sql.query<{ webhook_id: number }>(table.createDeliveries(day), [
+  const branches = [...new Map(entries.map((each) => [keyOf(each), each])).values()]
+  await openBranches(days, sql, branches, day)
+  const values = [
     entries.map((entry) => entry.event_id),
     entries.map((entry) => entry.branch_id),
     entries.map((entry) => entry.environment),
@@ -146,13 +151,27 @@ async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly
     deliveryOffset,
     clock.now(),
     breakerThreshold,
-  ])
-  const news = printNews(
-    [...branches],
-    webhooks.map((row) => row.webhook_id),
-  )
-  await sql.query(wakeWorkers, [news])
+    ...reached,
+    printNews(branches),
+    newsBytesAtMost,
+  ]
+  await sql.query(table.createDeliveries(day), values).catch((error: unknown) => {
+    days.branchesOf(day).clear()
+    throw error
+  })
 }
+
+/** Asked once a branch and day: what was there stays, and what this transaction adds is there once it has committed. */
+async function openBranches(days: Days, sql: Sql, branches: readonly Branch[], day: number): Promise<void> {
+  const known = days.branchesOf(day)
+  const asked = branches.filter((each) => !known.has(keyOf(each)))
+  if (asked.length === 0) return
+  const values = [asked.map((each) => each.branch_id), asked.map((each) => each.environment), day]
+  const added = new Set((await sql.query<Branch>(table.openBranchDays, values)).map(keyOf))
+  for (const each of asked) if (!added.has(keyOf(each))) known.add(keyOf(each))
+}
+
+const keyOf = ({ branch_id, environment }: Branch) => branchKey({ branchId: branch_id, environment })
 
 /** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */
 export interface News {
@@ -164,13 +183,9 @@ export function branchKey({ branchId, environment }: { branchId: number; environ
   return `${environment}:${branchId}`
 }
 
-function printNews(
-  branches: readonly Pick<Unread, 'branch_id' | 'environment'>[],
-  webhookIds: readonly number[],
-): string {
-  const keys = branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment }))
-  const news = `delivery ${keys.join(',')} ${webhookIds.join(',')}`
-  return news.length <= newsBytesAtMost ? news : 'delivery'
+/** The webhooks follow. */
+function printNews(branches: readonly Branch[]): string {
+  return `delivery ${branches.map(keyOf).join(',')} `
 }
 
 export function readNews(news: string): News {

@@ -271,6 +271,7 @@ test('100,000 events of one entity cost the claim no more than three', async (t)
     create: await pagesOf(api, createDeliveries(day), [
       ...[`'{${first}}'`, `'{${api.branchId}}'`, `'{live}'`, `'{TRANSACTION}'`, `'{${entity}}'`, `'{false}'`],
       ...[`'{NULL}'`, `'{NULL}'`, `'{NULL}'`, `${first}`, now, '5'],
+      ...[`${partOf(api.branchId)}`, '1000000', 'pg_current_snapshot()', 'NULL', 'NULL', 'NULL', `'delivery '`, '7000'],
     ]),
     settle: await pagesOf(api, settleDeliveries(day), [
       ...[
