@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { ConfigError, isDevelopment, isLoopbackHost, readConfig, settings } from './config.ts'
+import { day } from './clock.ts'
+import { ConfigError, isDevelopment, isLoopbackHost, leastRetentionDays, readConfig, settings } from './config.ts'
 import { generateKey, printKey } from './crypto/vault.ts'
 import { hidden, withoutSecret } from './secret-setting.ts'
+import { retryWaitsMs } from './webhooks/retry-schedule.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -29,6 +31,7 @@ const mistakes: Record<string, string> = {
   SANDBOX_URL: 'ftp://sandbox.example.com',
   DATABASE_URL: 'mysql://x',
   DATABASE_CONNECTIONS: '0',
+  DATABASE_STREAM_CONNECTIONS: '51',
   SECRET_KEY: 'short',
   TLS_CERT_FILE: '/nowhere/cert.pem',
   TLS_KEY_FILE: '/nowhere/key.pem',
@@ -44,7 +47,21 @@ const mistakes: Record<string, string> = {
   CLIENT_FAILURES_PER_MINUTE: '99999999999999999999',
   TEST_HOOKS_PER_MINUTE: '-1',
   PASSWORD_CHECKS_AT_ONCE: '65',
+  ATTEMPT_RETENTION_DAYS: '3',
+  EVENT_RETENTION_DAYS: '0',
 }
+
+test('what is kept for a shorter time than a delivery is tried is refused, with the setting, the least value and why', () => {
+  for (const name of ['EVENT_RETENTION_DAYS', 'ATTEMPT_RETENTION_DAYS']) {
+    for (const text of ['3', '0', '1.5', 'a week'])
+      assert.deepEqual(problemsOf({ [name]: text }), [
+        `${name} must be at least 4 days, not "${text}": a delivery is tried for about 70 hours, and must not leave before its last attempt.`,
+      ])
+    assert.deepEqual(problemsOf({ [name]: '4' }), [])
+  }
+  const longestMs = retryWaitsMs.reduce<number>((sum, waitMs) => sum + waitMs * 1.1, 0)
+  assert.ok((leastRetentionDays - 1) * day < longestMs && longestMs < leastRetentionDays * day)
+})
 
 test('without any setting the gateway is for this machine alone, with the limits of the documentation', () => {
   const config = readConfig({})

@@ -25,6 +25,8 @@ export interface Config {
   readonly dataDir: string
   readonly databaseUrl: string | undefined
   readonly databaseConnections: number
+  /** Beside those, for streams of events and pages that change by themselves. */
+  readonly streamConnections: number
   readonly keySource: KeySource
   /** Where heads of the audit log are written down; undefined for nowhere but the process log. */
   readonly auditAnchorFile: string | undefined
@@ -93,6 +95,9 @@ export interface Limits {
   readonly passwordChecksAtOnce: number
 }
 
+/** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
+export const leastRetentionDays = 4
+
 export const roles = ['api', 'worker'] as const
 export type Role = (typeof roles)[number]
 
@@ -136,7 +141,16 @@ export const settings: readonly Setting[] = [
     fallback: '',
     meaning: 'a file that holds DATABASE_URL, for secrets that come as files',
   },
-  { name: 'DATABASE_CONNECTIONS', fallback: '10', meaning: 'connections a node opens at most' },
+  {
+    name: 'DATABASE_CONNECTIONS',
+    fallback: '10',
+    meaning: 'connections a node opens at most for requests and deliveries',
+  },
+  {
+    name: 'DATABASE_STREAM_CONNECTIONS',
+    fallback: '3',
+    meaning: 'connections beside those, for event streams and live pages alone',
+  },
   {
     name: 'SECRET_KEY',
     fallback: '',
@@ -214,8 +228,16 @@ export const settings: readonly Setting[] = [
     fallback: '',
     meaning: 'certificate authorities (PEM) that webhooks may use instead of the usual ones',
   },
-  { name: 'ATTEMPT_RETENTION_DAYS', fallback: '30', meaning: 'how long attempts are kept' },
-  { name: 'EVENT_RETENTION_DAYS', fallback: '90', meaning: 'how long events and deliveries are kept' },
+  {
+    name: 'ATTEMPT_RETENTION_DAYS',
+    fallback: '30',
+    meaning: `how long attempts are kept; at least ${leastRetentionDays}`,
+  },
+  {
+    name: 'EVENT_RETENTION_DAYS',
+    fallback: '90',
+    meaning: `how long events and deliveries are kept; at least ${leastRetentionDays}`,
+  },
   {
     name: 'SMTP_URL',
     fallback: '',
@@ -273,6 +295,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDir,
     databaseUrl: reader.databaseUrl(),
     databaseConnections: reader.integer('DATABASE_CONNECTIONS', 1, 200),
+    streamConnections: reader.integer('DATABASE_STREAM_CONNECTIONS', 1, 50),
     keySource: reader.keySource(dataDir),
     auditAnchorFile: reader.anchorFile(dataDir),
     tls,
@@ -306,8 +329,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       ports: reader.ports('WEBHOOK_PORTS'),
       dnsServers: reader.list('WEBHOOK_DNS_SERVERS'),
       certificateAuthority: reader.has('WEBHOOK_CA_FILE') ? reader.file('WEBHOOK_CA_FILE') : undefined,
-      attemptDays: reader.integer('ATTEMPT_RETENTION_DAYS', 1),
-      eventDays: reader.integer('EVENT_RETENTION_DAYS', 1),
+      attemptDays: reader.retentionDays('ATTEMPT_RETENTION_DAYS'),
+      eventDays: reader.retentionDays('EVENT_RETENTION_DAYS'),
     },
     mail: reader.mail(dataDir),
   }
@@ -392,6 +415,15 @@ class SettingsReader {
     const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
     this.#problem(name, `must be a whole number ${range}, not "${text}"`)
     return least
+  }
+
+  /** Nothing may leave while it still has attempts before it. */
+  retentionDays(name: string): number {
+    const text = this.text(name)
+    if (/^\d+$/.test(text) && Number(text) >= leastRetentionDays) return Number(text)
+    const why = 'a delivery is tried for about 70 hours, and must not leave before its last attempt'
+    this.#problem(name, `must be at least ${leastRetentionDays} days, not "${text}": ${why}`)
+    return leastRetentionDays
   }
 
   oneOf(name: string, allowed: readonly string[]): string {

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Vault } from './crypto/vault.ts'
 import type { Changes } from './database/changes.ts'
 import type { Database } from './database/database.ts'
+import type { Turns } from './database/turns.ts'
 import type { Environment } from './environment.ts'
 import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
@@ -37,6 +38,10 @@ export interface SharedContext {
   /** Absent when nobody collects traces. */
   readonly tracing: Tracing | undefined
   readonly db: Database
+  /** The same database, for answers that go on: connections of their own, by turns. */
+  readonly streamDb: Database
+  /** For what such an answer has to ask elsewhere: as many at once as it has connections. */
+  readonly streamTurns: Turns
   readonly changes: Changes
   readonly vault: Vault
   readonly passwords: Passwords

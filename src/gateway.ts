@@ -15,6 +15,7 @@ import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
+import { byTurns, openTurns } from './database/turns.ts'
 import type { OperationSchema } from './described-route.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
@@ -94,12 +95,13 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const storage = await openStorage(config, 'serve', (message) => log.warn(message))
     closers.push(storage.close)
     const { db } = storage
+    const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
     const changes = await openChanges(db)
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
     const clients = openClientDirectory(db, changes)
-    const metrics = config.metrics && openMetrics(db, clock)
+    const metrics = config.metrics && openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
     const days = openDays(db)
     const announcer = openAnnouncer(db)
@@ -110,6 +112,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       metrics,
       tracing,
       db,
+      streamDb,
+      streamTurns: openTurns(config.streamConnections),
       changes,
       vault,
       passwords: openPasswords(config.limits.passwordChecksAtOnce),

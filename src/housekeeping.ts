@@ -3,6 +3,7 @@
  * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
  * the same task at the same time.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import { openAnchorWriter } from './audit/anchor.ts'
 import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
@@ -17,10 +18,18 @@ import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
-import { clearDeletedOnce, type InboxClearing, openInboxClearing } from './webhooks/clearing.ts'
+import {
+  type DeletedClearing,
+  type InboxClearing,
+  openDeletedClearing,
+  openInboxClearing,
+} from './webhooks/clearing.ts'
 import { openDaysAhead } from './webhooks/days.ts'
-import { advanceReplay } from './webhooks/replay.ts'
+import { pullOnce } from './webhooks/recovery.ts'
+import { advanceReplay, areReplaysRunning } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
+import { skipOnce } from './webhooks/skip.ts'
+import { openSweeper } from './webhooks/sweeper.ts'
 
 const batchSize = 1_000
 
@@ -51,20 +60,35 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   }
 }
 
-/** Long replays go page by page, so that other work comes between. */
-async function replayAll({ db, clock }: SharedContext): Promise<void> {
-  while ((await advanceReplay(db, clock.now())) > 0);
+const nextPageMs = 25
+
+/** Long replays go page by page, so that other work comes between. One whose last page is still to be dispatched is asked again soon. */
+async function replayAll({ db, clock, closing }: SharedContext): Promise<void> {
+  for (const endMs = performance.now() + second; performance.now() < endMs; await wait(nextPageMs)) {
+    while (!closing.aborted && (await pullOnce(db, clock)) + (await advanceReplay(db, clock.now())) > 0);
+    if (closing.aborted || !(await areReplaysRunning(db))) return
+  }
 }
 
 /** Days are opened before they begin, and leave when they are old. */
 async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await openDaysAhead(db, clock.now())
-  await retireOnce(db, config.webhooks, clock.now())
+  await retireOnce(db, config.webhooks, clock.now(), clock)
 }
 
-async function clearAll({ db, clock }: SharedContext, inbox: InboxClearing): Promise<void> {
+/** After each bite those who deliver have the part for as long as the bite had it. */
+async function clearAll(inbox: InboxClearing, deleted: DeletedClearing, closing: AbortSignal): Promise<void> {
   await inbox.clear()
-  while ((await clearDeletedOnce(db, clock)) > 0);
+  while (!closing.aborted) {
+    const startedMs = performance.now()
+    if ((await deleted.clearOnce()) === 0) return
+    await wait(performance.now() - startedMs)
+  }
+}
+
+/** A bite each, so that other work comes between. */
+async function skipAll({ db, clock, closing }: SharedContext): Promise<void> {
+  while (!closing.aborted && (await skipOnce(db, clock)) > 0);
 }
 
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
@@ -82,6 +106,8 @@ export interface Housekeeping {
 
 export function openHousekeeping(context: SharedContext): Housekeeping {
   const inbox = openInboxClearing(context.db)
+  const sweeper = openSweeper(context)
+  const deleted = openDeletedClearing(context.db, context.clock)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
@@ -92,7 +118,9 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
-    repeat(context.log, 'clearing', second, () => clearAll(context, inbox)),
+    repeat(context.log, 'clearing', second, () => clearAll(inbox, deleted, context.closing)),
+    repeat(context.log, 'skips', second, () => skipAll(context)),
+    repeat(context.log, 'promises', minute, () => sweeper.sweep()),
   ]
   return {
     async close() {

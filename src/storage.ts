@@ -8,6 +8,8 @@ import { openPrivateServer } from './database/private-server.ts'
 
 export interface Storage {
   readonly db: Database
+  /** Connections of their own, for answers that go on: however many there are, everybody else has theirs. */
+  readonly streamDb: Database
   readonly migrated: readonly string[]
   close(): Promise<void>
 }
@@ -45,14 +47,20 @@ async function open(config: Config, purpose: 'serve' | 'visit', log: (message: s
     connections: Math.max(2, config.databaseConnections),
     answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
   })
+  const streamDb = openDatabase({
+    connectionString,
+    connections: config.streamConnections,
+    answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
+  })
   const close = async () => {
+    await streamDb.close()
     await db.close()
     await server?.close()
   }
   try {
     // A visitor's connection keeps the server that it joined from leaving.
     await db.query(greet)
-    return { db, migrated: await migrateAlone(connectionString), close }
+    return { db, streamDb, migrated: await migrateAlone(connectionString), close }
   } catch (error) {
     await close()
     throw error

@@ -10,9 +10,10 @@ import { refreshToken } from './v1/refresh-token.ts'
 import { describeResources, siteMetadata } from './v1/resource-metadata.ts'
 import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
-import { fetchDelivery, listDeliveries, redeliver } from './v2/deliveries.ts'
+import { fetchDelivery, listDeliveries, redeliver, skipDelivery } from './v2/deliveries.ts'
 import { pullEvents } from './v2/events.ts'
-import { cancelReplay, fetchReplay, startReplay } from './v2/replays.ts'
+import { cancelReplay, fetchReplay, recoverWebhook, startReplay } from './v2/replays.ts'
+import { fetchSkip, startSkip } from './v2/skips.ts'
 import { testHook } from './v2/test-hooks.ts'
 import {
   createWebhook,
@@ -49,11 +50,15 @@ const table: readonly Route[] = [
   route('POST', '/v2/webhooks/:id/resume', branch, resumeWebhook),
   route('POST', '/v2/webhooks/:id/secret', branch, rotateSecret),
   route('GET', '/v2/webhooks/:id/deliveries', branch, listDeliveries),
+  route('POST', '/v2/webhooks/:id/recover', branch, recoverWebhook),
   route('POST', '/v2/webhooks/:id/replays', branch, startReplay),
   route('GET', '/v2/webhooks/:id/replays/:replayId', branch, fetchReplay),
   route('DELETE', '/v2/webhooks/:id/replays/:replayId', branch, cancelReplay),
+  route('POST', '/v2/webhooks/:id/skips', branch, startSkip),
+  route('GET', '/v2/webhooks/:id/skips/:skipId', branch, fetchSkip),
   route('GET', '/v2/deliveries/:id', branch, fetchDelivery),
   route('POST', '/v2/deliveries/:id/redeliver', branch, redeliver),
+  route('POST', '/v2/deliveries/:id/skip', branch, skipDelivery),
   route('GET', '/v2/events', branch, pullEvents),
 
   route('POST', '/internal/v1/events', service, publishEvents),

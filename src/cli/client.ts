@@ -78,7 +78,9 @@ export const clientCommands: readonly Command[] = [
       const client = await getClient(db, positionals[0]!)
       print.record({
         ...client,
-        secrets: (await listSecrets(db, client.id, clock.now())).map(({ id, hint }) => `${id} (…${hint})`),
+        secrets: (await listSecrets(db, client.id, clock.now())).map(
+          ({ id, hint, signs_from }) => `${id} (…${hint}), signs webhooks from ${signs_from.toISOString()}`,
+        ),
         ...(await describeRequest(db, client.id)),
       })
     },

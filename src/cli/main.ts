@@ -9,6 +9,8 @@ import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import { type Command, parseWords, printHelp, UsageError } from './command.ts'
+import { deliveryCommands } from './delivery.ts'
+import { eventCommands } from './event.ts'
 import { generateCommand, keyCommands, printNewKey } from './keys.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
@@ -42,6 +44,8 @@ const commands: readonly Command[] = [
   ...clientCommands,
   ...tokenCommands,
   ...webhookCommands,
+  ...deliveryCommands,
+  ...eventCommands,
   ...keyCommands,
   ...auditCommands,
 ]

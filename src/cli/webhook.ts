@@ -1,36 +1,25 @@
-import { readFileSync } from 'node:fs'
-import { Value } from 'typebox/value'
-import { exactAmounts } from '../api/exact-amounts.ts'
+import { after } from '../clock.ts'
 import { listClients } from '../partners/client.ts'
-import { getPartner } from '../partners/partner.ts'
-import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
-import { getDelivery, listAttempts, redeliverByWorker } from '../webhooks/delivery.ts'
-import { listDeliveries } from '../webhooks/delivery-search.ts'
-import { type NewEvent, openPublisher, printEventId } from '../webhooks/event.ts'
-import { entityOf, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from '../webhooks/kind.ts'
+import { Invalid } from '../problem.ts'
+import { type Kind, kinds } from '../webhooks/kind.ts'
+import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
 import { countReplay, getReplay, type Selection, startReplay } from '../webhooks/replay.ts'
+import { getSkip, startSkip } from '../webhooks/skip.ts'
 import {
-  type Branch,
   createWebhook,
   deleteWebhook,
-  getWebhook,
+  findSwitches,
+  latestSwitchMs,
   listWebhooks,
+  overlapMs,
   rotateWebhookSecret,
   setWebhookState,
+  type Webhook,
 } from '../webhooks/webhook.ts'
-import type { Command, Desk, Option, Words } from './command.ts'
-import { parseEnvironment } from './environment.ts'
+import type { Command, Desk, Words } from './command.ts'
+import { parseDuration } from './environment.ts'
+import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
 import { findSecret, secretOption } from './secret-file.ts'
-
-const branchOptions: readonly Option[] = [
-  { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
-  { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
-]
-
-async function branchOf({ db }: Desk, words: Words): Promise<Branch> {
-  const { branch_id } = await getPartner(db, words.get('partner'))
-  return { branchId: branch_id, environment: parseEnvironment(words.find('environment')) }
-}
 
 const registration = ({ db, vault, config }: Desk) => ({ db, vault, policy: config.webhooks })
 
@@ -73,6 +62,7 @@ export const webhookCommands: readonly Command[] = [
     options: branchOptions,
     async run(desk, words) {
       const rows = await listWebhooks(desk.db, await branchOf(desk, words), 0, 1_000)
+      const switches = await findSwitches(desk.db, rows, desk.clock.now())
       desk.print.table(
         rows.map(({ id, url, kinds: subscribed, state, disabled_reason, created_at }) => ({
           id,
@@ -81,6 +71,7 @@ export const webhookCommands: readonly Command[] = [
           state,
           disabled_reason,
           created_at,
+          new_secret_signs_from: switches.get(id) ?? null,
         })),
         'The partner has no webhooks.',
       )
@@ -97,18 +88,22 @@ export const webhookCommands: readonly Command[] = [
   ),
   onWebhook(
     'webhook rotate-secret',
-    'Replaces the secret of a webhook at once.',
-    [secretOption('secret', 'a file with the new secret', { required: true })],
+    'Replaces the secret of a webhook, at once or after a while. Both verify until a day after the new one has begun to sign.',
+    [
+      secretOption('secret', 'a file with the new secret', { required: true }),
+      {
+        name: 'switch-after',
+        value: 'DURATION',
+        meaning: 'how long the old one still signs, at most 7d: 0s unless given',
+      },
+    ],
     async (desk, webhook, words) => {
-      await rotateWebhookSecret(
-        registration(desk),
-        webhook,
-        findSecret(words, 'secret')!,
-        desk.clock.now(),
-        desk.by,
-        desk.clock.now(),
-      )
-      return { rotated_webhook: webhook.id }
+      const now = desk.clock.now()
+      const switchAt = after(now, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
+      if (switchAt > after(now, latestSwitchMs))
+        throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
+      await rotateWebhookSecret(registration(desk), webhook, findSecret(words, 'secret')!, switchAt, desk.by, now)
+      return { rotated_webhook: webhook.id, signs_from: switchAt, old_secret_ends_at: after(switchAt, overlapMs) }
     },
   ),
   onWebhook(
@@ -129,102 +124,35 @@ export const webhookCommands: readonly Command[] = [
     },
   ),
   onWebhook(
-    'delivery list',
-    'Lists the newest deliveries of a webhook.',
+    'webhook recover',
+    'After the receiver was mended: tries at once what waits, and sends again what was given up since a moment. Shows the progress until it is done.',
     [
-      { name: 'state', value: 'STATE', meaning: 'blocked, waiting, delivered, exhausted or canceled' },
-      { name: 'entity', value: 'ENTITY', meaning: 'such as transaction:42' },
-      { name: 'limit', value: 'N', meaning: '50 unless given' },
+      {
+        name: 'since',
+        value: 'TIME',
+        required: true,
+        meaning: 'when the trouble began: a time such as 2026-03-02T10:00:00Z, or 6h for six hours ago',
+      },
+      { name: 'dry-run', meaning: 'only count' },
     ],
-    async ({ db }, webhook, words) => {
-      const filter = { state: words.find('state') as 'waiting' | undefined, entity: words.find('entity') }
-      const rows = await listDeliveries(
-        db,
-        webhook,
-        filter,
-        Number.MAX_SAFE_INTEGER,
-        Number(words.find('limit') ?? 50) || 50,
-      )
-      return rows.map(({ id, kind, action, entity, state, attempts, created_at, due_at }) => ({
-        id,
-        kind,
-        action,
-        entity,
-        state,
-        attempts,
-        created_at,
-        due_at,
-      }))
+    async (desk, webhook, words) => {
+      const now = desk.clock.now()
+      const since = parseSince(words.get('since'), now)
+      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, now)) }
+      const { id } = await startRecovery(desk.db, webhook, since, desk.by, now)
+      return { ...(await followReplay(desk, webhook, id)) }
     },
   ),
-  {
-    name: 'delivery show',
-    summary: 'Shows one delivery with every attempt.',
-    positionals: ['delivery'],
-    options: branchOptions,
-    async run(desk, words) {
-      const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      desk.print.record({ ...delivery, log: await listAttempts(desk.db, delivery.id) })
+  onWebhook(
+    'webhook skip-waiting',
+    'Skips all deliveries that wait at a webhook. Shows the progress until it is done.',
+    [reasonOption],
+    async (desk, webhook, words) => {
+      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.by, desk.clock.now())
+      return { ...(await followSkip(desk, webhook, id)) }
     },
-  },
-  {
-    name: 'delivery redeliver',
-    summary: 'Sends one delivery again.',
-    positionals: ['delivery'],
-    options: branchOptions,
-    async run(desk, words) {
-      const branch = await branchOf(desk, words)
-      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
-      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.by, desk.clock.now())
-      desk.print.record({ redelivering: delivery.id, delivery: again })
-    },
-  },
-  {
-    name: 'event publish',
-    summary:
-      'Publishes events from a JSON file (an event, or a list of them); "-" reads standard input. All of them or none.',
-    positionals: ['file'],
-    options: [
-      { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
-      { name: 'idempotency-key', value: 'KEY', meaning: 'the same key again publishes nothing' },
-    ],
-    async run({ db, clock, by, print }, words) {
-      const file = words.positionals[0]!
-      const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-      const events = parseEvents(text, parseEnvironment(words.find('environment')))
-      const key = words.find('idempotency-key')
-      const idempotency = key === undefined ? undefined : { owner: by.name, key }
-      const stored = await openPublisher(db).publish(events, clock.now(), { idempotency })
-      const uids = stored.map((event) => event.uid)
-      print.table(
-        uids.map((uid) => ({ event_id: printEventId(uid) })),
-        'Nothing to publish.',
-      )
-    },
-  },
+  ),
 ]
-
-type Row = Record<string, unknown>
-
-function onWebhook(
-  name: string,
-  summary: string,
-  options: readonly Option[],
-  act: (desk: Desk, webhook: Awaited<ReturnType<typeof getWebhook>>, words: Words) => Promise<Row | Row[]>,
-): Command {
-  return {
-    name,
-    summary,
-    positionals: ['webhook'],
-    options: [...branchOptions, ...options],
-    async run(desk, words) {
-      const webhook = await getWebhook(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      const result = await act(desk, webhook, words)
-      if (Array.isArray(result)) desk.print.table(result, 'Nothing found.')
-      else desk.print.record(result)
-    },
-  }
-}
 
 function parseSelection(words: Words): Selection {
   const instant = (name: string) => {
@@ -246,38 +174,32 @@ function parseSelection(words: Words): Selection {
   return selection
 }
 
+function parseSince(text: string, now: Date): Date {
+  if (/^\d{1,6}[smhd]$/.test(text)) return after(now, -parseDuration(text, 'since'))
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms) || ms > now.getTime())
+    throw new Invalid([
+      { field: 'since', problem: 'must be a time that has passed, such as 2026-03-02T10:00:00Z, or 6h' },
+    ])
+  return new Date(ms)
+}
+
 /** The job runs in a gateway; here one only watches it. */
-async function followReplay({ db, print }: Desk, webhook: Awaited<ReturnType<typeof getWebhook>>, id: number) {
+async function followReplay({ db, print }: Desk, webhook: Webhook, id: number) {
   for (;;) {
     const replay = await getReplay(db, webhook, id)
-    print.progress(`${replay.done} of ${replay.total} set going`)
+    const pulled = replay.selection.since === undefined ? '' : `, ${replay.pulled} tried now`
+    print.progress(`${replay.done} of ${replay.total} set going${pulled}`)
     if (replay.state !== 'running') return replay
     await new Promise((done) => setTimeout(done, 250))
   }
 }
 
-function parseEvents(text: string, environment: NewEvent['environment']): NewEvent[] {
-  const parsed = JSON.parse(text) as Payload | Payload[]
-  const events = [parsed].flat()
-  const problems = events.flatMap((payload, index) => findPayloadProblems(payload, `events.${index}`))
-  if (problems.length > 0) throw new Invalid(problems)
-  const amounts = exactAmounts(text, events, (place) => `events.${place}.amount`)
-  return events.map((payload, index) => {
-    const kind = payload.type as Parameters<typeof entityOf>[0]
-    return {
-      ...{ environment, kind, simulated: false, branchId: payload.branchId as number, action: String(payload.action) },
-      entity: entityOf(kind, payload),
-      body: printPayload(kind, payload, amounts[index]),
-    }
-  })
-}
-
-function findPayloadProblems(payload: Payload, where: string): FieldProblem[] {
-  const kind = payload?.type
-  if (!isPublishedKind(kind))
-    return [{ field: `${where}.type`, problem: `must be one of ${Object.keys(payloads).join(', ')}` }]
-  return [...Value.Errors(payloads[kind], payload)].map((fault) => ({
-    field: where + fault.instancePath.replaceAll('/', '.'),
-    problem: findOverflow(payload[fault.instancePath.slice(1)]) ?? fault.message,
-  }))
+async function followSkip({ db, print }: Desk, webhook: Webhook, id: number) {
+  for (;;) {
+    const skip = await getSkip(db, webhook, id)
+    print.progress(`${skip.skipped} skipped`)
+    if (skip.state !== 'running') return skip
+    await new Promise((done) => setTimeout(done, 250))
+  }
 }

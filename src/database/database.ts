@@ -185,6 +185,11 @@ export function isBlocked(error: unknown): boolean {
   return isDeadlock(error) || (error instanceof Error && (error as { code?: string }).code === '55P03')
 }
 
+/** Whether a table that a statement names is not there. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: string }).code === '42P01'
+}
+
 /** Whether a statement failed on the named unique or check constraint. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof Error && (error as { constraint?: string }).constraint === constraint

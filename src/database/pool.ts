@@ -41,6 +41,7 @@ const session = (answerTimeoutMs = 0) =>
   [
     `SET statement_timeout = ${Math.ceil(0.9 * answerTimeoutMs)}`,
     'SET enable_seqscan = off',
+    'SET enable_mergejoin = off',
     'SET plan_cache_mode = force_generic_plan',
     "SET idle_in_transaction_session_timeout = '5s'",
     "SET tcp_user_timeout = '5s'",

@@ -15,6 +15,7 @@ import { limits } from './limits.ts'
 import { checkMailServer } from './mail-server.ts'
 import { checkNameServers } from './name-servers.ts'
 import { checkOperators } from './operators.ts'
+import { checkPromises } from './promises.ts'
 import { checkDeliveries, checkDispatch, checkWebhooks } from './queue.ts'
 import { both, type Known, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
@@ -73,6 +74,7 @@ async function examineStorage(
   )
   await round.ask('dispatch', schema, (db) => checkDispatch(db, clock))
   await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
+  await round.ask('promises', schema, (db) => checkPromises(db, clock), limits.promisesMs)
   await round.ask('webhooks', schema, (db) => checkWebhooks(db, clock))
   await round.ask('operators', both(schema, config), ([db, given]) => checkOperators(db, given))
 }

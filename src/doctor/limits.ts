@@ -9,6 +9,8 @@ export const limits = {
   openMs: 75 * second,
   /** Its own waits are ten seconds each. */
   mailMs: 15 * second,
+  /** Sixteen parts, one after the other. */
+  promisesMs: 30 * second,
   /** How long a private server may be on its way out before it is called away. */
   leavingMs: 10 * second,
   leastPostgres: 15,
@@ -18,6 +20,6 @@ export const limits = {
   disk: { warnBytes: 2048 * mebibyte, failBytes: 256 * mebibyte },
   dispatch: { warnMs: 10 * second, failMs: 5 * minute },
   delivery: { warnMs: minute, failMs: 15 * minute },
-  /** Beside its pool a node listens for changes and for work. */
+  /** Beside its pools a node listens for changes and for work. */
   listeners: 2,
 } as const

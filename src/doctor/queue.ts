@@ -9,7 +9,7 @@ const noWorker = 'Is a node with the role worker running, and is PostgreSQL busy
 
 export async function checkDispatch(db: Database, clock: Clock): Promise<Answer> {
   const { inbox } = await readDepths(db, clock.now())
-  const { publishedAt } = await readOldest(db)
+  const { publishedAt } = await readOldest(db, clock.now())
   if (inbox === 0 || !publishedAt) return { finding: ok('No event waits for its dispatch.') }
   return { finding: judgeAge(`${inbox} events wait for their dispatch`, publishedAt, clock, limits.dispatch) }
 }
@@ -17,7 +17,7 @@ export async function checkDispatch(db: Database, clock: Clock): Promise<Answer>
 /** Webhooks whose breaker is open, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
 export async function checkDeliveries(db: Database, clock: Clock): Promise<Answer> {
   const { waiting } = await readDepths(db, clock.now())
-  const { dueAt } = await readOldest(db)
+  const { dueAt } = await readOldest(db, clock.now())
   if (!dueAt || dueAt > clock.now()) return { finding: ok(`${waiting} deliveries wait, none of them is late.`) }
   return { finding: judgeAge(`${waiting} deliveries wait`, dueAt, clock, limits.delivery) }
 }

@@ -78,7 +78,7 @@ export async function checkConnections({ db }: Primary, config: Config): Promise
     userLimit < 0 ? Number.POSITIVE_INFINITY : userLimit - userUse,
     databaseLimit < 0 ? Number.POSITIVE_INFINITY : databaseLimit - databaseUse,
   )
-  const wanted = config.databaseConnections + limits.listeners
+  const wanted = config.databaseConnections + config.streamConnections + limits.listeners
   const found =
     `${free} connections are free, ${serverUse} of ${serverLimit} are in use (${ours} by Countersign, this command's among them); ` +
     `a node takes up to ${wanted}.`
@@ -86,7 +86,7 @@ export async function checkConnections({ db }: Primary, config: Config): Promise
   return {
     finding: warn(
       found,
-      'Raise max_connections or the limit of the user, or lower DATABASE_CONNECTIONS, before you add a node.',
+      'Raise max_connections or the limit of the user, or lower DATABASE_CONNECTIONS or DATABASE_STREAM_CONNECTIONS, before you add a node.',
     ),
   }
 }

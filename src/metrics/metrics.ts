@@ -8,6 +8,8 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { AttemptMade } from '../webhooks/attempt-made.ts'
 import { type Depths, readDepths } from '../webhooks/depths.ts'
+import { promises } from '../webhooks/invariants.ts'
+import type { Swept } from '../webhooks/sweeper.ts'
 
 const depthsForMs = 1_000
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -27,12 +29,19 @@ export interface Metrics {
   /** Requests that found no room. */
   turnedAway(site: string, requests: number): void
   attempt(attempt: AttemptMade): void
+  swept(swept: Swept): void
   /** In the text format that Prometheus reads. */
   print(): Promise<string>
   readonly contentType: string
 }
 
-export function openMetrics(db: Database, clock: Clock): Metrics {
+/** Those for requests and deliveries, and those for answers that go on. */
+export interface Pools {
+  readonly db: Database
+  readonly streamDb: Database
+}
+
+export function openMetrics(pools: Pools, clock: Clock): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry, prefix: 'countersign_' })
@@ -74,8 +83,9 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
     buckets: arrivalBuckets,
     registers,
   })
-  addDepths(registers, db, clock)
-  addPool(registers, db)
+  const swept = addPromises(registers)
+  addDepths(registers, pools.db, clock)
+  addPools(registers, pools)
   return {
     request({ site, method, route, status, seconds }) {
       requests.inc({ site, method, route, status })
@@ -88,8 +98,29 @@ export function openMetrics(db: Database, clock: Clock): Metrics {
       if (outcome === 'accepted')
         arrivalSeconds.observe((answeredAt.getTime() - delivery.event.published_at.getTime()) / 1000)
     },
+    swept,
     print: () => registry.metrics(),
     contentType: registry.contentType,
+  }
+}
+
+/** Each is there from the start, so that the first is an increase. */
+function addPromises(registers: Registry[]): Metrics['swept'] {
+  const broken = new Counter({
+    name: 'countersign_broken_promises_total',
+    help: 'What the sweeper found that must never be, each minute anew, by the promise of the delivery engine that it breaks.',
+    labelNames: ['promise'],
+    registers,
+  })
+  const mended = new Counter({
+    name: 'countersign_mended_total',
+    help: 'Deliveries and lanes that the sweeper set right.',
+    registers,
+  })
+  for (const promise of Object.keys(promises)) broken.inc({ promise }, 0)
+  return (swept) => {
+    for (const { promise } of swept.broken) broken.inc({ promise })
+    mended.inc(swept.mended)
   }
 }
 
@@ -133,17 +164,18 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
   }
 }
 
-function addPool(registers: Registry[], db: Database): void {
+function addPools(registers: Registry[], { db, streamDb }: Pools): void {
   new Gauge({
     name: 'countersign_database_connections',
     help: 'Connections of this node to PostgreSQL, and statements that wait for one.',
-    labelNames: ['state'],
+    labelNames: ['pool', 'state'],
     registers,
     collect() {
-      const { busy, idle, waiting } = db.load()
-      this.set({ state: 'busy' }, busy)
-      this.set({ state: 'idle' }, idle)
-      this.set({ state: 'waiting' }, waiting)
+      for (const [pool, each] of [
+        ['main', db],
+        ['streams', streamDb],
+      ] as const)
+        for (const [state, connections] of Object.entries(each.load())) this.set({ pool, state }, connections)
     },
   })
 }

@@ -13,8 +13,9 @@ export const conditionTones: Record<Condition, Tone> = {
 
 export const conditionWords: Record<Condition, string> = {
   healthy: 'The last attempt was accepted, or none has been made yet.',
-  failing: 'The last attempts failed. After five in a row one attempt at a time probes.',
-  'breaker open': 'At least five attempts in a row failed. One attempt at a time probes, 5 to 60 seconds apart.',
+  failing: 'The last attempts failed. When five different entities have failed, one attempt at a time probes.',
+  'breaker open':
+    'Five different entities failed, with no success between them. One attempt at a time probes, 5 to 60 seconds apart.',
   paused: 'Deliveries gather and go out when you resume it.',
   disabled: 'Nothing is sent until you resume it; then what gathered goes out.',
 }
@@ -37,7 +38,7 @@ export const stateWords: Record<DeliveryState, string> = {
   waiting: 'It is due, or waits for its next attempt.',
   delivered: 'The receiver accepted it.',
   exhausted: 'Every attempt failed. It can be sent again.',
-  canceled: 'Its webhook was deleted before it was delivered.',
+  canceled: 'It was skipped before it was delivered.',
   expired: 'It was still undelivered when its event was too old to be kept.',
 }
 

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import type { OperationSchema } from '../described-route.ts'
 import { type Environment, environments } from '../environment.ts'
 import type { Gate } from './gates.ts'
+import { asksForStream } from './live.ts'
 import { pageHeaders } from './page.ts'
 
 export type PageHandler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -28,6 +29,11 @@ export function makes(form: PageRoute): PageRoute {
   return { ...form, makes: true }
 }
 
+/** A page that changes by itself asks again and again: on connections of its own. */
+function contextFor(context: Context, request: FastifyRequest): Context {
+  return asksForStream(request) ? { ...context, db: context.streamDb } : context
+}
+
 export function page(method: HTTPMethods, path: string, handle: PageHandler, schema?: OperationSchema): PageRoute {
   return {
     method,
@@ -41,7 +47,7 @@ export function page(method: HTTPMethods, path: string, handle: PageHandler, sch
         method,
         url: path,
         config: { errors: 'page' },
-        handler: (request, reply) => handle(context, request, reply.headers(pageHeaders())),
+        handler: (request, reply) => handle(contextFor(context, request), request, reply.headers(pageHeaders())),
       })
     },
   }

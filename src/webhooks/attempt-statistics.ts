@@ -15,8 +15,8 @@ const selectStatistics = statement(
   `${edgesOfColumns(['$2', '$3', '$4'])},
    sampled AS MATERIALIZED (
      SELECT edge.place, d.id FROM edges edge JOIN edges next ON next.place = edge.place + 1 CROSS JOIN LATERAL (
-       SELECT id FROM deliveries WHERE (webhook_id, id) >= ($1, edge.id) AND (webhook_id, id) < ($1, next.id)
-       ORDER BY webhook_id, id LIMIT $5) d)
+       SELECT id FROM deliveries WHERE (owner_id, place) >= ($1, edge.id) AND (owner_id, place) < ($1, next.id)
+       ORDER BY owner_id, place LIMIT $5) d)
    SELECT sampled.place, count(*) AS made, count(*) FILTER (WHERE a.outcome = 'accepted') AS accepted,
      percentile_disc(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY a.duration_ms) FILTER (WHERE a.outcome <> 'unreachable') AS quantiles
    FROM sampled CROSS JOIN LATERAL (

@@ -60,6 +60,16 @@ export function openDays(sql: Sql): Days {
   }
 }
 
+/** Of the ids of a day, written out: the plan then has that day's partition alone, or none if the day has left. */
+export function isOfDay(column: string, day: number): string {
+  return `${column} >= ${day * idsADay} AND ${column} < ${(day + 1) * idsADay}`
+}
+
+/** Days this young are there, whatever is retired: retention counts in days. */
+export function isYoung(day: number, now: Date): boolean {
+  return day >= dayOf(after(now, -dayMs))
+}
+
 /** A statement over the partitions of a day: one text and one plan a day. */
 export function statementOfDay(name: string, textOf: (day: number) => string): (day: number) => Statement {
   const made = new Map<number, Statement>()

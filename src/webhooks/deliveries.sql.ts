@@ -1,12 +1,14 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { isOfDay, statementOfDay } from './days.ts'
+import { lineFrom, lineOf } from './queue-key.ts'
 
-const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, e.uid, e.kind, e.action`
+const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, d.reason, d.canceled_by, e.uid, e.kind, e.action`
 
 export const selectDelivery = statement(
   'select_delivery',
-  `SELECT ${columns}, e.body, e.simulated FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
-   WHERE d.id = $1 AND w.branch_id = $2 AND w.environment = $3 AND w.state <> 'deleted'`,
+  `SELECT ${columns}, e.body, e.simulated FROM (SELECT * FROM deliveries WHERE id = $1 OFFSET 0) d
+   CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e JOIN webhooks w ON w.id = d.webhook_id
+   WHERE w.branch_id = $2 AND w.environment = $3 AND w.state <> 'deleted'`,
 )
 
 /** On the day of the delivery and later. */
@@ -20,7 +22,14 @@ export const selectDeliveriesOfEvent = statement(
   `SELECT d.id, d.webhook_id, d.state, d.attempts, w.url,
           (SELECT row_to_json(a) FROM (
              SELECT number, outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS last_attempt
-   FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.event_id = $1 ORDER BY d.id`,
+   FROM (
+     SELECT q.id, q.webhook_id, q.state, q.attempts FROM (SELECT * FROM events WHERE id = $1 OFFSET 0) e
+     JOIN webhooks w ON w.branch_id = e.branch_id AND w.environment = e.environment AND w.state <> 'deleted'
+     CROSS JOIN LATERAL (
+       SELECT q.id, q.webhook_id, CASE WHEN q.after_id IS NULL THEN 'waiting' ELSE 'blocked' END AS state, q.attempts FROM queued_deliveries q
+       WHERE ${lineOf('q')} = ANY (ARRAY[${lineFrom('w.id', '0', 'e.entity')}, ${lineFrom('w.id', '1', 'e.entity')}]) AND q.event_id = e.id OFFSET 0) q
+     UNION ALL SELECT id, webhook_id, state, attempts FROM settled_deliveries WHERE event_id = $1) d
+   CROSS JOIN LATERAL (SELECT url FROM webhooks WHERE id = d.webhook_id OFFSET 0) w ORDER BY d.id`,
 )
 
 export const selectEvent = statement(
@@ -42,7 +51,7 @@ export const requestRepeats = statement(
 export const selectRepeat = statement(
   'select_repeat',
   `SELECT max(id) AS id FROM (
-     SELECT id FROM queued_deliveries WHERE webhook_id = $1 AND entity = $2 AND urgency = 1 AND repeats = $3
+     SELECT id FROM queued_deliveries q WHERE ${lineOf('q')} = ${lineFrom('$1::bigint', '1', '$2::text')} AND repeats = $3
      UNION ALL SELECT id FROM settled_deliveries WHERE event_id = $4 AND repeats = $3) found`,
 )
 
@@ -50,8 +59,8 @@ export const selectRepeat = statement(
 export const pullForward = statement(
   'pull_forward',
   `WITH pulled AS (
-     UPDATE queued_deliveries q SET due_at = greatest($2, l.due_from) FROM lanes l
-     WHERE q.id = $1 AND q.after_id IS NULL AND l.webhook_id = q.webhook_id RETURNING q.webhook_id),
+     UPDATE queued_deliveries q SET due_at = greatest($2, (SELECT due_from FROM lanes l WHERE l.webhook_id = q.webhook_id))
+     WHERE q.id = $1 AND q.after_id IS NULL RETURNING q.webhook_id),
    told AS (
      UPDATE lanes SET attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END,
        has_news = claim_id IS NOT NULL
@@ -65,12 +74,12 @@ export const pullForward = statement(
  */
 const chosen = (
   day: number,
-) => `settled_deliveries_d${day} d WHERE d.webhook_id = $1 AND d.id > $2 AND d.id <= $3 AND d.repeats IS NULL
+) => `settled_deliveries d WHERE ${isOfDay('d.id', day)} AND d.webhook_id = $1 AND d.id > $2 AND d.id <= $3 AND d.repeats IS NULL
      AND ($4::timestamptz IS NULL OR d.created_at >= $4) AND ($5::timestamptz IS NULL OR d.created_at < $5)
      AND ($6::text IS NULL OR d.entity = $6)`
 
 const failed = `d.state = 'exhausted' AND NOT EXISTS (
-     SELECT FROM settled_deliveries made_good WHERE made_good.event_id = d.event_id AND made_good.webhook_id = d.webhook_id AND made_good.state = 'delivered')`
+     SELECT FROM settled_deliveries made_good WHERE made_good.event_id = d.event_id AND made_good.webhook_id + 0 = d.webhook_id AND made_good.state = 'delivered' OFFSET 0)`
 
 export const countChosen = statementOfDay('count_chosen', (day) => `SELECT count(*) AS total FROM ${chosen(day)}`)
 export const countFailed = statementOfDay(
@@ -102,12 +111,13 @@ export const selectNewest = statement(
   'SELECT coalesce(max(id), 0) AS id FROM settled_deliveries WHERE webhook_id = $1 AND (webhook_id, id) <= ($1, $2)',
 )
 
-const replayColumns = 'id, webhook_id, selection, state, total, done, created_at, finished_at'
+const replayColumns = 'id, webhook_id, selection, state, total, done, pulled, created_at, finished_at'
 
 export const insertReplay = statement(
   'insert_replay',
-  `INSERT INTO replays (webhook_id, selection, total, until_id, state, created_at, finished_at)
-   VALUES ($1, $2, $3::int, $4, CASE WHEN $3 = 0 THEN 'finished' ELSE 'running' END, $5, CASE WHEN $3 = 0 THEN $5::timestamptz END)
+  `INSERT INTO replays (webhook_id, selection, total, until_id, pull_until, state, created_at, finished_at)
+   VALUES ($1, $2, $3::int, $4, $6::bigint, CASE WHEN $3 = 0 AND $6 IS NULL THEN 'finished' ELSE 'running' END, $5,
+     CASE WHEN $3 = 0 AND $6 IS NULL THEN $5::timestamptz END)
    RETURNING ${replayColumns}`,
 )
 
@@ -118,6 +128,8 @@ export const selectRunningReplays = statement(
   'select_running_replays',
   `SELECT id FROM replays WHERE webhook_id = $1 AND state = 'running'`,
 )
+
+export const selectRunning = statement('select_running', `SELECT FROM replays WHERE state = 'running' LIMIT 1`)
 
 export const selectReplay = statement(
   'select_replay',
@@ -137,13 +149,13 @@ const unread = `FROM webhooks w
      WHERE w.id = r.webhook_id AND i.replay_id = r.id`
 
 /**
- * Whose turn was longest ago; not while as much as this of the webhook's waits to be sent again already, nor before its last page has been
+ * Whose turn was longest ago, and who pulls nothing forward any more; not while as much as this of the webhook's waits to be sent again already, nor before its last page has been
  * dispatched: what happens now stands in the same inbox, behind whatever was asked for before.
  */
 export const takeReplay = statement(
   'take_replay',
-  `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND (
-     SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 LIMIT $1) waiting) < $1
+  `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND pull_until IS NULL AND (
+     SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 ORDER BY q.due_at LIMIT $1) waiting) < $1
      AND NOT EXISTS (SELECT ${unread})
    ORDER BY turn, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
 )
@@ -156,5 +168,5 @@ export const advanceReplay = statement(
 
 export const cancelReplay = statement(
   'cancel_replay',
-  `UPDATE replays SET state = 'canceled', finished_at = $3 WHERE id = $1 AND webhook_id = $2 AND state = 'running' RETURNING ${replayColumns}`,
+  `UPDATE replays SET state = 'canceled', pull_until = NULL, finished_at = $3 WHERE id = $1 AND webhook_id = $2 AND state = 'running' RETURNING ${replayColumns}`,
 )

@@ -1,7 +1,8 @@
 import { type Statement, statement } from '../database/database.ts'
 import { halvingOfDay } from './columns.ts'
 
-const columns = 'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at, repeats'
+const columns =
+  'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at, repeats, reason, canceled_by'
 
 /**
  * Newest first, from an id down to an id. Of each webhook at most so many are looked at, whatever is sought, so that no search reads
@@ -22,8 +23,8 @@ function search(name: string, source: string, chosen: string): Statement {
          AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
        ORDER BY id DESC LIMIT $10)
      SELECT reached.id AS reached, page.id, page.webhook_id, page.state, page.entity, page.due_at, page.attempts, page.created_at,
-       page.settled_at, page.repeats, page.event_id, e.uid, e.kind, e.action
-     FROM reached LEFT JOIN page ON true LEFT JOIN events e ON e.id = page.event_id ORDER BY page.id DESC`,
+       page.settled_at, page.repeats, page.reason, page.canceled_by, page.event_id, e.uid, e.kind, e.action
+     FROM reached LEFT JOIN page ON true LEFT JOIN LATERAL (SELECT * FROM events WHERE id = page.event_id OFFSET 0) e ON true ORDER BY page.id DESC`,
   )
 }
 
@@ -32,21 +33,21 @@ function search(name: string, source: string, chosen: string): Statement {
  * down the primary key, past the deliveries of everybody else. For the same reason no bounds of the id alone say which days are asked:
  * a day that has nothing costs one descent.
  */
-const ofWebhook = '(webhook_id, id) < (chosen.webhook_id, $2) AND (webhook_id, id) >= (chosen.webhook_id, $3)'
-const newestFirst = 'ORDER BY webhook_id DESC, id DESC'
+const ofWebhook = '(owner_id, place) < (chosen.webhook_id, $2) AND (owner_id, place) >= (chosen.webhook_id, $3)'
+const newestFirst = 'ORDER BY owner_id DESC, place DESC'
 
 export const searchAll = search('search_deliveries', 'deliveries', `${ofWebhook} ${newestFirst}`)
 
 /** By the index of those that were given up. */
 export const searchExhausted = search(
   'search_exhausted_deliveries',
-  '(SELECT *, NULL::timestamptz AS due_at FROM settled_deliveries) settled',
+  '(SELECT *, NULL::timestamptz AS due_at, webhook_id AS owner_id, id AS place FROM settled_deliveries) settled',
   `${ofWebhook} AND state = 'exhausted' ${newestFirst}`,
 )
 
 export const searchUnfinished = search(
   'search_unfinished_deliveries',
-  'unfinished_deliveries',
+  '(SELECT *, NULL::text AS reason, NULL::text AS canceled_by FROM unfinished_deliveries) unfinished',
   `${ofWebhook} ${newestFirst}`,
 )
 

@@ -17,6 +17,9 @@ export interface FoundDeliveries {
   readonly next: number | undefined
 }
 
+/** What was sent again is kept longer than its event, and told of no longer: without a `uid`. */
+type FoundRow = Omit<Delivery, 'uid'> & { readonly uid: string | null; readonly reached: number }
+
 export async function searchDeliveries(
   sql: Sql,
   webhookIds: readonly number[],
@@ -32,13 +35,14 @@ export async function searchDeliveries(
   const isPlain = [state, kind, entity, from, to].every((each) => each === undefined)
   const window = isPlain ? most + 1 : Math.max(most + 1, Math.floor(lookedAtMost / Math.max(1, webhookIds.length)))
   const statement = chooseStatement(state)
-  const rows = await sql.query<Delivery & { reached: number; id: number | null }>(statement, [
+  const rows = await sql.query<FoundRow>(statement, [
     ...[webhookIds, before, lowest, window],
     // The entity's name begins with the kind: no look at the event is needed.
     ...[state, kind && `${kind.toLowerCase()}:`, entity, from, to, most + 1],
   ])
   const found = rows.filter((row) => row.id !== null)
-  return { deliveries: found.slice(0, most), next: nextOf(found, most, rows[0]?.reached ?? 0) }
+  const deliveries = found.slice(0, most).filter((row) => row.uid !== null)
+  return { deliveries: deliveries as Delivery[], next: nextOf(found, most, rows[0]?.reached ?? 0) }
 }
 
 /** The same of one webhook, as many as are asked for unless there are no more, however rare they are. */
@@ -58,7 +62,7 @@ export async function listDeliveries(
   return found
 }
 
-function nextOf(found: readonly Delivery[], most: number, reached: number): number | undefined {
+function nextOf(found: readonly Pick<Delivery, 'id'>[], most: number, reached: number): number | undefined {
   if (found.length > most) return found[most - 1]!.id
   return reached > 0 ? reached : undefined
 }

@@ -17,8 +17,8 @@ const selectNewest = statement(
   `SELECT d.id, d.state, d.entity, d.attempts, d.created_at, d.settled_at, e.kind, e.action, a.outcome, a.status, a.why, a.duration_ms
    FROM (
      SELECT id, event_id, state, entity, attempts, created_at, settled_at FROM deliveries
-     WHERE (webhook_id, id) >= ($1, 0) AND (webhook_id, id) < ($1, $2) ORDER BY webhook_id DESC, id DESC LIMIT $3) d
-   JOIN events e ON e.id = d.event_id
+     WHERE (owner_id, place) >= ($1, 0) AND (owner_id, place) < ($1, $2) ORDER BY owner_id DESC, place DESC LIMIT $3) d
+   CROSS JOIN LATERAL (SELECT kind, action FROM events WHERE id = d.event_id OFFSET 0) e
    LEFT JOIN LATERAL (
      SELECT outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a ON true
    ORDER BY d.id DESC`,

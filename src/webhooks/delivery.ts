@@ -26,6 +26,9 @@ export interface Delivery {
   readonly settled_at: Date | null
   /** The delivery that this one sends again. */
   readonly repeats: number | null
+  /** Of one that was canceled: why, and who did it. Null where nobody wrote it down. */
+  readonly reason: string | null
+  readonly canceled_by: string | null
   readonly uid: string
   readonly kind: Kind
   readonly action: string

@@ -13,12 +13,20 @@ export interface Depths {
   readonly webhooksDisabled: number
 }
 
-/** The first due of each webhook whose deliveries may be sent. */
+const first = (
+  urgency: 0 | 1,
+) => `(SELECT due_at FROM queued_deliveries WHERE webhook_id = w.id AND urgency = ${urgency} AND due_at >= l.due_from
+        AND due_at < 'infinity' ORDER BY due_at LIMIT 1)`
+
+/**
+ * Since when the first of each webhook whose deliveries may be sent waits for somebody. What is sent again waits behind what happens, and a long replay
+ * takes its time: it is overdue only while nobody is at its lane who should be. A lane that is held says until when; one that is not, since when it wants somebody.
+ */
 const firstDue = `FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
       JOIN lanes l ON l.webhook_id = w.id
-      CROSS JOIN LATERAL (SELECT due_at FROM queued_deliveries WHERE webhook_id = w.id AND urgency = 0 AND due_at >= l.due_from
-        AND due_at < 'infinity' ORDER BY due_at LIMIT 1) d
-      WHERE w.state = 'active'`
+      CROSS JOIN LATERAL (
+        SELECT due_at FROM ${first(0)} now UNION ALL SELECT greatest(due_at, l.attention_at) FROM ${first(1)} again) d
+      WHERE w.state = 'active' AND l.held_until <= $1`
 
 const selectDepths = statement(
   'select_depths',
@@ -57,10 +65,10 @@ const selectOldest = statement(
           AND (newest.at_xid IS NULL OR (i.xid, i.id) > (newest.at_xid, newest.at_id))
         ORDER BY i.part, i.xid, i.id LIMIT 1) first JOIN events e ON e.id = first.event_id
       WHERE newest.number = (SELECT max(number) FROM inbox_reads other WHERE other.part = newest.part)) AS "publishedAt",
-     (SELECT min(d.due_at) ${firstDue} AND l.evidence < $1) AS "dueAt"`,
+     (SELECT min(d.due_at) ${firstDue} AND l.evidence < $2) AS "dueAt"`,
 )
 
-export async function readOldest(db: Database): Promise<Oldest> {
-  const [oldest] = await db.query<Oldest>(selectOldest, [breakerThreshold])
+export async function readOldest(db: Database, now: Date): Promise<Oldest> {
+  const [oldest] = await db.query<Oldest>(selectOldest, [now, breakerThreshold])
   return oldest!
 }

@@ -1,11 +1,14 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.ts'
+import { lineOf, placeOf } from './queue-key.ts'
 
 /** Asked for only where somebody traces. */
 export const selectPublishes = statement(
   'select_publishes',
   'SELECT traceparent, count(*) AS events FROM events WHERE id = ANY ($1::bigint[]) AND traceparent IS NOT NULL GROUP BY traceparent',
 )
+
+export const selectThere = statement('select_events_there', 'SELECT id FROM events WHERE id = ANY ($1::bigint[])')
 
 /**
  * Branches that have something for the first time on a day: where their numbers go on. The day before is closed with its last number, so
@@ -54,8 +57,8 @@ export const createDeliveries = statementOfDay(
    chained AS MATERIALIZED (
      SELECT pairs.*, coalesce(
        lag(pairs.id) OVER (PARTITION BY webhook_id, entity, urgency ORDER BY pairs.id),
-       (SELECT q.id FROM queued_deliveries q WHERE q.webhook_id = pairs.webhook_id AND q.entity = pairs.entity
-          AND q.urgency = pairs.urgency ORDER BY q.id DESC LIMIT 1)) AS after_id
+       (SELECT q.id FROM queued_deliveries q WHERE ${lineOf('q')} = ${lineOf('pairs')}
+          ORDER BY ${placeOf('q')} DESC LIMIT 1)) AS after_id
      FROM pairs),
    created AS (
      INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at, repeats, replay_id)

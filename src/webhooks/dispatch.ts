@@ -7,7 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { type Days, dayOf } from './days.ts'
+import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import * as table from './dispatch.sql.ts'
 import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
@@ -100,12 +100,13 @@ export async function dispatchLocked(
   const entries = await selectUnread(sql, part, read!, target, most)
   if (entries.length === 0 && read!.target === null) return []
   const day = Math.max(read!.day, dayOf(desk.clock.now()))
+  const kept = await leaveOutGone(sql, entries, desk.clock.now())
   const last = entries.length < most ? undefined : entries.at(-1)!
   const reached = [
     ...[part, read!.number + 1],
     ...(last ? [read!.read, target, last.xid, last.id] : [target, null, null, null]),
   ]
-  if (entries.length > 0) await create(desk, sql, entries, day, reached)
+  if (kept.length > 0) await create(desk, sql, kept, day, reached)
   else await sql.query(inbox.insertRead, [...reached, day])
   return entries
 }
@@ -119,6 +120,14 @@ function selectUnread(sql: Sql, part: number, read: Read, target: string, most: 
     ...(isBeyond ? [read.at_xid, read.at_id] : [past, -1]),
     ...[read.at_xid, read.at_id, most],
   ])
+}
+
+/** What is to be sent again may be so old that its day has left meanwhile. The days that are asked stay until the commit. */
+async function leaveOutGone(sql: Sql, entries: readonly Unread[], now: Date): Promise<readonly Unread[]> {
+  const old = entries.map((entry) => entry.event_id).filter((id) => !isYoung(dayOfId(id), now))
+  if (old.length === 0) return entries
+  const there = new Set((await sql.query<{ id: number }>(table.selectThere, [old])).map((row) => row.id))
+  return entries.filter(({ event_id }) => there.has(event_id) || isYoung(dayOfId(event_id), now))
 }
 
 async function startAnew(sql: Sql, part: number): Promise<void> {

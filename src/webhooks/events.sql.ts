@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { isOfDay, statementOfDay } from './days.ts'
 
 /** Any number of events in one statement, numbered in their order, and with each its entry in the inbox. None where the day is not open. */
 export const insertEvents = statement(
@@ -45,14 +45,14 @@ export const selectLogDays = statement(
 
 export const selectLog = statementOfDay(
   'select_branch_log',
-  (day) => `SELECT l.sequence, l.event_id FROM branch_log_d${day} l
-   WHERE l.branch_id = $1 AND l.environment = $2 AND l.sequence > $3 ORDER BY l.sequence LIMIT $4`,
+  (day) => `SELECT l.sequence, l.event_id FROM branch_log l
+   WHERE l.day = ${day} AND l.branch_id = $1 AND l.environment = $2 AND l.sequence > $3 ORDER BY l.sequence LIMIT $4`,
 )
 
 export const selectLogged = statementOfDay(
   'select_logged_events',
   (day) =>
-    `SELECT id, uid, kind, action, entity, body, simulated, created_at FROM events_d${day} WHERE id = ANY ($1::bigint[])`,
+    `SELECT id, uid, kind, action, entity, body, simulated, created_at FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
 )
 
 /** Where the numbers of a branch begin and end, as far as they are kept. */

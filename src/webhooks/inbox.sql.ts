@@ -21,7 +21,7 @@ export const selectUnread = statement(
         AND ($6::xid8 IS NULL OR (xid, id) > ($6::xid8, $7::bigint)) ORDER BY xid, id LIMIT $8)
      UNION ALL
      (SELECT ${columns} FROM inbox WHERE part = $1 AND (part, xid, id) > ($1, $4::xid8, $5::bigint)
-        AND pg_visible_in_snapshot(xid, $3::pg_snapshot) ORDER BY part, xid, id LIMIT $8)) unread
+        AND xid < pg_snapshot_xmax($3::pg_snapshot) AND pg_visible_in_snapshot(xid, $3::pg_snapshot) ORDER BY part, xid, id LIMIT $8)) unread
    ORDER BY xid, id LIMIT $8`,
 )
 

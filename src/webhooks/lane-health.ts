@@ -35,16 +35,17 @@ const columns =
 const first = (urgency: 0 | 1) =>
   `(SELECT q.due_at FROM queued_deliveries q WHERE q.webhook_id = w.id AND q.urgency = ${urgency} AND q.due_at >= l.due_from AND q.due_at < 'infinity' ORDER BY q.due_at LIMIT 1)`
 
-/** $1: from how much evidence on a breaker is open; $2: what was due before is late. */
+/** $1: from how much evidence on a breaker is open; $2: what was due before is late; what is sent again, only while nobody is at it who should be. */
 const judged = (
   which: string,
 ) => `SELECT w.id, w.branch_id, w.environment, w.client_id, w.url, w.kinds, w.state, w.disabled_reason,
     w.created_at, w.updated_at, p.name AS partner, l.failures, l.failing_since, due.due_at,
     CASE WHEN w.state <> 'active' THEN w.state WHEN p.status <> 'approved' THEN 'held' WHEN l.evidence >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
-      WHEN due.due_at < $2 THEN 'late' ELSE 'healthy' END AS condition
+      WHEN due.late_since < $2 THEN 'late' ELSE 'healthy' END AS condition
   FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id JOIN lanes l ON l.webhook_id = w.id
   LEFT JOIN LATERAL (
-    SELECT least(${first(0)}, ${first(1)}) AS due_at) due ON true
+    SELECT least(now.due_at, again.due_at) AS due_at, least(now.due_at, greatest(again.due_at, l.attention_at)) AS late_since
+    FROM (SELECT ${first(0)} AS due_at) now, (SELECT ${first(1)} AS due_at) again) due ON true
   WHERE w.state <> 'deleted' AND ${which}`
 
 const chosen = `($3::text IS NULL OR w.environment = $3) AND ($4::integer IS NULL OR w.branch_id = $4)

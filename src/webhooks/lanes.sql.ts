@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { isOfDay, statementOfDay } from './days.ts'
+import { lineOf, placeOf } from './queue-key.ts'
 
 /** Lanes that need somebody: idle with something due, or orphaned by a worker whose lease ran out. Not those that this worker has just given up. */
 export const claimLanes = statement(
@@ -17,11 +18,15 @@ export const undoClaims = statement(
   'UPDATE lanes SET claim_id = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
 )
 
+/** Lane by lane: however many webhooks there are, those that are asked for are looked at. */
+const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
+   CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND status = 'approved' OFFSET 0) p`
+
 const due = (urgency: 0 | 1) => `
      (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= $3
         AND q.id NOT IN (SELECT unnest($4::bigint[]))
-      ORDER BY q.due_at, q.id LIMIT lane.most)`
+      ORDER BY q.due_at, ${placeOf('q')} LIMIT lane.most)`
 
 /**
  * The next deliveries of lanes that this worker holds, in the order they are due; what happens now before what is sent again; never one that it
@@ -32,8 +37,7 @@ export const selectDue = statement(
   'select_due_deliveries',
   `SELECT due.id, w.id AS webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
    FROM unnest($1::bigint[], $2::int[], $5::timestamptz[]) AS lane (webhook_id, most, due_from)
-   JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
-   JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
+   ${sendable}
    LEFT JOIN LATERAL (SELECT * FROM (${due(0)} UNION ALL ${due(1)}) both_urgencies LIMIT lane.most) due ON true`,
 )
 
@@ -43,7 +47,7 @@ const candidates = 100
 const edge = (order: 'ASC' | 'DESC') => `
      (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = 0 AND q.due_at >= lane.due_from AND q.due_at <= $2
-      ORDER BY q.due_at ${order}, q.id ${order} LIMIT ${candidates})`
+      ORDER BY q.due_at ${order}, ${placeOf('q')} ${order} LIMIT ${candidates})`
 
 /**
  * Whom a lane with an open breaker asks next: who was tried least, then who waits longest. Entities that the receiver always refuses have been
@@ -53,13 +57,12 @@ export const selectProbes = statement(
   'select_probes',
   `SELECT due.id, due.webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
    FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
-   JOIN webhooks w ON w.id = lane.webhook_id AND w.state = 'active'
-   JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
+   ${sendable}
    CROSS JOIN LATERAL (
      SELECT * FROM (${edge('ASC')} UNION ALL ${edge('DESC')} UNION ALL
        (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
         WHERE q.webhook_id = lane.webhook_id AND q.urgency = 1 AND q.due_at >= lane.due_from AND q.due_at <= $2
-        ORDER BY q.due_at, q.id LIMIT ${candidates})) candidates
+        ORDER BY q.due_at, ${placeOf('q')} LIMIT ${candidates})) candidates
      ORDER BY attempts, due_at, id LIMIT 1) due`,
 )
 
@@ -67,7 +70,7 @@ export const selectProbes = statement(
 export const selectBodies = statementOfDay(
   'select_bodies',
   (day) =>
-    `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events_d${day} WHERE id = ANY ($1::bigint[])`,
+    `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
 )
 
 /** Several lanes are always locked in one order, so that workers and the dispatcher cannot wait for each other in a circle. */
@@ -80,7 +83,7 @@ export const renewLeases = statement(
 
 const earliest = (urgency: 0 | 1) =>
   `(SELECT q.due_at FROM queued_deliveries q WHERE q.webhook_id = l.webhook_id AND q.urgency = ${urgency} AND q.due_at >= held.due_from
-      AND q.due_at < 'infinity' ORDER BY q.due_at, q.id LIMIT 1)`
+      AND q.due_at < 'infinity' ORDER BY q.due_at, ${placeOf('q')} LIMIT 1)`
 
 /**
  * Lets lanes go. A lane is next looked at when its earliest delivery is due (or its breaker probes, or its receiver wants to be asked
@@ -106,40 +109,72 @@ export const releaseLanes = statement(
 /**
  * Writes down what became of attempts: only for lanes that the worker still holds. Whoever lost its lease settles nothing; the lane's
  * next holder sends those deliveries again. An attempt is counted once, however often it is told. What is finished leaves the
- * queue for the day it was created on, and what waited behind it is due now. Under the part's lock.
+ * queue for the day it was created on, and what waited behind it is due now. Under the part's lock: what is found by its number stays
+ * where it lies until it is changed there.
  */
-export const settleDeliveries = statementOfDay('settle_deliveries', (day) =>
-  settling(`settled_deliveries_d${day}`, 'attempts'),
-)
+export const settleDeliveries = statementOfDay('settle_deliveries', (day) => settling(`settled_deliveries_d${day}`))
 
-function settling(settled: string, attempts: string): string {
+/** Of days that may have left: then there is nothing to settle either. */
+export const settleOldDeliveries = statement('settle_old_deliveries', settling('settled_deliveries'))
+
+/** Computed once. */
+function waiting(column: string): string {
+  return `ARRAY(SELECT ${column} FROM found WHERE state = 'waiting' ORDER BY id)`
+}
+
+function settling(settled: string): string {
   return `WITH held AS MATERIALIZED (
      SELECT l.webhook_id FROM lanes l JOIN unnest($1::bigint[], $2::uuid[]) AS mine (webhook_id, claim_id) USING (webhook_id, claim_id)),
    told AS MATERIALIZED (
      SELECT t.* FROM unnest($3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[], $10::text[], $11::int[], $12::text[], $13::text[])
        AS t (delivery_id, webhook_id, attempts, state, due_at, at, duration_ms, outcome, status, why, response)
      WHERE t.webhook_id IN (SELECT webhook_id FROM held)),
+   found AS MATERIALIZED (
+     SELECT DISTINCT ON (q.id) q.row, q.id, q.webhook_id, q.event_id, q.entity, q.attempts + 1 AS attempts, q.created_at, q.repeats,
+       told.state, told.due_at, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response
+     FROM told CROSS JOIN LATERAL (
+       SELECT ctid AS row, id, webhook_id, event_id, entity, attempts, created_at, repeats FROM queued_deliveries
+       WHERE id = told.delivery_id AND attempts = told.attempts OFFSET 0) q),
    gone AS (
-     DELETE FROM queued_deliveries q USING told WHERE q.id = told.delivery_id AND q.attempts = told.attempts AND told.state <> 'waiting'
-     RETURNING q.id, q.webhook_id, q.event_id, q.entity, q.attempts + 1 AS attempts, q.created_at, q.repeats, told.state,
-       told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
+     DELETE FROM queued_deliveries WHERE ctid = ANY (ARRAY(SELECT row FROM found WHERE state <> 'waiting')) RETURNING id),
    kept AS (
-     UPDATE queued_deliveries q SET due_at = told.due_at, attempts = q.attempts + 1
-     FROM told WHERE q.id = told.delivery_id AND q.attempts = told.attempts AND told.state = 'waiting'
-     RETURNING q.id, q.attempts, told.state, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response),
+     UPDATE queued_deliveries q SET attempts = q.attempts + 1,
+       due_at = (${waiting('due_at')})[array_position(${waiting('id')}, q.id)]
+     WHERE ctid = ANY (ARRAY(SELECT row FROM found WHERE state = 'waiting')) RETURNING q.id),
+   changed AS MATERIALIZED (
+     SELECT * FROM found WHERE id IN (SELECT id FROM gone UNION ALL SELECT id FROM kept)),
    filed AS (
      INSERT INTO ${settled} (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-     SELECT id, webhook_id, event_id, entity, state, attempts, created_at, $14::timestamptz, repeats FROM gone),
+     SELECT id, webhook_id, event_id, entity, state, attempts, created_at, $14::timestamptz, repeats FROM changed WHERE state <> 'waiting'),
    written AS (
-     INSERT INTO ${attempts} (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
-     SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM gone
-     UNION ALL SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM kept),
+     INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
+     SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM changed),
    freed AS (
      UPDATE queued_deliveries SET after_id = NULL, due_at = $14 WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) RETURNING webhook_id)
-   SELECT id, state, false AS freed, NULL::bigint AS webhook_id FROM gone
-   UNION ALL SELECT id, state, false, NULL FROM kept
+   SELECT id, state, false AS freed, NULL::bigint AS webhook_id FROM changed
    UNION ALL SELECT NULL, NULL, true, webhook_id FROM freed`
 }
+
+/** The one that goes before `q`: of the same webhook, entity and urgency, unfinished. By the one index that has them in this order. */
+export const before = `(SELECT b.id FROM queued_deliveries b WHERE ${lineOf('b')} = ${lineOf('q')} AND ${placeOf('b')} < q.id
+     ORDER BY ${placeOf('b')} DESC LIMIT 1)`
+
+/** What waited behind those that left the queue unsent waits behind the ones before them, or goes now. Under the part's lock. */
+export const joinBehind = statement(
+  'join_behind',
+  `UPDATE queued_deliveries q SET after_id = joined.before_id,
+     due_at = CASE WHEN joined.before_id IS NULL THEN greatest($2::timestamptz, joined.due_from) ELSE 'infinity' END
+   FROM (SELECT q.id, l.due_from, ${before} AS before_id FROM queued_deliveries q JOIN lanes l ON l.webhook_id = q.webhook_id
+     WHERE q.after_id = ANY ($1::bigint[])) joined
+   WHERE q.id = joined.id`,
+)
+
+/** Whoever holds one of these lanes looks again; an idle one is looked at now. */
+export const tellLanes = statement(
+  'tell_lanes',
+  `UPDATE lanes SET attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END, has_news = claim_id IS NOT NULL
+   WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id FOR UPDATE))`,
+)
 
 export const wakeOthers = statement('wake_others', "SELECT pg_notify('countersign_work', 'delivery')")
 

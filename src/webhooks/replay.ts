@@ -5,9 +5,10 @@ import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import { dayOf, dayOfId } from './days.ts'
 import * as table from './deliveries.sql.ts'
+import { countGivenUp, selectGivenUp } from './recoveries.sql.ts'
 import type { Webhook } from './webhook.ts'
 
-const pageSize = 500
+const pageSize = 200
 const runningAtMost = 10
 /** Of a webhook, to be sent again. */
 const waitingAtMost = 1_000
@@ -18,6 +19,8 @@ export interface Selection {
   readonly entity?: string | undefined
   /** Only those that are exhausted. */
   readonly failed?: boolean | undefined
+  /** A recovery: what was given up since this moment, and nothing else. */
+  readonly since?: number | undefined
 }
 
 export interface Replay {
@@ -27,6 +30,8 @@ export interface Replay {
   readonly state: 'running' | 'finished' | 'canceled'
   readonly total: number
   readonly done: number
+  /** Of a recovery: how many that waited for their next attempt were made due. */
+  readonly pulled: number
   readonly created_at: Date
   readonly finished_at: Date | null
 }
@@ -43,7 +48,7 @@ export async function countReplay(sql: Sql, webhook: Webhook, selection: Selecti
   const untilId = newest!.id
   let total = 0
   for (const day of await listDays(sql, selection, 0, untilId)) {
-    const count = selection.failed ? table.countFailed(day) : table.countChosen(day)
+    const count = statementsOf(selection).count(day)
     const [row] = await sql.query<{ total: number }>(count, chosenBy(webhook.id, selection, 0, untilId))
     total += row!.total
   }
@@ -68,14 +73,27 @@ export function startReplay(
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
     const { total, untilId } = await countReplay(sql, webhook, selection)
-    const chosen = printJson(selection)
-    const [replay] = await sql.query<Replay>(table.insertReplay, [webhook.id, chosen, total, untilId, now])
+    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: undefined }, now)
     await recordAct(sql, by, 'webhook.replayed', `webhook:${webhook.id}`, now, { ...selection, total })
-    return replay!
+    return replay
   })
 }
 
-async function refuseTooMany(sql: Sql, { id }: Webhook): Promise<void> {
+/** `pullUntil`: it begins by having tried what waits, up to this number. */
+export async function addReplay(
+  sql: Sql,
+  webhook: Webhook,
+  selection: Selection,
+  { total, untilId, pullUntil }: Chosen & { readonly pullUntil: number | undefined },
+  now: Date,
+): Promise<Replay> {
+  const values = [webhook.id, printJson(selection), total, untilId, now, pullUntil]
+  const [replay] = await sql.query<Replay>(table.insertReplay, values)
+  return replay!
+}
+
+/** In a transaction. Whoever comes second waits, and sees what the first has started. */
+export async function refuseTooMany(sql: Sql, { id }: Webhook): Promise<void> {
   await sql.query(table.lockReplays, [id])
   const running = await sql.query(table.selectRunningReplays, [id])
   if (running.length >= runningAtMost)
@@ -100,6 +118,10 @@ export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: A
   return getReplay(sql, webhook, id)
 }
 
+export async function areReplaysRunning(sql: Sql): Promise<boolean> {
+  return (await sql.query(table.selectRunning)).length > 0
+}
+
 /** Asks for one page of the replay whose turn it is and answers its size; 0 when none can go on or another node is at it. */
 export function advanceReplay(db: Database, now: Date): Promise<number> {
   return db.transaction(async (sql) => {
@@ -121,7 +143,7 @@ interface RunningReplay extends Replay {
 async function selectPage(sql: Sql, { webhook_id, selection, last_id, until_id }: RunningReplay): Promise<number[]> {
   const ids: number[] = []
   for (const day of await listDays(sql, selection, last_id, until_id)) {
-    const select = selection.failed ? table.selectFailed(day) : table.selectChosen(day)
+    const select = statementsOf(selection).select(day)
     const values = [...chosenBy(webhook_id, selection, last_id, until_id), pageSize - ids.length]
     ids.push(...(await sql.query<{ id: number }>(select, values)).map((row) => row.id))
     if (ids.length === pageSize) break
@@ -129,7 +151,20 @@ async function selectPage(sql: Sql, { webhook_id, selection, last_id, until_id }
   return ids
 }
 
-function chosenBy(webhookId: number, { from, to, entity }: Selection, afterId: number, untilId: number): unknown[] {
+function statementsOf({ failed, since }: Selection) {
+  if (since !== undefined) return { count: countGivenUp, select: selectGivenUp }
+  return failed
+    ? { count: table.countFailed, select: table.selectFailed }
+    : { count: table.countChosen, select: table.selectChosen }
+}
+
+function chosenBy(
+  webhookId: number,
+  { from, to, entity, since }: Selection,
+  afterId: number,
+  untilId: number,
+): unknown[] {
   const instant = (ms: number | undefined) => (ms === undefined ? null : new Date(ms))
+  if (since !== undefined) return [webhookId, afterId, untilId, instant(since)]
   return [webhookId, afterId, untilId, instant(from), instant(to), entity]
 }

@@ -3,10 +3,11 @@
  * expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
  */
 import { gatewayActor, recordAct } from '../audit/audit.ts'
-import { after, day as dayMs } from '../clock.ts'
-import { type Database, isBlocked, type Sql, statement } from '../database/database.ts'
+import { after, type Clock, day as dayMs } from '../clock.ts'
+import { type Database, isBlocked, isMissing, type Sql, type Statement, statement } from '../database/database.ts'
 import { dayOf, idsADay, lastDay } from './days.ts'
-import { allParts, writeToPart } from './part.ts'
+import { joinBehind, tellLanes } from './lanes.sql.ts'
+import { writeToPart } from './part.ts'
 
 const bite = 1_000
 const lockPatienceMs = 200
@@ -16,41 +17,34 @@ export interface RetentionPolicy {
   readonly eventDays: number
 }
 
-type OldBy = 'id' | 'event_id'
+/** From $1 to $2: what is older than the counting of days has numbers of its own below all others. */
+const oldBy = (column: 'id' | 'event_id') =>
+  `SELECT q.id, w.branch_id % 16 AS part FROM queued_deliveries q JOIN webhooks w ON w.id = q.webhook_id
+   WHERE q.${column} >= $1 AND q.${column} < $2 ORDER BY q.${column} LIMIT $3`
 
-/** From $5 to $1: what is older than the counting of days has numbers of its own below all others. */
-const expiring = (by: OldBy) => `WITH gone AS (
-     DELETE FROM queued_deliveries q USING webhooks w WHERE w.id = q.webhook_id AND w.branch_id % 16 = $4 AND q.id = ANY (ARRAY(
-       SELECT id FROM queued_deliveries WHERE ${by} >= $5 AND ${by} < $1 ORDER BY ${by} LIMIT $3)) RETURNING q.*),
-   filed AS (
-     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-     SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone),
-   freed AS (
-     UPDATE queued_deliveries SET after_id = NULL, due_at = $2
-     WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) AND NOT (${by} >= $5 AND ${by} < $1) RETURNING webhook_id),
-   told AS (
-     UPDATE lanes SET attention_at = CASE WHEN claim_id IS NULL THEN least(attention_at, $2) ELSE attention_at END, has_news = claim_id IS NOT NULL
-     WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM freed)))
-   SELECT webhook_id, count(*) AS expired FROM gone GROUP BY webhook_id`
+const selectOld = statement('select_old_queued', oldBy('id'))
 
-const expireQueued = {
-  id: statement('expire_queued', expiring('id')),
-  event_id: statement('expire_queued_of_events', expiring('event_id')),
-} as const
+/** Looks through all that is unfinished: once a day. A delivery may be younger than its event by as much as somebody has it sent again. */
+const selectOfOldEvents = statement('select_queued_of_old_events', oldBy('event_id'))
 
-const selectOld = {
-  id: statement('select_old_queued', 'SELECT id FROM queued_deliveries WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1'),
-  event_id: statement(
-    'select_queued_of_old_events',
-    'SELECT id FROM queued_deliveries WHERE event_id >= $1 AND event_id < $2 LIMIT 1',
-  ),
-} as const
+const expireQueued = statement(
+  'expire_queued',
+  `WITH gone AS (DELETE FROM queued_deliveries WHERE id = ANY ($1::bigint[]) RETURNING *)
+   INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
+   SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING id, webhook_id`,
+)
 
-/** What is to be sent again may be of an event that is older than itself. */
+/**
+ * What is to be sent again may be of an event that is older than itself. What the dispatcher has read is not wanted any more, though it may
+ * stay in the inbox for as long as its part is quiet.
+ */
 const selectWanted = statement(
   'select_wanted_events',
   `SELECT FROM queued_deliveries WHERE event_id >= $1 AND event_id < $2
-   UNION ALL SELECT FROM inbox WHERE event_id >= $1 AND event_id < $2 LIMIT 1`,
+   UNION ALL SELECT FROM inbox i JOIN inbox_reads r ON r.part = i.part AND r.number = (SELECT max(number) FROM inbox_reads o WHERE o.part = r.part)
+     WHERE i.event_id >= $1 AND i.event_id < $2 AND (i.xid >= pg_snapshot_xmax(r.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
+       AND (r.at_xid IS NULL OR (i.xid, i.id) > (r.at_xid, r.at_id))
+   LIMIT 1`,
 )
 
 const selectKept = statement(
@@ -86,7 +80,7 @@ const emptyLogDay = statement(
 
 const deleteKeys = statement(
   'delete_old_idempotency_keys',
-  `DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key FROM idempotency_keys WHERE created_at < $1 LIMIT $2) RETURNING key`,
+  `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING key`,
 )
 
 export interface Retired {
@@ -101,48 +95,54 @@ export async function retireOnce(
   db: Database,
   { attemptDays, eventDays }: RetentionPolicy,
   now: Date,
+  clock: Clock = { now: () => now },
 ): Promise<Retired> {
   const oldest = dayOf(after(now, -eventDays * dayMs))
   // A day later: an event of the last moment of a day has its place in the log of the next.
   const oldestEvents = dayOf(after(now, -(eventDays + 1) * dayMs))
-  let expired = await expireBefore(db, 'id', oldest, now)
-  if ((await findOldDays(db, 'events', oldestEvents)).length > 0)
-    expired += await expireBefore(db, 'event_id', oldestEvents, now)
+  let expired = await expireAll(db, selectOld, oldest, clock)
   const keys = await db.query(deleteKeys, [after(now, -eventDays * dayMs), bite])
   let days = await dropBefore(db, 'attempts', dayOf(after(now, -attemptDays * dayMs)))
   days += await dropBefore(db, 'settled_deliveries', oldest)
   days += await dropBefore(db, 'branch_log', oldest)
-  days += await dropBefore(db, 'events', oldestEvents)
+  if ((await findOldDays(db, 'events', oldestEvents)).length > 0) {
+    expired += await expireAll(db, selectOfOldEvents, oldestEvents, clock)
+    days += await dropBefore(db, 'events', oldestEvents)
+  }
   return { days, expired, keys: keys.length }
 }
 
-async function expireBefore(db: Database, by: OldBy, day: number, now: Date): Promise<number> {
-  const [first] = await db.query<{ day: number }>(selectFirstDay)
-  // What was there before days were counted is as old as the first day.
-  const range = [first!.day < day ? 0 : idsADay, day * idsADay] as const
-  let expired = 0
-  while ((await db.query(selectOld[by], range)).length > 0) {
-    let moved = 0
-    for (const part of allParts) moved += await expireIn(db, by, part, range, now)
-    if (moved === 0) break
-    expired += moved
-  }
-  return expired
+interface Old {
+  readonly id: number
+  readonly part: number
 }
 
-function expireIn(
-  db: Database,
-  by: OldBy,
-  part: number,
-  [from, to]: readonly [number, number],
-  now: Date,
-): Promise<number> {
+async function expireAll(db: Database, select: Statement, day: number, clock: Clock): Promise<number> {
+  const [first] = await db.query<{ day: number }>(selectFirstDay)
+  // What was there before days were counted is as old as the first day.
+  const range = [first!.day < day ? 0 : idsADay, day * idsADay]
+  let expired = 0
+  for (;;) {
+    const old = await db.query<Old>(select, [...range, bite])
+    if (old.length === 0) return expired
+    for (const [part, rows] of Map.groupBy(old, (row) => row.part)) {
+      const ids = rows.map((row) => row.id)
+      expired += await expire(db, part, ids, clock)
+    }
+  }
+}
+
+/** They are told of, and what waited behind them goes on: from this moment, because lanes may have read what was due before. */
+export function expire(db: Database, part: number, ids: readonly number[], clock: Clock): Promise<number> {
   return writeToPart(db, part, async (sql) => {
-    const values = [to, now, bite, part, from]
-    const rows = await sql.query<{ webhook_id: number; expired: number }>(expireQueued[by], values)
-    for (const { webhook_id, expired } of rows)
-      await recordAct(sql, gatewayActor, 'webhook.expired', `webhook:${webhook_id}`, now, { deliveries: expired })
-    return rows.reduce((total, row) => total + row.expired, 0)
+    const now = clock.now()
+    const gone = await sql.query<{ id: number; webhook_id: number }>(expireQueued, [ids, now])
+    const byWebhook = Map.groupBy(gone, (row) => row.webhook_id)
+    await sql.query(joinBehind, [gone.map((row) => row.id), now])
+    await sql.query(tellLanes, [[...byWebhook.keys()], now])
+    for (const [webhookId, { length }] of byWebhook)
+      await recordAct(sql, gatewayActor, 'webhook.expired', `webhook:${webhookId}`, now, { deliveries: length })
+    return gone.length
   })
 }
 
@@ -175,7 +175,8 @@ async function drop(db: Database, table: Table, day: number): Promise<boolean> {
       return true
     })
   } catch (error) {
-    if (isBlocked(error)) return false
+    // Another node may have dropped it in the same moment.
+    if (isBlocked(error) || isMissing(error)) return false
     throw error
   }
 }

@@ -4,11 +4,12 @@ import { gatewayActor } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
-import { type Days, dayOf, dayOfId } from './days.ts'
+import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import { writeToPart } from './part.ts'
 import { nextAttemptAt, parseRetryAfter } from './retry-schedule.ts'
+import { recordLateAttempts } from './skips.sql.ts'
 import { disableWebhook } from './webhook.ts'
 
 export interface Settlement {
@@ -149,6 +150,8 @@ async function settleAll(desk: SettlementDesk, part: number, items: readonly Set
         else accepted.add(row.id)
       }
     }
+    const missed = judged.filter(({ delivery }) => !accepted.has(delivery.id))
+    if (missed.length > 0) for (const id of await settleLate(sql, missed, desk.clock.now())) accepted.add(id)
     for (const { lane, delivery, disable, now } of items) {
       if (disable === undefined || !accepted.has(delivery.id)) continue
       await disableWebhook(sql, lane.webhookId, disable, gatewayActor, now)
@@ -161,13 +164,39 @@ async function settleAll(desk: SettlementDesk, part: number, items: readonly Set
   })
 }
 
+/** What was skipped or expired while its attempt was under way has ended already: the attempt is kept, and the lane is not lost. */
+async function settleLate(sql: Sql, items: readonly Judged[], now: Date): Promise<number[]> {
+  const rows = await sql.query<{ id: number }>(recordLateAttempts, [
+    items.map((item) => item.delivery.id),
+    items.map((item) => item.lane.webhookId),
+    items.map((item) => item.lane.claimId),
+    items.map((item) => item.delivery.attempts + 1),
+    ...attemptColumns(items),
+    dayOf(now),
+  ])
+  return rows.map((row) => row.id)
+}
+
+/** When, how long, and what came back. */
+function attemptColumns(items: readonly Judged[]): unknown[][] {
+  return [
+    items.map((item) => item.at),
+    items.map((item) => Math.round(item.durationMs)),
+    items.map((item) => item.outcome.kind),
+    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.status)),
+    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? outcome.why : null)),
+    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.response)),
+  ]
+}
+
 type SettledRow =
   | { readonly freed: true; readonly webhook_id: number }
   | { readonly freed: false; readonly id: number; readonly state: string }
 
 function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): Promise<SettledRow[]> {
   const lanes = [...new Set(items.map((item) => item.lane))]
-  return sql.query<SettledRow>(table.settleDeliveries(day), [
+  const statement = isYoung(day, now) ? table.settleDeliveries(day) : table.settleOldDeliveries
+  return sql.query<SettledRow>(statement, [
     lanes.map((lane) => lane.webhookId),
     lanes.map((lane) => lane.claimId),
     items.map((item) => item.delivery.id),
@@ -175,12 +204,7 @@ function settleDay(sql: Sql, day: number, items: readonly Judged[], now: Date): 
     items.map((item) => item.delivery.attempts),
     items.map((item) => item.verdict.state),
     items.map((item) => item.verdict.dueAt),
-    items.map((item) => item.at),
-    items.map((item) => Math.round(item.durationMs)),
-    items.map((item) => item.outcome.kind),
-    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.status)),
-    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? outcome.why : null)),
-    items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.response)),
+    ...attemptColumns(items),
     now,
     dayOf(now),
   ])

@@ -10,17 +10,19 @@ export interface WebhookHealth {
   readonly webhook_id: number
   readonly failures: number
   readonly failing_since: Date | null
+  /** Different entities whose first attempt failed since the last success. */
+  readonly evidence: number
   readonly waiting: number
   readonly exhausted: number
 }
 
 const count = (table: string) => `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT $2) counted)`
-const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id'
+const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id ORDER BY q.urgency, q.due_at'
 const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'exhausted'"
 
 const selectHealth = statement(
   'select_webhook_health',
-  `SELECT l.webhook_id, l.failures, l.failing_since, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
+  `SELECT l.webhook_id, l.failures, l.failing_since, l.evidence, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
    FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
 )
 
@@ -35,5 +37,5 @@ export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'dis
 export function judgeHealth(webhook: Webhook, health: WebhookHealth | undefined): Condition {
   if (webhook.state === 'paused' || webhook.state === 'disabled') return webhook.state
   if (!health || health.failures === 0) return 'healthy'
-  return health.failures >= breakerThreshold ? 'breaker open' : 'failing'
+  return health.evidence >= breakerThreshold ? 'breaker open' : 'failing'
 }

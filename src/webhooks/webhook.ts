@@ -17,7 +17,7 @@ export const secretCharacters = { least: 8, most: 200 }
 export const overlapMs = day
 /** A secret that came with the webhook has always signed: the client's never did. */
 const always = new Date(0)
-const latestSwitchMs = 7 * day
+export const latestSwitchMs = 7 * day
 
 export interface Branch {
   readonly branchId: number
@@ -163,6 +163,17 @@ export async function rotateWebhookSecret(
     await rotateIn(sql, vault, webhook.id, secret, switchAt, now)
     await recordAct(sql, by, 'webhook.secret_rotated', subjectOf(webhook), now, { switchAt: switchAt.getTime() })
   })
+}
+
+/** Of those whose new secret waits for its moment: when it begins to sign. */
+export async function findSwitches(
+  sql: Sql,
+  webhooks: readonly Pick<Webhook, 'id'>[],
+  now: Date,
+): Promise<ReadonlyMap<number, Date>> {
+  const ids = webhooks.map((webhook) => webhook.id)
+  const rows = await sql.query<{ webhook_id: number; signs_from: Date }>(table.selectSwitches, [ids, now])
+  return new Map(rows.map((row) => [row.webhook_id, row.signs_from]))
 }
 
 export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffer): string | undefined {

@@ -80,6 +80,12 @@ export const selectWebhookSecrets = statement(
   `SELECT sealed, signs_from, ends_at FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
 )
 
+/** Whose next secret has not begun to sign. */
+export const selectSwitches = statement(
+  'select_secret_switches',
+  `SELECT webhook_id, min(signs_from) AS signs_from FROM webhook_secrets WHERE webhook_id = ANY ($1::bigint[]) AND signs_from > $2 GROUP BY webhook_id`,
+)
+
 /** Without a custom secret, the client's living secrets sign, the one that began last first. A client without one has a row without a secret. */
 export const selectClientSecretsOfWebhook = statement(
   'select_client_secrets_of_webhook',

@@ -106,6 +106,71 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
   assert.equal((await branch.call('GET', `/v2/webhooks/${id}`)).status, 404)
 })
 
+test('a new secret of a webhook signs at once, or from a moment that is chosen with it and shown', async (t) => {
+  const sink = await openSink(t)
+  const created = await say<{ id: number }>([
+    ...['webhook', 'create', ...ofBranch(), '--url', sink.url, '--secret-file', secretFile('the first secret')],
+  ])
+  const id = String(created.id)
+  const rotate = ['webhook', 'rotate-secret', id, ...ofBranch(), '--secret-file', secretFile('the second secret')]
+  const before = Date.now()
+  const rotated = await say<{ signs_from: string; old_secret_ends_at: string }>([...rotate, '--switch-after', '2h'])
+  const signsFrom = Date.parse(rotated.signs_from)
+  assert.ok(signsFrom >= before + 120 * minute && signsFrom <= Date.now() + 120 * minute)
+  assert.equal(Date.parse(rotated.old_secret_ends_at), signsFrom + 1_440 * minute)
+  const listed = await say<{ id: number; new_secret_signs_from: string | null }[]>(['webhook', 'list', ...ofBranch()])
+  assert.equal(listed.find((each) => each.id === created.id)!.new_secret_signs_from, rotated.signs_from)
+  await branch.fire()
+  assert.ok(isSigned(sink.requests.at(-1)!, 'the first secret'))
+  house.clock.advance(180 * minute)
+  await branch.fire()
+  assert.ok(isSigned(sink.requests.at(-1)!, 'the second secret'))
+  const tooLate = await run([...rotate, '--switch-after', '8d'])
+  assert.deepEqual([tooLate.code, tooLate.stderr], [1, 'switch-after must be at most 7d.\n'])
+  const { stdout: help } = await run(['webhook', 'rotate-secret', '--help'])
+  assert.match(help, /--switch-after DURATION +how long the old one still signs, at most 7d: 0s unless given/)
+  await say(['webhook', 'delete', id, ...ofBranch()])
+})
+
+test('a receiver that was down is recovered, and what nobody wants any more is skipped', async (t) => {
+  const sink = await openSink(t)
+  const { db } = house.gateway.context
+  const created = await say<{ id: number }>(['webhook', 'create', ...ofBranch(), '--url', `${sink.url}/down`])
+  const id = String(created.id)
+  await say(['webhook', 'pause', id, ...ofBranch()])
+  await branch.call('POST', '/v2/webhooks/transaction', transaction())
+  const listed = () => say<{ id: number; state: string; attempts: number }[]>(['delivery', 'list', id, ...ofBranch()])
+  const [waiting] = await listed()
+  assert.equal(waiting!.state, 'waiting')
+  const refused = await run(['webhook', 'recover', id, ...ofBranch(), '--since', '6h'])
+  assert.deepEqual([refused.code, refused.stderr], [1, 'This webhook is paused. Resume it, then recover.\n'])
+  const counted = await say(['webhook', 'recover', id, ...ofBranch(), '--since', '2026-01-01T00:00:00Z', '--dry-run'])
+  assert.equal(counted.total, 0)
+  const skipped = await say(['delivery', 'skip', String(waiting!.id), ...ofBranch(), '--reason', 'a mistake'])
+  assert.deepEqual(skipped, { delivery: waiting!.id, state: 'canceled', reason: 'a mistake' })
+  for (let turn = 0; turn < 2; turn++) await branch.call('POST', '/v2/webhooks/transaction', transaction())
+  const all = await say<{ state: string; skipped: number }>(['webhook', 'skip-waiting', id, ...ofBranch()])
+  assert.deepEqual([all.state, all.skipped], ['finished', 2])
+  // Switched off by the gateway, with something waiting: a recovery switches it on again.
+  await branch.call('POST', '/v2/webhooks/transaction', transaction())
+  await db.query({ name: '', text: `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1` }, [
+    created.id,
+  ])
+  const before = sink.requests.length
+  const recovered = await say<{ state: string; total: number; done: number }>([
+    ...['webhook', 'recover', id, ...ofBranch(), '--since', '6h'],
+  ])
+  assert.deepEqual([recovered.state, recovered.total, recovered.done], ['finished', 0, 0])
+  await sink.wait(before + 1)
+  const { stdout: help } = await run(['webhook', 'recover', '--help'])
+  assert.match(help, /--since TIME +when the trouble began/)
+  for (const since of ['yesterday', '2999-01-01']) {
+    const wrong = await run(['webhook', 'recover', id, ...ofBranch(), '--since', since])
+    assert.deepEqual([wrong.code, /^since must be a time that has passed/.test(wrong.stderr)], [1, true])
+  }
+  await say(['webhook', 'delete', id, ...ofBranch()])
+})
+
 test('mistakes end with a sentence and a status: 2 for the words, 1 for what they ask', async () => {
   const cases: [args: string[], code: number, about: RegExp][] = [
     [['webhook', 'create', ...ofBranch()], 2, /--url/],

@@ -130,3 +130,47 @@ test('what is to be sent again expires with its event, and replays ask only the 
   const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0, dryRun: true })
   assert.deepEqual([replay.status, replay.json()], [200, { total: 0 }], replay.text)
 })
+
+test('an event leaves although its part has been quiet since, and somebody was at work when it was read', async () => {
+  await engine.db.transaction(async (other) => {
+    await other.query(statement('', 'SELECT pg_current_xact_id()'))
+    await engine.publish({})
+    await engine.receiver.count('/hook', 1)
+    await engine.idle()
+  })
+  engine.house.clock.advance(92 * day)
+  await retireUntil('events', 0)
+})
+
+test('a delivery that was sent again is listed for as long as its event is kept, and nobody trips over it afterwards', async () => {
+  await engine.publish({})
+  await engine.receiver.count('/hook', 1)
+  await engine.idle()
+  engine.house.clock.advance(89 * day)
+  const [first] = await engine.deliveries(webhook)
+  const again = (await engine.call('POST', `/v2/deliveries/${first!.id}/redeliver`)).json<{ id: number }>()
+  await engine.receiver.count('/hook', 2)
+  await engine.idle()
+  const list = () => engine.call('GET', `/v2/webhooks/${webhook.id}/deliveries`)
+  const ids = async () => (await list()).json<{ deliveries: { id: number }[] }>().deliveries.map(({ id }) => id)
+  assert.deepEqual(await ids(), [again.id, first!.id])
+  engine.house.clock.advance(3 * day)
+  await eventually('the event to leave', async () => {
+    await retire()
+    return (await countRows('events')) === 0
+  })
+  assert.equal(await countRows('deliveries'), 1, 'its day is kept')
+  assert.deepEqual([(await list()).status, await ids()], [200, []])
+  assert.equal((await engine.call('GET', `/v2/deliveries/${again.id}`)).status, 404)
+})
+
+test('nodes that retire the same days at the same moment get along', async () => {
+  await engine.publish(...entities(3))
+  await engine.receiver.count('/hook', 3)
+  await engine.idle()
+  for (let ahead = 1; ahead <= 5; ahead++)
+    await engine.sql('SELECT open_day(day_of($1))', [new Date(engine.house.clock.now().getTime() + ahead * day)])
+  engine.house.clock.advance(120 * day)
+  await Promise.all([retire(), retire(), retire()])
+  await retireUntil('events', 0)
+})

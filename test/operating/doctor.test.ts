@@ -236,7 +236,7 @@ test('commits that do not wait for the disk fail, and a node that would not get 
   await run(`ALTER DATABASE ${name} SET synchronous_commit = off`, database.url)
   const found = await look({ DATABASE_URL: database.url, DATABASE_CONNECTIONS: '150' })
   assertFound(found('durability'), 'fail', /synchronous_commit is off/, /lost with the power/)
-  assertFound(found('connections'), 'warn', /a node takes up to 152/, /max_connections/)
+  assertFound(found('connections'), 'warn', /a node takes up to 155/, /max_connections/)
 })
 
 test('a proxy that pools transactions is found by what it breaks', async (t) => {
@@ -354,6 +354,9 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   assertFound(await check('deliveries'), 'warn', /the oldest for 2 min/, /worker/)
   clock.advance(hour)
   assertFound(await check('deliveries'), 'fail', /the oldest for 62 min/, /worker/)
+  assertFound(await check('promises'), 'fail', /^webhook:\d+: not so that every lane with work/, /A broken promise/)
+  await engine.sql('UPDATE lanes SET attention_at = $1', [clock.now()])
+  assertFound(await check('promises'), 'ok', /Every promise/)
   assertFound(await check('webhooks'), 'ok', /^0 webhooks fail/)
   await engine.sql('UPDATE lanes SET failures = 5, evidence = 5, failing_since = $1', [clock.now()])
   assertFound(await check('webhooks'), 'warn', /^1 webhooks fail/, /countersign webhook list/)

@@ -61,7 +61,8 @@ test('depths come from the database, connections from the pool', async () => {
   assert.equal(readValue(text, 'countersign_inbox_events'), 0)
   assert.equal(readValue(text, 'countersign_blocked_deliveries'), 0)
   assert.equal(readValue(text, 'countersign_breakers_open'), 0)
-  assert.ok(readValue(text, 'countersign_database_connections', { state: 'idle' })! >= 0)
+  assert.ok(readValue(text, 'countersign_database_connections', { pool: 'main', state: 'idle' })! >= 0)
+  assert.ok(readValue(text, 'countersign_database_connections', { pool: 'streams', state: 'idle' })! >= 0)
 })
 
 test('the sites that partners reach have no /metrics, and the metrics server has nothing else', async () => {

@@ -9,6 +9,8 @@ import { createService } from '../../src/services/service.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { addAccount, createUser } from '../../src/users/user.ts'
+import { skipDelivery, startSkip } from '../../src/webhooks/skip.ts'
+import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
 
 let house: TestGateway
@@ -28,6 +30,10 @@ test('every name and every reason refuses control and format characters, and say
   const client = await house.makeClient({ partner })
   const { vault } = house.gateway.context
   const now = house.clock.now()
+  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const hook = { url: 'https://a.example/hooks', secret: 'long enough', kinds: undefined }
+  const desk = { db, vault, policy: house.gateway.context.guard }
+  const webhook = await createWebhook(desk, branch, undefined, hook, operator, now)
   const acting = { development: true, by: operator, now }
   const draft = { callbackUrl: 'https://a.example/cb', scope: 'read', rotateRefreshTokens: false }
   const application = { name: 'New', website: 'https://a.example', contact: 'a@example.com', purpose: 'x' }
@@ -52,6 +58,8 @@ test('every name and every reason refuses control and format characters, and say
     ['name', (name) => createApiToken(db, user, { environment: 'live', name }, operator, now)],
     ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, operator, now)],
     ['reason', (reason) => askForRefresh(db, partner, reason, operator, now)],
+    ['reason', (reason) => skipDelivery(db, partner.branch_id, { id: 1, webhook_id: 1 }, reason, operator, now)],
+    ['reason', (reason) => startSkip(db, webhook, reason, operator, now)],
     [
       'classification',
       (text) => addAccount(db, user, { ...account, account_number: 'ABCD1', classification: text }, operator, now),

@@ -66,6 +66,12 @@ async function addWebhook({ partner }: PartnerHouse): Promise<number> {
 
 /** A delivery that was settled, of a webhook of the partner. */
 async function addDelivery(own: PartnerHouse): Promise<{ webhookId: number; id: number }> {
+  const waiting = await addWaiting(own)
+  await settle(waiting.id)
+  return waiting
+}
+
+async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: number }> {
   const webhookId = await addWebhook(own)
   const common = {
     environment: 'live',
@@ -79,7 +85,6 @@ async function addDelivery(own: PartnerHouse): Promise<{ webhookId: number; id: 
   const [delivery] = await db.query<{ id: number }>(statement('', 'SELECT id FROM deliveries WHERE webhook_id = $1'), [
     webhookId,
   ])
-  await settle(delivery!.id)
   return { webhookId, id: delivery!.id }
 }
 
@@ -147,6 +152,18 @@ const samples: Record<string, () => Promise<Sample>> = {
     inPortal(async (own) => {
       const page = `${own.home}/webhooks/${(await addDelivery(own)).webhookId}/replay`
       return fill(own.browser, `${page}?from=2020-01-01T00:00`, `${page}/start`)
+    }),
+  '/partner/:branch/webhooks/:id/recover/start': () =>
+    inPortal(async (own) => {
+      const page = `${own.home}/webhooks/${(await addDelivery(own)).webhookId}/recover`
+      return fill(own.browser, `${page}?since=2020-01-01T00:00`, `${page}/start`)
+    }),
+  '/partner/:branch/webhooks/:id/skip/start': () =>
+    inPortal(async (own) => {
+      const { webhookId } = await addWaiting(own)
+      const page = `${own.home}/webhooks/${webhookId}/skip`
+      const sample = await fill(own.browser, page, `${page}/start`, { confirmed: 'yes' })
+      return { ...sample, made: () => run('SELECT id FROM skips WHERE webhook_id = $1', [webhookId]) }
     }),
   '/partner/:branch/deliveries/:id/redeliver': () =>
     inPortal(async (own) => {
@@ -231,6 +248,7 @@ const makeNothing = [
   '/partner/:branch/webhooks/:id/resume',
   '/partner/:branch/webhooks/:id/delete',
   '/partner/:branch/webhooks/:id/replays/:replay/cancel',
+  '/partner/:branch/deliveries/:id/skip',
   '/partner/:branch/clients/:client/update',
   '/partner/:branch/clients/:client/revoke',
   '/partner/:branch/members/uninvite',

@@ -15,9 +15,11 @@ import {
 import { listDeliveries as list } from '../../webhooks/delivery-search.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { type Kind, kinds } from '../../webhooks/kind.ts'
+import { printCanceler, skipDelivery as skip } from '../../webhooks/skip.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { attemptFields, DeliveryStateBody, EventId, firstDeliveryId } from './delivery-resource.ts'
+import { reasonOf, SkipDraft } from './skips.ts'
 import {
   Entity,
   IdParams,
@@ -47,6 +49,10 @@ const DeliveryBody = Type.Object(
     nextAttemptAt: Type.Optional(instant('When it is sent next, while it waits')),
     settledAt: Type.Optional(instant('When it was delivered or given up')),
     repeats: Type.Optional(integer('The delivery that this one sends again.', firstDeliveryId)),
+    reason: Type.Optional(text('Why it was canceled.', 'skipped')),
+    canceledBy: Type.Optional(
+      text('Who skipped it: `client:` or `user:` with an id, or `brokerage`.', 'client:CLIENT_ID'),
+    ),
   },
   { title: 'Delivery', description: 'One event for one webhook.' },
 )
@@ -152,6 +158,26 @@ export const redeliver: Endpoint<BranchCaller> = {
   },
 }
 
+export const skipDelivery: Endpoint<BranchCaller> = {
+  schema: {
+    ...webhookSchema,
+    ...{ operationId: 'skipDelivery', tags: ['Deliveries'] },
+    summary: 'Skip a delivery that waits',
+    description:
+      'It is canceled, and what waits behind it for the same entity goes on. One that has ended stays as it ended: the answer says how. An attempt that is under way is not called back.',
+    params: DeliveryParams,
+    body: SkipDraft,
+    response: { 200: DeliveryBody },
+  },
+  async handle({ db, clock, changes }, caller, request) {
+    const delivery = await getDelivery(db, caller, idOf(request.params))
+    const reason = reasonOf(request.body)
+    if (await skip(db, caller.branchId, delivery, reason, caller.by, clock.now()))
+      changes.announce(`webhook:${delivery.webhook_id}`)
+    return printDelivery(await getDelivery(db, caller, delivery.id))
+  },
+}
+
 interface DeliveryQuery extends PageQuery {
   readonly state?: DeliveryState
   readonly kind?: Kind
@@ -171,12 +197,15 @@ function parseFilter({ state, kind, entity, from, to }: DeliveryQuery): Delivery
 function printDelivery(delivery: Delivery) {
   const { id, webhook_id, uid, kind, action, entity, state, attempts, created_at, due_at, settled_at, repeats } =
     delivery
+  const { reason, canceled_by } = delivery
   return {
     ...{ id, webhookId: webhook_id, eventId: printEventId(uid), kind, action, entity, state, attempts },
     createdAt: created_at.getTime(),
     ...(state === 'waiting' && { nextAttemptAt: due_at.getTime() }),
     ...(settled_at && { settledAt: settled_at.getTime() }),
     ...(repeats !== null && { repeats }),
+    ...(reason !== null && { reason }),
+    ...(canceled_by !== null && { canceledBy: printCanceler(canceled_by) }),
   }
 }
 

@@ -115,10 +115,10 @@ async function stream(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { db, log, branchSignal } = context
+  const { streamDb, streamTurns, log, branchSignal } = context
   const out = openEventStream(request, reply)
   out.write(': connected\n\n')
-  const watch = watchStanding(context, caller.judgeAnew)
+  const watch = watchStanding(context, () => streamTurns.take(caller.judgeAnew))
   const { over } = watch
   over.addEventListener('abort', () => (watch.isRefused() ? cutEventStream(out) : endEventStream(out)))
   let last = start
@@ -126,7 +126,7 @@ async function stream(
   try {
     while (!out.destroyed && !over.aborted) {
       const seen = branchSignal.seen(caller)
-      const events = await readLog(db, caller, last, streamPage)
+      const events = await readLog(streamDb, caller, last, streamPage)
       for (const event of events) {
         if (out.destroyed || over.aborted) break
         const text = `id: ${event.sequence}\nevent: ${event.kind}\ndata: ${JSON.stringify(printEvent(event))}\n\n`

@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { Invalid } from '../../problem.ts'
 import { instant, integer, oneOf } from '../../schema.ts'
+import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
 import {
   cancelReplay as cancel,
   countReplay,
@@ -24,6 +25,10 @@ const ReplayBody = Type.Object(
     state: oneOf(['running', 'finished', 'canceled'], { description: 'How far it is.' }),
     total,
     done: integer('How many of them it has set going.', 5),
+    since: Type.Optional(instant('Of a recovery: since when it looks')),
+    pulled: Type.Optional(
+      integer('Of a recovery: how many that waited for their next attempt it has made due at once.', 3),
+    ),
     createdAt: instant('When it was started'),
     finishedAt: Type.Optional(instant('When it was finished or canceled')),
   },
@@ -111,6 +116,60 @@ export const cancelReplay: Endpoint<BranchCaller> = {
   },
 }
 
+const RecoveryDraft = Type.Object(
+  {
+    since: instant(
+      'Since when the receiver had trouble: what was given up from then on is sent again; not in the future',
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Count, and send nothing.', examples: [false] })),
+  },
+  {
+    title: 'RecoveryDraft',
+    description: 'Since when to recover.',
+    additionalProperties: false,
+    examples: [{ since: 1_767_225_600_000, dryRun: true }],
+  },
+)
+
+const RecoveryCount = Type.Object(
+  {
+    total: integer('How many were given up, and would be sent again.', 12),
+    waiting: integer('How many wait for their next attempt, and would be tried now; counted up to 1,000.', 3),
+  },
+  { title: 'RecoveryCount', description: 'What a dry run counted.' },
+)
+
+export const recoverWebhook: Endpoint<BranchCaller> = {
+  schema: {
+    ...webhookSchema,
+    ...{ operationId: 'recoverWebhook', tags: ['Deliveries'] },
+    summary: 'Recover after a receiver was mended, or count what that would do',
+    description:
+      'What waits for its next attempt is tried now, an open breaker probes at once, and what was given up since a moment, and not delivered or skipped since, is sent again. A webhook that was disabled is resumed; one that is paused is refused with 409. It is a replay, whose progress can be asked for as such; one at a time.',
+    params: IdParams,
+    body: RecoveryDraft,
+    response: { 200: RecoveryCount, 201: ReplayBody },
+    answerHeaders: ['Location'],
+    mayConflict: true,
+  },
+  async handle(context, caller, request, reply) {
+    const { db, clock } = context
+    const { dryRun, since } = request.body as { since: number; dryRun?: boolean }
+    const now = clock.now()
+    if (since > now.getTime()) throw new Invalid([{ field: 'since', problem: 'must not lie in the future' }])
+    const webhook = await find(context, caller, request)
+    if (dryRun) return reply.status(200).send({ ...(await countRecovery(db, webhook, new Date(since), now)) })
+    const { id } = await startRecovery(db, webhook, new Date(since), caller.by, now)
+    // What is started goes on by itself; the first bite goes at once.
+    await pullOnce(db, clock, id).catch(() => {})
+    const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${id}`
+    return reply
+      .status(201)
+      .header('location', location)
+      .send(printReplay(await getReplay(db, webhook, id)))
+  },
+}
+
 /** What no schema can say. */
 function checkSelection({ from, to }: Selection): void {
   if (from !== undefined && to !== undefined && from >= to)
@@ -121,9 +180,10 @@ function replayIdOf(params: unknown): number {
   return (params as { replayId: number }).replayId
 }
 
-function printReplay({ id, webhook_id, state, total, done, created_at, finished_at }: Replay) {
+function printReplay({ id, webhook_id, selection, state, total, done, pulled, created_at, finished_at }: Replay) {
   return {
     ...{ id, webhookId: webhook_id, state, total, done, createdAt: created_at.getTime() },
+    ...(selection.since !== undefined && { since: selection.since, pulled }),
     ...(finished_at && { finishedAt: finished_at.getTime() }),
   }
 }

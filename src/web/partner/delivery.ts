@@ -1,5 +1,6 @@
 /** One delivery: what was sent, what came back each time, and why the signature is what it is. */
 import type { Database } from '../../database/database.ts'
+import type { Problem } from '../../problem.ts'
 import {
   type Attempt,
   askForRedelivery,
@@ -12,8 +13,9 @@ import {
 import { printEventId } from '../../webhooks/event.ts'
 import { printHead } from '../../webhooks/request-head.ts'
 import type { SigningSecrets } from '../../webhooks/signature.ts'
+import { skipDelivery } from '../../webhooks/skip.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
-import { findProblem } from '../form-fields.ts'
+import { emptyDraft, findProblem } from '../form-fields.ts'
 import type { SubmittedForm } from '../forms.ts'
 import { stateBadge, stateWords } from '../health-words.ts'
 import { type Html, html } from '../html.ts'
@@ -25,6 +27,7 @@ import { idOf, paramsOf, type Visit } from '../visit.ts'
 import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
+import { describeCanceler, findNames, type Names, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
   if (asksForStream(visit.request))
@@ -39,25 +42,48 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.by, context.clock.now())
   const here = `${member.home}/deliveries/${delivery.id}`
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
-  if (problem) return sendDelivery(visit, member, problem.message)
+  if (problem) return sendDelivery(visit, member, problem)
   const id = await findRedelivery(context.dispatch, branchId, delivery)
   return visit.reply.redirect(`${member.home}/deliveries/${id}`, 303)
 }
 
-async function sendDelivery(visit: Visit, member: Member, problem: string | undefined) {
+/** A second click finds it skipped already, and that is what was wanted. */
+export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db, clock, changes } = visit.context
+  const delivery = await findDelivery(visit, member)
+  const { branchId } = member.branch
+  const problem = await findProblem(() =>
+    skipDelivery(db, branchId, delivery, readReason(form), member.by, clock.now()),
+  )
+  if (problem) return sendDelivery(visit, member, problem)
+  changes.announce(`webhook:${delivery.webhook_id}`)
+  return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
+}
+
+function printSkipForm(here: string, member: Member): Html {
+  return html`<section class="card"><h2>Skip</h2>
+<p>It is not sent any more, and what waits behind it for the same entity goes on. It can still be sent again later.</p>
+<form method="post" action="${here}/skip">${csrfField(member.csrf)}
+${reasonField(emptyDraft)}
+<button class="danger">Skip it</button></form></section>`
+}
+
+async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
   const id = idOf(paramsOf(visit.request).id)
   const part = await printDelivery(visit, member)
+  const isUnfinished = (await findDelivery(visit, member)).settled_at === null
   const here = `${member.home}/deliveries/${id}`
   return sendPortal(visit, member, {
     title: `Delivery ${id}`,
     section: '/deliveries',
     live: problem === undefined,
-    status: problem === undefined ? 200 : 409,
+    status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/deliveries`, label: 'Deliveries' }])}
 <h1>Delivery ${id}</h1>
-${problem !== undefined && notice('error', problem)}
+${problem !== undefined && notice('error', problem.message)}
 ${problem === undefined ? livePart(visit.request, part) : part}
-<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>`,
+<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>
+${isUnfinished && printSkipForm(here, member)}`,
   })
 }
 
@@ -71,14 +97,15 @@ async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   const webhook = await getWebhook(db, member.branch, delivery.webhook_id)
   const attempts = await listAttempts(db, delivery.id)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
-  return html`${printFacts(delivery, webhook, member)}
+  const names = await findNames(db, delivery.canceled_by)
+  return html`${printFacts(delivery, webhook, names, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
 ${printRequest(delivery, webhook, attempts.at(-1), secrets)}`
 }
 
-function printFacts(delivery: Delivery, webhook: Webhook, { home }: Member): Html {
-  const { state, kind, action, entity, uid, created_at, settled_at, due_at, repeats } = delivery
+function printFacts(delivery: Delivery, webhook: Webhook, names: Names, { home }: Member): Html {
+  const { state, kind, action, entity, uid, created_at, settled_at, due_at, repeats, reason, canceled_by } = delivery
   return html`<section class="card"><p>${stateBadge(delivery)} ${stateWords[state]}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
@@ -87,6 +114,8 @@ ${facts([
   ['Repeats', repeats !== null && html`<a href="${home}/deliveries/${repeats}">delivery ${repeats}</a>`],
   ['Created', printMoment(created_at)],
   ['Next attempt', state === 'waiting' && printMoment(due_at)],
+  ['Reason', reason !== null && reason],
+  ['Skipped by', canceled_by !== null && describeCanceler(canceled_by, names)],
   ['Settled', settled_at ? printMoment(settled_at) : undefined],
 ])}</section>`
 }
@@ -112,7 +141,7 @@ ${response !== null && response !== '' && html`<details><summary>Response (${res
 }
 
 function printRequest(
-  { uid, body, attempts, simulated }: DeliveryWithBody,
+  { uid, body, simulated }: DeliveryWithBody,
   { url }: Webhook,
   last: Attempt | undefined,
   secrets: SigningSecrets | undefined,
@@ -121,7 +150,7 @@ function printRequest(
   if (!at || !secrets) return html`<h2>Body</h2><section class="card"><pre tabindex="0">${body}</pre></section>`
   const head = printHead({ id: printEventId(uid), body, sentAt: at, attempt: last.number, simulated }, secrets)
   const lines = [`POST ${url}`, ...Object.entries(head).map(([name, value]) => `${name}: ${value}`)]
-  return html`<h2>Request of attempt ${attempts}</h2>
+  return html`<h2>Request of attempt ${last.number}</h2>
 <section class="card"><pre tabindex="0">${lines.join('\n')}
 
 ${body}</pre></section>

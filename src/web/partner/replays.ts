@@ -63,6 +63,9 @@ export async function cancelReplay(visit: Visit, member: Member) {
 export async function showProgress(visit: Visit, member: Member) {
   const webhook = await findWebhook(visit, member)
   const id = idOf(paramsOf(visit.request).replay)
+  const { selection } = await getReplay(visit.context.db, webhook, id)
+  const isRecovery = selection.since !== undefined
+  const name = isRecovery ? 'Recovery' : 'Replay'
   const here = `${member.home}/webhooks/${webhook.id}`
   const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
 <p class="small">Stopping leaves alone what was set going already.</p>`
@@ -72,11 +75,11 @@ export async function showProgress(visit: Visit, member: Member) {
   }
   if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
   return sendPortal(visit, member, {
-    title: `Replay ${id}`,
+    title: `${name} ${id}`,
     section: '/webhooks',
     live: true,
-    body: html`${crumbs([...trail(webhook, member), { path: `${here}/replay`, label: 'Send again' }])}
-<h1>Replay ${id}</h1>
+    body: html`${crumbs([...trail(webhook, member), { path: `${here}/${isRecovery ? 'recover' : 'replay'}`, label: isRecovery ? 'Recover' : 'Send again' }])}
+<h1>${name} ${id}</h1>
 ${livePart(visit.request, await print())}`,
   })
 }
@@ -165,10 +168,13 @@ function printReplays(replays: readonly Replay[], { home }: Member): Html | unde
 }
 
 function printProgress(replay: Replay): Html {
-  const { state, done, total, created_at, finished_at } = replay
+  const { state, done, total, created_at, finished_at, selection, pulled } = replay
+  const since = selection.since === undefined ? undefined : new Date(selection.since)
   return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} set going</p>
-<progress value="${done}" max="${Math.max(1, total)}" aria-label="Set going"></progress>
+${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Set going"></progress>`}
 ${facts([
+  ['Given up since', since && printMoment(since)],
+  ['Waiting, tried now', since && pulled.toLocaleString('en')],
   ['Started', printMoment(created_at)],
   ['Ended', finished_at ? printMoment(finished_at) : undefined],
 ])}</section>`

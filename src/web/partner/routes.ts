@@ -13,13 +13,15 @@ import {
   updateClient,
 } from './clients.ts'
 import { showDeliveries } from './deliveries.ts'
-import { redeliver, showDelivery } from './delivery.ts'
+import { redeliver, showDelivery, skip } from './delivery.ts'
 import { acceptInvited, declineInvited, showEntry, showPartner, submitApplication } from './entry.ts'
 import { memberForm, memberPage } from './member.ts'
 import { invite, remove, showMembers, uninvite } from './members.ts'
+import { showRecovery, startRecovery } from './recovery.ts'
 import { showReference } from './reference.ts'
 import { showRefusals } from './refusals.ts'
 import { cancelReplay, showProgress, showReplay, startReplay } from './replays.ts'
+import { showSkip, showSkipProgress, startSkip } from './skips.ts'
 import { sendTestHook, showTestHooks, showTestOutcome } from './test-hooks.ts'
 import {
   createWebhook,
@@ -57,9 +59,17 @@ const ofEachSite: readonly PageRoute[] = [
   makes(memberForm('/partner/:branch/webhooks/:id/replay/start', ({ id }) => `/webhooks/${id}/replay`, startReplay)),
   memberPage('/partner/:branch/webhooks/:id/replays/:replay', showProgress),
   memberForm('/partner/:branch/webhooks/:id/replays/:replay/cancel', replay, cancelReplay),
+  memberPage('/partner/:branch/webhooks/:id/recover', showRecovery),
+  makes(
+    memberForm('/partner/:branch/webhooks/:id/recover/start', ({ id }) => `/webhooks/${id}/recover`, startRecovery),
+  ),
+  memberPage('/partner/:branch/webhooks/:id/skip', showSkip),
+  makes(memberForm('/partner/:branch/webhooks/:id/skip/start', ({ id }) => `/webhooks/${id}/skip`, startSkip)),
+  memberPage('/partner/:branch/webhooks/:id/skips/:skip', showSkipProgress),
   memberPage('/partner/:branch/deliveries', showDeliveries),
   memberPage('/partner/:branch/deliveries/:id', showDelivery),
   makes(memberForm('/partner/:branch/deliveries/:id/redeliver', ({ id }) => `/deliveries/${id}`, redeliver)),
+  memberForm('/partner/:branch/deliveries/:id/skip', ({ id }) => `/deliveries/${id}`, skip),
   memberPage('/partner/:branch/test', showTestHooks),
   makes(memberForm('/partner/:branch/test/send', () => '/test', sendTestHook)),
   memberPage('/partner/:branch/test/:event', showTestOutcome),

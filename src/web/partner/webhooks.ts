@@ -6,6 +6,7 @@ import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
+  findSwitches,
   getWebhook,
   listWebhooks,
   deleteWebhook as remove,
@@ -187,6 +188,7 @@ function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, Web
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
   const { db, clock } = visit.context
   const health = (await readHealth(db, [webhook])).get(webhook.id)
+  const switchesAt = (await findSwitches(db, [webhook], clock.now())).get(webhook.id)
   const period = periodOf(visit.request)
   const problem: Problem | undefined = draft.problem ?? rotation.problem
   return sendPortal(visit, member, {
@@ -198,7 +200,7 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
 ${printHealth(webhook, health, member)}
 ${printCharts(await readStatistics(db, webhook, period, clock.now()), period, `${member.home}/webhooks/${webhook.id}`)}
 ${printChangeForm(webhook, draft, member)}
-${printRotationForm(webhook, rotation, member)}
+${printRotationForm(webhook, rotation, switchesAt, member)}
 ${printDeleteForm(webhook, member)}`,
   })
 }
@@ -219,7 +221,8 @@ ${facts([
   ['Created', printDate(webhook.created_at)],
   ['Changed', printDate(webhook.updated_at)],
 ])}
-<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a>
+<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
+${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
 </section>`
 }
@@ -238,9 +241,10 @@ ${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, webhook.
 <button class="primary">Save</button></form></section>`
 }
 
-function printRotationForm(webhook: Webhook, draft: Draft, member: Member): Html {
+function printRotationForm(webhook: Webhook, draft: Draft, switchesAt: Date | undefined, member: Member): Html {
   const hint = 'Both verify in webhook-signature until a day after the new one has begun to sign.'
   return html`<section class="card"><h2>New secret</h2>
+${switchesAt && html`<p class="notice">A new secret signs from ${printMoment(switchesAt)} UTC. Until then the old one does.</p>`}
 ${formNotice(draft, 'secret', 'switchAt')}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}${onceField()}
 ${printSecretField(draft, hint)}

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../../src/audit/chain.ts'
 import { statement } from '../../../src/database/database.ts'
 import { printEventId } from '../../../src/webhooks/event.ts'
+import { findBrokenPromises, findOvertaken } from '../../support/delivery-promises.ts'
 import { readProfile } from '../../support/process.ts'
 import type { House } from './house.ts'
 import type { Promises } from './traffic.ts'
@@ -35,7 +36,7 @@ export async function checkPromises(house: House, promises: Promises, patienceMs
       ...findMissing(house, promises),
       ...findInversions(house, promises),
       ...(await findWrongTokens(house, promises)),
-      ...(await findGaps(house)),
+      ...(await findBrokenPromises(house.db)),
       ...(await findBrokenChain(house)),
     ],
   }
@@ -61,17 +62,11 @@ async function findUnstored({ db }: House, { events }: Promises): Promise<string
   return [...events.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is not stored`)
 }
 
-/** An entity's events first arrive in the order in which they were acknowledged. */
+/** What is missing is named by another. */
 function findInversions({ hooks, receiver }: House, { events }: Promises): string[] {
   return hooks.flatMap((path) => {
-    const arrived = new Map<number, number>()
-    return receiver.at(path).flatMap(({ id }) => {
-      const event = events.get(id)
-      if (!event) return []
-      const last = arrived.get(event.entity) ?? 0
-      arrived.set(event.entity, Math.max(last, event.place))
-      return event.place > last + 1 ? [`${id} overtook another at ${path}`] : []
-    })
+    const arrived = receiver.at(path).map(({ id }) => id)
+    return findOvertaken(arrived, (id) => events.get(id)).map((id) => `${id} was overtaken at ${path}`)
   })
 }
 
@@ -87,17 +82,6 @@ async function findWrongTokens({ nodes }: House, { tokens, revoked }: Promises):
     }
   }
   return wrong
-}
-
-const selectGaps = statement(
-  '',
-  `SELECT branch_id FROM branch_log GROUP BY branch_id, environment HAVING count(*) <> max(sequence) OR min(sequence) <> 1`,
-)
-
-async function findGaps({ db }: House): Promise<string[]> {
-  return (await db.query<{ branch_id: number }>(selectGaps)).map(
-    (row) => `the log of branch ${row.branch_id} has a gap`,
-  )
 }
 
 async function findBrokenChain({ db }: House): Promise<string[]> {

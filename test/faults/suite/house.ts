@@ -49,15 +49,18 @@ export interface House {
 }
 
 const nodeCount = 3
-const hooks = ['/one', '/two', '/three', '/four']
+const usualHooks = ['/one', '/two', '/three', '/four']
 
 export interface HouseOptions {
   /** On a disk of the caller's choosing. */
   readonly primaryFolder?: string | undefined
   readonly nodeSettings?: NodeJS.ProcessEnv | undefined
+  /** Paths of the receiver that are registered. */
+  readonly hooks?: readonly string[] | undefined
 }
 
-export async function openHouse({ primaryFolder = makeFolder(), nodeSettings }: HouseOptions = {}): Promise<House> {
+export async function openHouse(options: HouseOptions = {}): Promise<House> {
+  const { primaryFolder = makeFolder(), nodeSettings, hooks = usualHooks } = options
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.reverse()) await closer()
@@ -80,7 +83,7 @@ export async function openHouse({ primaryFolder = makeFolder(), nodeSettings }: 
     }
     const db = openDatabase({ connectionString: urlOf([pair.primary.port, pair.standby.port]), connections: 3 })
     closers.push(() => db.close())
-    const people = await makePeople(db, key, receiver)
+    const people = await makePeople(db, key, receiver, hooks)
     const browser = await signIn(nodes[0]!.origin, { username: 'holder', password })
     const code = await obtainCode(browser, people.client.id)
     const tokens = (await exchange(nodes[0]!.origin, people.client, code)).json<{ refresh_token: string }>()
@@ -135,7 +138,7 @@ async function openNode(
   return node
 }
 
-async function makePeople(db: Database, key: string, receiver: Receiver) {
+async function makePeople(db: Database, key: string, receiver: Receiver, hooks: readonly string[]) {
   const now = new Date()
   const vault = openVault({ kind: 'environment', keys: [parseKey(key)!] })
   const { branch_id: branchId } = await applyAsPartner(db, 'Partner', operator, now)

@@ -25,7 +25,7 @@ export function makeNextRelease(): string {
     cpSync(join(project, name), join(folder, name), { recursive: true })
   }
   symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'))
-  const version = String(readMigrations().length + 1).padStart(4, '0')
+  const version = String(readMigrations().at(-1)!.version + 1).padStart(4, '0')
   const text = [
     'CREATE TABLE next_things (id bigint PRIMARY KEY, event_id bigint NOT NULL);',
     ...tables.map(

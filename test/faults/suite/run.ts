@@ -10,6 +10,8 @@ export interface Scale {
   /** Traffic before the fault, and after everything works again. */
   readonly calmMs: number
   readonly faultMs: number
+  /** Deliveries of a backlog. */
+  readonly waiting: number
 }
 
 export interface Verdict extends Findings {
@@ -18,7 +20,8 @@ export interface Verdict extends Findings {
 }
 
 /** Undefined where this machine cannot have the fault. */
-export async function runScenario(scenario: Scenario, { calmMs, faultMs }: Scale): Promise<Verdict | undefined> {
+export async function runScenario(scenario: Scenario, scale: Scale): Promise<Verdict | undefined> {
+  const { calmMs, faultMs, waiting } = scale
   const preparation = scenario.prepare ? scenario.prepare() : { options: {} }
   if (!preparation) return undefined
   try {
@@ -26,7 +29,7 @@ export async function runScenario(scenario: Scenario, { calmMs, faultMs }: Scale
     try {
       const traffic = startTraffic(house)
       await wait(calmMs)
-      await scenario.inject(house, faultMs, preparation.disk)
+      await scenario.inject(house, faultMs, preparation.disk, waiting)
       const resumedAfterMs = await measureResumption(house, traffic)
       await wait(calmMs)
       await traffic.stop()

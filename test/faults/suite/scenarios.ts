@@ -5,6 +5,7 @@ import pg from 'pg'
 import { hour } from '../../../src/clock.ts'
 import type { House, HouseOptions, Node } from './house.ts'
 import { makeNextRelease } from './next-release.ts'
+import { ordinaryLife } from './ordinary-life.ts'
 import type { Server } from './postgres.ts'
 import type { Weather } from './relay.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
@@ -15,7 +16,8 @@ export interface Scenario {
   readonly onlyAtLength?: boolean
   /** Answers undefined where this machine cannot have the fault. */
   prepare?(): Preparation | undefined
-  inject(house: House, faultMs: number, disk: SmallDisk | undefined): Promise<void>
+  /** `waiting`: how large a backlog is. */
+  inject(house: House, faultMs: number, disk: SmallDisk | undefined, waiting: number): Promise<void>
 }
 
 export interface Preparation {
@@ -131,6 +133,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'network of every node silent',
     inject: ({ nodes }, faultMs) => changeWeather(nodes, { kind: 'silent' }, faultMs),
   },
+  ...ordinaryLife,
 ]
 
 async function changeWeather(nodes: readonly Node[], weather: Weather, faultMs: number): Promise<void> {

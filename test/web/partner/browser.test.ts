@@ -124,6 +124,9 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
     'webhook-failing': `${home}/webhooks/${refusing}?period=day`,
     replay: `${home}/webhooks/${webhookId}/replay?from=2026-03-01T00:00`,
     'replay-wrong': `${home}/webhooks/${webhookId}/replay?from=2026-03-03T00:00&to=2026-03-01T00:00`,
+    recover: `${home}/webhooks/${refusing}/recover?since=2026-03-01T00:00`,
+    'recover-wrong': `${home}/webhooks/${refusing}/recover?since=2099-01-01T00:00`,
+    skip: `${home}/webhooks/${refusing}/skip`,
     deliveries: `${home}/deliveries`,
     'deliveries-wrong': `${home}/deliveries?state=lost`,
     delivery: `${home}/deliveries/${deliveryId}`,
@@ -137,12 +140,27 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
   }
 }
 
+interface Outcome {
+  readonly path: string
+  readonly tick?: string
+  readonly press: string | RegExp
+  readonly leadsTo: RegExp
+}
+
 /** What is seen only after a button. */
-function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>) {
+function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>): Record<string, Outcome> {
   return {
     secret: { path: `${home}/clients/${client.id}`, press: 'Make a new secret', leadsTo: /\/rotate$/ },
     'test-outcome': { path: `${home}/test`, press: 'Send', leadsTo: /\/test\/\d+$/ },
     'replay-progress': { path: pages.replay!, press: /^Send \d+ again/, leadsTo: /\/replays\/\d+$/ },
+    'recover-progress': { path: pages.recover!, press: 'Recover', leadsTo: /\/replays\/\d+$/ },
+    'delivery-skipped': { path: pages['delivery-failed']!, press: 'Skip it', leadsTo: /\/deliveries\/\d+$/ },
+    'skip-progress': {
+      path: pages.skip!,
+      tick: 'Skip everything that waits',
+      press: /^Skip \d+/,
+      leadsTo: /\/skips\/\d+$/,
+    },
   }
 }
 
@@ -159,8 +177,9 @@ for (const viewport of [phone, desk]) {
       await page.goto(house.baseUrl + path)
       await look(name)
     }
-    for (const [name, { path, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
+    for (const [name, { path, tick, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
       await page.goto(house.baseUrl + path)
+      if (tick !== undefined) await page.getByLabel(tick).check()
       await page.getByRole('button', { name: press }).click()
       await page.waitForURL(leadsTo)
       await look(name)

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Statement } from '../../../src/database/database.ts'
 import { searchAll, searchExhausted, searchUnfinished } from '../../../src/webhooks/delivery-search.sql.ts'
+import { pullBite, selectNewestQueued } from '../../../src/webhooks/recoveries.sql.ts'
+import { insertSkip, skipBite, skipOne } from '../../../src/webhooks/skips.sql.ts'
 import { type Engine, fillWithSettled, openEngine } from '../../support/engine.ts'
 
 let engine: Engine
@@ -31,10 +33,14 @@ interface Node {
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-/** The index by which each table of deliveries is read, in the plan that is kept for every value. */
-async function indexesOf({ text }: Statement): Promise<string[]> {
+async function planOf({ text }: Statement): Promise<Node[]> {
   const [row] = await engine.sql<{ 'QUERY PLAN': [{ Plan: Node }] }>(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
   return nodesOf(row!['QUERY PLAN'][0].Plan)
+}
+
+/** The index by which each table of deliveries is read, in the plan that is kept for every value. */
+async function indexesOf(statement: Statement): Promise<string[]> {
+  return (await planOf(statement))
     .filter((node) => /^(queued|settled)_deliveries/.test(node['Relation Name'] ?? ''))
     .map((node) => node['Index Name'] ?? `no index of ${node['Relation Name']}`)
 }
@@ -49,5 +55,22 @@ for (const taken of ['while there was nothing', 'of what there is']) {
       assert.ok(indexes.length > 0)
       for (const index of indexes) assert.match(index, ofWebhook, search.name)
     }
+  })
+
+  test(`what waits at a webhook is skipped and pulled forward by its index and its numbers, with statistics taken ${taken}`, async () => {
+    if (taken === 'of what there is') await engine.sql('ANALYZE')
+    const found = [skipBite, skipOne, insertSkip, pullBite, selectNewestQueued].map(async (each) => [
+      each.name,
+      [...new Set((await planOf(each)).map((node) => node['Index Name'] ?? ''))]
+        .filter((name) => /^queued/.test(name))
+        .sort(),
+    ])
+    assert.deepEqual(Object.fromEntries(await Promise.all(found)), {
+      skip_bite: ['queued_behind', 'queued_deliveries_pkey', 'queued_of_webhook'],
+      skip_delivery: ['queued_behind', 'queued_deliveries_pkey'],
+      insert_skip: ['queued_of_webhook'],
+      pull_bite: ['queued_deliveries_pkey', 'queued_of_webhook'],
+      select_newest_queued: ['queued_of_webhook'],
+    })
   })
 }

@@ -7,6 +7,7 @@ import { addMember } from '../../../src/partners/partner.ts'
 import { partnerRoutes } from '../../../src/web/partner/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
+import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
 import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
@@ -49,8 +50,15 @@ async function furnish(): Promise<PartnerHouse> {
   const { webhookId, deliveryId } = await deliverOne(made, receiver)
   const webhook = await getWebhook(db, { branchId: made.partner.branch_id, environment: 'live' }, webhookId)
   const replay = await startReplay(db, webhook, { from: 1 }, operator, house.clock.now())
+  const skip = await startSkip(db, webhook, 'walls', operator, house.clock.now())
   const event = await lastEvent(made)
-  things.set(made, { id: String(webhookId), delivery: String(deliveryId), replay: String(replay.id), event })
+  things.set(made, {
+    id: String(webhookId),
+    delivery: String(deliveryId),
+    replay: String(replay.id),
+    skip: String(skip.id),
+    event,
+  })
   return made
 }
 
@@ -61,7 +69,8 @@ async function settle(): Promise<void> {
   const deliveries = { name: '', text: 'SELECT FROM queued_deliveries' }
   const leftBehind = { name: '', text: `SELECT FROM webhooks WHERE state = 'deleted' AND cleared_at IS NULL` }
   // Replays fill the inbox, from which deliveries come: who asks in this order misses nothing.
-  for (const left of [replays, selectPartsWithNews, deliveries, leftBehind])
+  const skips = { name: '', text: `SELECT FROM skips WHERE state = 'running'` }
+  for (const left of [replays, skips, selectPartsWithNews, deliveries, leftBehind])
     while ((await db.query(left)).length > 0) await receiver.until(() => true, 'a moment')
   await lastUse.flush()
 }
@@ -75,12 +84,13 @@ async function lastEvent({ partner }: PartnerHouse): Promise<string> {
 
 /** The address of a row of the table, in the house of somebody. */
 function addressOf(path: string, of: PartnerHouse): string {
-  const { id, delivery, replay, event } = things.get(of)!
+  const { id, delivery, replay, skip, event } = things.get(of)!
   return path
     .replace(':branch', String(of.partner.branch_id))
     .replace('deliveries/:id', `deliveries/${delivery}`)
     .replace(':id', id!)
     .replace(':replay', replay!)
+    .replace(':skip', skip!)
     .replace(':event', event!)
     .replace(':client', of.client.id)
 }
@@ -98,6 +108,9 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/webhooks/:id/resume': {},
   '/partner/:branch/webhooks/:id/replay/start': { failed: 'yes' },
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': {},
+  '/partner/:branch/webhooks/:id/recover/start': { since: '2020-01-01T00:00' },
+  '/partner/:branch/webhooks/:id/skip/start': { confirmed: 'yes' },
+  '/partner/:branch/deliveries/:id/skip': {},
   '/partner/:branch/deliveries/:id/redeliver': {},
   '/partner/:branch/test/send': {
     ...{ type: 'TRANSACTION', transactionId: '7', clearingAccount: '1', action: 'SUBMITTED', branchId: '7' },
@@ -201,8 +214,9 @@ for (const [path, fields] of Object.entries(forms)) {
     assert.deepEqual(await readTables(db), before)
     const answer = await own.browser.post(address, { ...sent, csrf: tokens.own })
     assert.ok(answer.status === 303 || answer.status === 200, answer.text)
-    // A replay that has finished is not stopped any more.
-    if (!path.endsWith('/cancel')) assert.notDeepEqual(await readTables(db), before)
+    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended.
+    if (!path.endsWith('/cancel') && !path.endsWith('deliveries/:id/skip'))
+      assert.notDeepEqual(await readTables(db), before)
   })
 }
 
@@ -211,6 +225,8 @@ test('what belongs to another partner is not there, under the own address either
   for (const address of [
     `webhooks/${id}`,
     `webhooks/${id}/replay`,
+    `webhooks/${id}/recover`,
+    `webhooks/${id}/skip`,
     `deliveries/${delivery}`,
     `test/${event}`,
     `clients/${own.client.id}`,

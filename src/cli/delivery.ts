@@ -1,0 +1,72 @@
+import { getDelivery, listAttempts, redeliverByWorker } from '../webhooks/delivery.ts'
+import { listDeliveries } from '../webhooks/delivery-search.ts'
+import { skipDelivery } from '../webhooks/skip.ts'
+import type { Command } from './command.ts'
+import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
+
+export const deliveryCommands: readonly Command[] = [
+  onWebhook(
+    'delivery list',
+    'Lists the newest deliveries of a webhook.',
+    [
+      { name: 'state', value: 'STATE', meaning: 'blocked, waiting, delivered, exhausted, canceled or expired' },
+      { name: 'entity', value: 'ENTITY', meaning: 'such as transaction:42' },
+      { name: 'limit', value: 'N', meaning: '50 unless given' },
+    ],
+    async ({ db }, webhook, words) => {
+      const filter = { state: words.find('state') as 'waiting' | undefined, entity: words.find('entity') }
+      const rows = await listDeliveries(
+        db,
+        webhook,
+        filter,
+        Number.MAX_SAFE_INTEGER,
+        Number(words.find('limit') ?? 50) || 50,
+      )
+      return rows.map(({ id, kind, action, entity, state, attempts, created_at, due_at }) => ({
+        id,
+        kind,
+        action,
+        entity,
+        state,
+        attempts,
+        created_at,
+        due_at,
+      }))
+    },
+  ),
+  {
+    name: 'delivery show',
+    summary: 'Shows one delivery with every attempt.',
+    positionals: ['delivery'],
+    options: branchOptions,
+    async run(desk, words) {
+      const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
+      desk.print.record({ ...delivery, log: await listAttempts(desk.db, delivery.id) })
+    },
+  },
+  {
+    name: 'delivery redeliver',
+    summary: 'Sends one delivery again.',
+    positionals: ['delivery'],
+    options: branchOptions,
+    async run(desk, words) {
+      const branch = await branchOf(desk, words)
+      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
+      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.by, desk.clock.now())
+      desk.print.record({ redelivering: delivery.id, delivery: again })
+    },
+  },
+  {
+    name: 'delivery skip',
+    summary: 'Skips one delivery that waits: it is canceled, and what waits behind it goes on.',
+    positionals: ['delivery'],
+    options: [...branchOptions, reasonOption],
+    async run(desk, words) {
+      const branch = await branchOf(desk, words)
+      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
+      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.by, desk.clock.now())
+      const { id, state, reason } = await getDelivery(desk.db, branch, delivery.id)
+      desk.print.record({ delivery: id, state, reason })
+    },
+  },
+]

@@ -1,0 +1,98 @@
+/** After a receiver was mended: say since when it had trouble, see what would happen, start. The progress is that of a replay. */
+import { cut } from '../../cut.ts'
+import type { Database } from '../../database/database.ts'
+import type { Form } from '../../http/form.ts'
+import { Invalid } from '../../problem.ts'
+import { countRecovery, pullOnce, type RecoveryCount, startRecovery as start } from '../../webhooks/recovery.ts'
+import type { Replay } from '../../webhooks/replay.ts'
+import type { Webhook } from '../../webhooks/webhook.ts'
+import { type Draft, findProblem, formNotice, textField } from '../form-fields.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { printCount } from '../health-words.ts'
+import { type Html, html } from '../html.ts'
+import { parseMoment } from '../moment.ts'
+import { csrfField } from '../page.ts'
+import { crumbs } from '../parts.ts'
+import { makeOnce, onceField, type Sent } from '../submission.ts'
+import type { Visit } from '../visit.ts'
+import type { Member } from './member.ts'
+import { sendPortal } from './portal.ts'
+import { findWebhook } from './webhooks.ts'
+
+/** Step one asks since when; with a moment in the address, step two says what would happen. */
+export function showRecovery(visit: Visit, member: Member) {
+  const query = visit.request.query as Form
+  return sendWizard(visit, member, readSince([query.since].flat()[0]), undefined)
+}
+
+export async function startRecovery(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context } = visit
+  const webhook = await findWebhook(visit, member)
+  const text = readSince(form.find('since'))
+  const since = parseSince(text, context.clock.now())
+  if (!(since instanceof Date)) return sendWizard(visit, member, text, undefined)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  const make = (db: Database) => start(db, webhook, since, member.by, context.clock.now())
+  let sent: Sent<Replay> | undefined
+  const problem = await findProblem(async () => {
+    sent = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)
+  })
+  if (problem) return sendWizard(visit, member, text, problem)
+  context.changes.announce(`webhook:${webhook.id}`)
+  // What is started goes on by itself; the first bite goes at once.
+  if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
+  return visit.reply.redirect(sent!.path, 303)
+}
+
+function readSince(text: string | undefined): string | undefined {
+  return cut(text?.trim() ?? '', 100) || undefined
+}
+
+function parseSince(text: string | undefined, now: Date): Date | Invalid {
+  const moment = parseMoment(text)
+  if (moment instanceof Date && moment <= now) return moment
+  return new Invalid([{ field: 'since', problem: 'must be a moment that has passed, such as 2026-03-02T10:00' }])
+}
+
+async function sendWizard(visit: Visit, member: Member, text: string | undefined, refused: Draft['problem']) {
+  const { db, clock } = visit.context
+  const webhook = await findWebhook(visit, member)
+  const since = text === undefined ? undefined : parseSince(text, clock.now())
+  const problem = refused ?? (since instanceof Invalid ? since : undefined)
+  const count = since instanceof Date && !problem ? await countRecovery(db, webhook, since, clock.now()) : undefined
+  return sendPortal(visit, member, {
+    title: 'Recover',
+    section: '/webhooks',
+    status: problem?.status ?? 200,
+    body: html`${crumbs([
+      { path: `${member.home}/webhooks`, label: 'Webhooks' },
+      { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
+    ])}
+<h1>Recover</h1>
+${printChoice(webhook, { values: { since: text }, problem }, member)}
+${count && printConfirmation(webhook, text!, count, member)}`,
+  })
+}
+
+function printChoice({ id, url }: Webhook, draft: Draft, { home }: Member): Html {
+  const hint = 'What was given up from then on, and not delivered or skipped since, is sent again.'
+  return html`<section class="card"><h2>1. Since when</h2>
+<p>When <code>${url}</code> answers again, what waits for its next attempt need not wait any longer.</p>
+${formNotice(draft, 'since')}
+<form method="get" action="${home}/webhooks/${id}/recover">
+${textField(draft, { name: 'since', label: 'Trouble since (UTC)', hint, more: html`type="datetime-local" required` })}
+<button class="primary">Count</button></form></section>`
+}
+
+function printConfirmation(webhook: Webhook, since: string, count: RecoveryCount, { home, csrf }: Member): Html {
+  const { total, waiting } = count
+  if (webhook.state === 'paused')
+    return html`<section class="card" role="status"><h2>2. Start</h2><p>This webhook is paused. <a href="${home}/webhooks/${webhook.id}">Resume it</a>, then recover.</p></section>`
+  return html`<section class="card created" role="status"><h2>2. Start</h2>
+<ul>
+<li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
+<li>Given up, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
+${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
+</ul>
+<form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`
+}

@@ -1,0 +1,146 @@
+/** Skipping what waits: one delivery on its own page, or all that wait at a webhook, after a question. */
+import { cut } from '../../cut.ts'
+import type { Database, Sql } from '../../database/database.ts'
+import { Conflict } from '../../problem.ts'
+import { getUserById } from '../../users/user.ts'
+import {
+  getSkip,
+  listSkips,
+  printCanceler,
+  reasonCharactersAtMost,
+  type Skip,
+  startSkip as start,
+  usualReason,
+} from '../../webhooks/skip.ts'
+import type { Webhook } from '../../webhooks/webhook.ts'
+import { readHealth } from '../../webhooks/webhook-health.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
+import type { SubmittedForm } from '../forms.ts'
+import { printCount } from '../health-words.ts'
+import { type Html, html } from '../html.ts'
+import { asksForStream, livePart, streamPart } from '../live.ts'
+import { csrfField } from '../page.ts'
+import { badge, crumbs, facts, printMoment, type Tone, table } from '../parts.ts'
+import { makeOnce, onceField, type Sent } from '../submission.ts'
+import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { type Member, watcherOf } from './member.ts'
+import { sendPortal } from './portal.ts'
+import { findWebhook } from './webhooks.ts'
+
+export function showSkip(visit: Visit, member: Member) {
+  return sendQuestion(visit, member, emptyDraft)
+}
+
+export async function startSkip(visit: Visit, member: Member, form: SubmittedForm) {
+  const webhook = await findWebhook(visit, member)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  const reason = readReason(form)
+  const make = (db: Database) => {
+    if (form.find('confirmed') !== 'yes')
+      throw new Conflict('Tick the box to say that you mean it, then skip what waits.')
+    return start(db, webhook, reason, member.by, visit.context.clock.now())
+  }
+  let sent: Sent<Skip> | undefined
+  const problem = await findProblem(async () => {
+    sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/skips/${id}`)
+  })
+  if (problem) return sendQuestion(visit, member, { values: { reason: form.find('reason') }, problem })
+  return visit.reply.redirect(sent!.path, 303)
+}
+
+export async function showSkipProgress(visit: Visit, member: Member) {
+  const webhook = await findWebhook(visit, member)
+  const id = idOf(paramsOf(visit.request).skip)
+  const { db } = visit.context
+  const print = async () => {
+    const skip = await getSkip(db, webhook, id)
+    return printProgress(skip, await findNames(db, skip.asked_by))
+  }
+  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  return sendPortal(visit, member, {
+    title: `Skip ${id}`,
+    section: '/webhooks',
+    live: true,
+    body: html`${crumbs([...trail(webhook, member), { path: `${member.home}/webhooks/${webhook.id}/skip`, label: 'Skip what waits' }])}
+<h1>Skip ${id}</h1>
+${livePart(visit.request, await print())}`,
+  })
+}
+
+/** Without one, the usual. */
+export function readReason(form: SubmittedForm): string {
+  return cut(form.find('reason')?.trim() ?? '', reasonCharactersAtMost) || usualReason
+}
+
+export function reasonField(draft: Draft): Html {
+  const more = html`maxlength="${reasonCharactersAtMost}"`
+  return textField(draft, { name: 'reason', label: 'Reason', hint: 'Optional. It is kept with the delivery.', more })
+}
+
+/** The names of users, by what the log calls them. */
+export type Names = ReadonlyMap<string, string>
+
+export async function findNames(sql: Sql, actor: string | null): Promise<Names> {
+  const id = actor?.startsWith('user:') ? actor.slice('user:'.length) : undefined
+  return new Map(id === undefined ? [] : [[actor!, (await getUserById(sql, id)).name]])
+}
+
+export function describeCanceler(actor: string, names: Names): string {
+  const known = printCanceler(actor)
+  return known === 'brokerage' ? 'the brokerage' : (names.get(actor) ?? known.replace(':', ' '))
+}
+
+async function sendQuestion(visit: Visit, member: Member, draft: Draft) {
+  const { db } = visit.context
+  const webhook = await findWebhook(visit, member)
+  const waiting = (await readHealth(db, [webhook])).get(webhook.id)?.waiting ?? 0
+  return sendPortal(visit, member, {
+    title: 'Skip what waits',
+    section: '/webhooks',
+    status: draft.problem?.status ?? 200,
+    body: html`${crumbs(trail(webhook, member))}
+<h1>Skip what waits</h1>
+${waiting === 0 ? html`<p class="card empty">Nothing waits at this webhook.</p>` : printQuestion(webhook, waiting, draft, member)}
+${printSkips(await listSkips(db, webhook), member)}`,
+  })
+}
+
+function printQuestion({ id, url }: Webhook, waiting: number, draft: Draft, { home, csrf }: Member): Html {
+  const count = printCount(waiting)
+  return html`<section class="card">
+<p><strong>${count}</strong> ${waiting === 1 ? 'delivery waits' : 'deliveries wait'} for <code>${url}</code>. What is skipped is not sent any more; what happens from now on is. A replay that is running goes on: stop it first.</p>
+${formNotice(draft, 'reason')}
+<form method="post" action="${home}/webhooks/${id}/skip/start">${csrfField(csrf)}${onceField()}
+${reasonField(draft)}
+<label class="tick"><input type="checkbox" name="confirmed" value="yes" required><span>Skip everything that waits</span></label>
+<button class="danger">Skip ${count}</button></form></section>`
+}
+
+function trail({ id }: Webhook, { home }: Member) {
+  return [
+    { path: `${home}/webhooks`, label: 'Webhooks' },
+    { path: `${home}/webhooks/${id}`, label: `Webhook ${id}` },
+  ]
+}
+
+const tones: Record<Skip['state'], Tone> = { running: 'wait', finished: 'good' }
+
+function printSkips(skips: readonly Skip[], { home }: Member): Html | undefined {
+  if (skips.length === 0) return undefined
+  const rows = skips.map(
+    (each) =>
+      html`<tr><td><a href="${home}/webhooks/${each.webhook_id}/skips/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.skipped.toLocaleString('en')}</td><td>${each.reason}</td><td>${printMoment(each.created_at)}</td></tr>`,
+  )
+  return html`<h2>Earlier skips</h2>${table('Skips', ['Skip', 'State', 'Skipped', 'Reason', 'Started (UTC)'], rows)}`
+}
+
+function printProgress(skip: Skip, names: Names): Html {
+  const { state, skipped, reason, asked_by, created_at, finished_at } = skip
+  return html`<section class="card"><p>${badge(tones[state], state)} ${skipped.toLocaleString('en')} skipped</p>
+${facts([
+  ['Reason', reason],
+  ['Skipped by', describeCanceler(asked_by, names)],
+  ['Started', printMoment(created_at)],
+  ['Ended', finished_at ? printMoment(finished_at) : undefined],
+])}</section>`
+}

@@ -1,0 +1,75 @@
+/**
+ * After a receiver was mended: what waits for its next attempt is tried now, a probe goes out at once where the breaker is open, and what was given up
+ * since a moment is sent again. It is a replay that begins by pulling forward: in bites, in turns with all others, and counted.
+ */
+import { type Actor, recordAct } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { Conflict } from '../problem.ts'
+import { breakerThreshold } from './lane.ts'
+import { lockPart, partOf } from './part.ts'
+import * as table from './recoveries.sql.ts'
+import { addReplay, countReplay, type Replay, refuseTooMany } from './replay.ts'
+import { setWebhookState, type Webhook } from './webhook.ts'
+import { countedAtMost } from './webhook-health.ts'
+
+const bite = 1_000
+
+export interface RecoveryCount {
+  /** What was given up, and would be sent again. */
+  readonly total: number
+  /** What waits for its next attempt, and would be tried now; counted up to a bound. */
+  readonly waiting: number
+}
+
+export async function countRecovery(sql: Sql, webhook: Webhook, since: Date, now: Date): Promise<RecoveryCount> {
+  const { total } = await countReplay(sql, webhook, { since: since.getTime() })
+  const [later] = await sql.query<{ waiting: number }>(table.countLater, [webhook.id, now, countedAtMost])
+  return { total, waiting: later!.waiting }
+}
+
+/** One that was switched off because it failed is switched on again; one that its owner paused is the owner's to resume. */
+export function startRecovery(db: Database, webhook: Webhook, since: Date, by: Actor, now: Date): Promise<Replay> {
+  if (webhook.state === 'paused') throw new Conflict('This webhook is paused. Resume it, then recover.')
+  return db.transaction(async (sql) => {
+    await refuseTooMany(sql, webhook)
+    const [running] = await sql.query(table.selectRunningRecovery, [webhook.id])
+    if (running) throw new Conflict('This webhook is being recovered already. Wait until that is done, or stop it.')
+    const joined: Database = { ...db, ...sql, transaction: (work) => work(sql) }
+    if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', by, now)
+    const selection = { since: since.getTime() }
+    const { total, untilId } = await countReplay(sql, webhook, selection)
+    const [newest] = await sql.query<{ id: number }>(table.selectNewestQueued, [webhook.id])
+    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: newest!.id }, now)
+    await recordAct(sql, by, 'webhook.recovered', `webhook:${webhook.id}`, now, { ...selection, total })
+    return replay
+  })
+}
+
+interface Pull {
+  readonly id: number
+  readonly webhook_id: number
+  readonly branch_id: number
+  readonly pull_from: number
+  readonly pull_until: number
+}
+
+/** One bite, of the recovery whose turn it is or of the one that is named; 0 when there is none or another node is at it. */
+export function pullOnce(db: Database, clock: Clock, replayId?: number): Promise<number> {
+  return db.transaction(async (sql) => {
+    const [pull] = await sql.query<Pull>(table.takePull, [replayId])
+    if (!pull) return 0
+    await sql.query(lockPart, [partOf(pull.branch_id)])
+    return takeBite(sql, pull, clock.now())
+  })
+}
+
+async function takeBite(sql: Sql, pull: Pull, now: Date): Promise<number> {
+  const { id, webhook_id, pull_from, pull_until } = pull
+  const [bitten] = await sql.query<{ looked: number; reached: number; pulled: number }>(table.pullBite, [
+    ...[webhook_id, now, pull_from, pull_until, bite, pull_from === 0, breakerThreshold],
+  ])
+  const { looked, reached, pulled } = bitten!
+  await sql.query(table.advancePull, [id, pulled, reached, looked < bite, now])
+  return Math.max(1, looked)
+}

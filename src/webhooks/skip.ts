@@ -1,0 +1,115 @@
+/**
+ * What a partner does not want any more is skipped: one delivery at once, or all that wait at a webhook, in bites beside the traffic. A skipped
+ * delivery is canceled, with the reason and who wanted it; what waited behind it goes on.
+ */
+import { type Actor, gatewayActor, recordAct } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { findTextProblem } from '../name.ts'
+import { Invalid, NotFound } from '../problem.ts'
+import type { Delivery } from './delivery.ts'
+import { breakerThreshold } from './lane.ts'
+import { lockPart, partOf, writeToPart } from './part.ts'
+import * as table from './skips.sql.ts'
+import type { Webhook } from './webhook.ts'
+
+export const reasonCharactersAtMost = 200
+export const usualReason = 'skipped'
+const bite = 1_000
+
+export interface Skip {
+  readonly id: number
+  readonly webhook_id: number
+  readonly reason: string
+  readonly asked_by: string
+  readonly state: 'running' | 'finished'
+  readonly skipped: number
+  readonly created_at: Date
+  readonly finished_at: Date | null
+}
+
+/** One that has ended stays as it ended; answers whether this one was skipped. */
+export async function skipDelivery(
+  db: Database,
+  branchId: number,
+  { id, webhook_id }: Pick<Delivery, 'id' | 'webhook_id'>,
+  reason: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  checkReason(reason)
+  return writeToPart(db, partOf(branchId), async (sql) => {
+    const [gone] = await sql.query(table.skipOne, [webhook_id, now, reason, by.name, breakerThreshold, id])
+    if (!gone) return false
+    await recordAct(sql, by, 'webhook.delivery_skipped', `webhook:${webhook_id}`, now, { deliveryId: id, reason })
+    return true
+  })
+}
+
+/** What waits now, whatever it is; what is created later does not belong to it. */
+export async function startSkip(db: Database, webhook: Webhook, reason: string, by: Actor, now: Date): Promise<Skip> {
+  checkReason(reason)
+  return db.transaction(async (sql) => {
+    const [skip] = await sql.query<Skip>(table.insertSkip, [webhook.id, reason, by.name, now])
+    await recordAct(sql, by, 'webhook.skip_started', `webhook:${webhook.id}`, now, { skipId: skip!.id, reason })
+    return skip!
+  })
+}
+
+/** Others read it. */
+function checkReason(reason: string): void {
+  const problem = findTextProblem(reason, reasonCharactersAtMost)
+  if (problem) throw new Invalid([{ field: 'reason', problem }])
+}
+
+export async function getSkip(sql: Sql, webhook: Webhook, id: number): Promise<Skip> {
+  const [skip] = await sql.query<Skip>(table.selectSkip, [id, webhook.id])
+  if (!skip) throw new NotFound(`This webhook has no skip ${id}.`)
+  return skip
+}
+
+export function listSkips(sql: Sql, webhook: Webhook): Promise<Skip[]> {
+  return sql.query<Skip>(table.selectSkips, [webhook.id])
+}
+
+/** Who it was, for the partner: of the brokerage's people only that it was one of them. */
+export function printCanceler(actor: string): string {
+  return /^(client|user):/.test(actor) ? actor : 'brokerage'
+}
+
+interface RunningSkip {
+  readonly id: number
+  readonly webhook_id: number
+  readonly branch_id: number
+  readonly reason: string
+  readonly asked_by: string
+  readonly last_id: number
+  readonly until_id: number
+  readonly skipped: number
+}
+
+/** One bite of whoever's turn it is; 0 when there is none or another node is at it. */
+export function skipOnce(db: Database, clock: Clock): Promise<number> {
+  return db.transaction(async (sql) => {
+    const [skip] = await sql.query<RunningSkip>(table.takeSkip)
+    if (!skip) return 0
+    await sql.query(lockPart, [partOf(skip.branch_id)])
+    return Math.max(1, await takeBite(sql, skip, clock.now()))
+  })
+}
+
+async function takeBite(sql: Sql, skip: RunningSkip, now: Date): Promise<number> {
+  const { id, webhook_id, reason, asked_by, last_id, until_id } = skip
+  const gone = await sql.query<{ id: number }>(table.skipBite, [
+    ...[webhook_id, now, reason, asked_by, breakerThreshold],
+    ...[last_id, until_id, bite],
+  ])
+  const isFinished = gone.length < bite
+  const reached = gone.reduce((highest, row) => Math.max(highest, row.id), last_id)
+  await sql.query(table.advanceSkip, [id, gone.length, reached, isFinished, now])
+  if (isFinished) {
+    const details = { skipId: id, deliveries: skip.skipped + gone.length, askedBy: asked_by }
+    await recordAct(sql, gatewayActor, 'webhook.skip_finished', `webhook:${webhook_id}`, now, details)
+  }
+  return gone.length
+}

@@ -1,0 +1,74 @@
+/**
+ * What the interleavings can find. The dispatcher of before, in two statements: it looks for the last unfinished delivery of an entity and then
+ * puts a new one behind it. Whoever settles that one in between leaves the new one waiting for ever.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Database, type Sql, statement } from '../../src/database/database.ts'
+import { writeToPart } from '../../src/webhooks/part.ts'
+import { openTestDatabase } from '../support/database.ts'
+import * as hand from '../support/hand-worker.ts'
+import { InterleavedHouse, type Situation } from '../support/interleaved-house.ts'
+import { openStage } from '../support/interleaving.ts'
+
+const database = await openTestDatabase()
+const house = await InterleavedHouse.open(database.url)
+const stage = openStage(database.url, 2)
+after(async () => {
+  await stage.close()
+  await house.db.close()
+  await database.close()
+})
+
+const selectTail = statement(
+  'old_select_tail',
+  'SELECT max(id) AS id FROM queued_deliveries WHERE webhook_id = $1 AND entity = $2 AND urgency = 0',
+)
+
+const insertBehind = statement(
+  'old_insert_behind',
+  `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
+   SELECT d.delivery_offset + nextval('delivery_numbers'), $1, $2, $3, 0, $4, CASE WHEN $4::bigint IS NULL THEN $5::timestamptz ELSE 'infinity' END, $5
+   FROM days d WHERE d.day = day_of($5)`,
+)
+
+async function lookAndInsert(sql: Sql, { due }: Situation): Promise<void> {
+  const { webhook_id, event_id, entity } = due[1]!
+  const [tail] = await sql.query<{ id: number | null }>(selectTail, [webhook_id, entity])
+  await sql.query(insertBehind, [webhook_id, event_id, entity, tail!.id, house.clock.now()])
+}
+
+/** Beside a settlement, in every order; answers in how many the new delivery waits behind what is settled, and how many there are. */
+async function play(dispatch: (db: Database, situation: Situation) => Promise<unknown>): Promise<[number, number]> {
+  let broken = 0
+  const { clock, days } = house
+  const prepare = async () => {
+    await house.startAfresh()
+    const situation = await house.arrange()
+    const settle = (db: Database) => hand.settle({ db, clock, days }, situation.lane, situation.due, hand.accepted)
+    const players = [
+      { name: 'dispatch', run: (db: Database) => dispatch(db, situation) },
+      { name: 'settle', run: settle },
+    ]
+    return { players, ignores: () => false }
+  }
+  const orders = await stage.playAll(prepare, async () => {
+    const promises = (await house.findBroken()).map(({ promise }) => promise)
+    if (promises.includes('chain')) broken++
+  })
+  return [broken, orders]
+}
+
+test('a dispatcher that looks first and inserts later is caught: in some orders deliveries wait behind what is settled', async () => {
+  const [broken, orders] = await play((db, situation) => db.transaction((sql) => lookAndInsert(sql, situation)))
+  assert.ok(broken > 0, 'there is an order that strands a delivery')
+  assert.ok(broken < orders, 'there is an order that does not')
+})
+
+test('the same under the lock of the part strands nothing, in any order', async () => {
+  const [broken, orders] = await play((db, situation) =>
+    writeToPart(db, house.part, (sql) => lookAndInsert(sql, situation)),
+  )
+  assert.equal(broken, 0)
+  assert.ok(orders > 1)
+})

@@ -1,0 +1,299 @@
+/**
+ * One plan whatever the statistics say. Every hot statement is run with its real values on the same full house, planned by statistics
+ * taken while it was empty, while nothing waited, and while it was full: it goes by the same indexes and touches as much.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { hour, after as later } from '../../src/clock.ts'
+import type { Database } from '../../src/database/database.ts'
+import { readStatistics } from '../../src/webhooks/attempt-statistics.ts'
+import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
+import { openDays } from '../../src/webhooks/days.ts'
+import * as delivery from '../../src/webhooks/delivery.ts'
+import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
+import { readThroughput } from '../../src/webhooks/delivery-statistics.ts'
+import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
+import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
+import { findLogBounds, openPublisher, readLog } from '../../src/webhooks/event.ts'
+import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
+import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
+import { getLane } from '../../src/webhooks/lane-health.ts'
+import * as lanes from '../../src/webhooks/lanes.sql.ts'
+import { partOf } from '../../src/webhooks/part.ts'
+import * as replay from '../../src/webhooks/replay.ts'
+import { retireOnce } from '../../src/webhooks/retention.ts'
+import { openSettlements } from '../../src/webhooks/settlement.ts'
+import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
+import { readHealth } from '../../src/webhooks/webhook-health.ts'
+import { eventOf } from '../support/engine.ts'
+import { type FullHouse, openFullHouse } from '../support/full-house.ts'
+import { operator } from '../support/gateway.ts'
+import { type Looks, openLookingDatabase } from '../support/plans.ts'
+
+/** `PLANS_ROWS=1000000` for the length of it. */
+const rows = Number(process.env.PLANS_ROWS ?? 60_000)
+const batch = 100
+
+let house: FullHouse
+const seen = new Map<string, Looks>()
+before(async () => {
+  house = await openFullHouse()
+  await house.fill(rows)
+  await lookWith('empty')
+  await house.countWhileQuiet()
+  await lookWith('quiet')
+  await house.sql('ANALYZE')
+  await lookWith('full')
+  await house.countWhileQuiet()
+  await lookWith('quiet after full')
+})
+after(() => house?.close())
+
+async function lookWith(statistics: string): Promise<void> {
+  const looks: Looks = new Map()
+  seen.set(statistics, looks)
+  const db = await openLookingDatabase(house.db, looks)
+  await publishAndDispatch(db)
+  await deliver(db)
+  await sendAgain(db)
+  await lookAround(db)
+  await tidy(db)
+}
+
+async function publishAndDispatch(db: Database): Promise<void> {
+  const { clock, webhooks } = house
+  const [first] = webhooks
+  const events = Array.from({ length: batch }, (_, n) => eventOf(first!.branch_id, { entity: `transaction:${n}` }))
+  await openPublisher(db).publish(events, clock.now())
+  await openPublisher(db).publish(events, clock.now(), { idempotency: { owner: 'plans', key: randomUUID() } })
+  await db.query(selectPartsWithNews)
+  const desk = { db, clock, days: openDays(db), traceDispatch: () => {} }
+  // The first may end what an earlier one has begun.
+  await dispatchOnce(desk, partOf(first!.branch_id), batch)
+  assert.equal(await dispatchOnce(desk, partOf(first!.branch_id), batch), batch)
+}
+
+/** What a worker does with all lanes in hand. */
+async function deliver(db: Database): Promise<void> {
+  const { clock } = house
+  const now = clock.now()
+  const claimId = randomUUID()
+  await db.query(lanes.reportWorker, [randomUUID(), now, 0, now])
+  const claimed = await db.query<{ webhook_id: number; branch_id: number; part: number }>(lanes.claimLanes, [
+    ...[claimId, now, later(now, hour), batch, []],
+  ])
+  assert.ok(claimed.length >= house.webhooks.length)
+  const held = claimed.map((row) => openLane({ ...heldFrom(row), claimId, leasedUntilMs: performance.now() + hour }))
+  const ids = held.map((lane) => lane.webhookId)
+  const from = held.map((lane) => lane.dueFrom)
+  const due = await db.query<Omit<DueDelivery, 'event'>>(lanes.selectDue, [ids, ids.map(() => 5), now, [], from])
+  await db.query(lanes.selectProbes, [ids, now, from])
+  await openEventBodies().find(db, [...new Set(due.map((row) => row.event_id))])
+  await db.query(lanes.renewLeases, [ids, [claimId], later(now, hour)])
+  await settle(db, held, due)
+  await db.query(lanes.releaseLanes, [
+    ...[ids, ids.map(() => claimId), ids.map(() => 0), ids.map(() => null), ids.map(() => null)],
+    ...[ids.map(() => 0), from, now, ids.map(() => null)],
+  ])
+  await db.query(lanes.undoClaims, [[claimId], now])
+}
+
+function heldFrom({ webhook_id, branch_id, part }: { webhook_id: number; branch_id: number; part: number }) {
+  const dueFrom = new Date(0)
+  return {
+    webhookId: webhook_id,
+    branchId: branch_id,
+    part,
+    failures: 0,
+    failingSince: undefined,
+    evidence: 0,
+    dueFrom,
+  }
+}
+
+async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
+  const { clock } = house
+  const now = clock.now()
+  const settlements = openSettlements({ db, clock, days: openDays(db) })
+  const accepted = { kind: 'accepted', status: 200, response: '' } as const
+  const refused = { kind: 'refused', status: 500, response: '', retryAfter: undefined } as const
+  const settled = await Promise.all(
+    due.map((row, place) => {
+      const lane = held.find((each) => each.webhookId === row.webhook_id)!
+      const outcome = place % 3 === 0 ? refused : accepted
+      const item = { lane, delivery: row as DueDelivery, outcome, at: now, durationMs: 5, now, disable: undefined }
+      return settlements.settle(item)
+    }),
+  )
+  assert.ok(settled.length > batch && settled.every((each) => each.accepted))
+}
+
+async function sendAgain(db: Database): Promise<void> {
+  const { clock, webhooks } = house
+  const [webhook] = webhooks as [Webhook]
+  const branch = { branchId: webhook.branch_id, environment: 'live' } as const
+  const desk = { db, clock, days: openDays(db), traceDispatch: undefined }
+  for (const state of ['delivered', 'waiting'] as const) {
+    const [newest] = await listDeliveries(house.db, webhook, { state }, Number.MAX_SAFE_INTEGER, 1)
+    const found = await delivery.getDelivery(db, branch, newest!.id)
+    await delivery.askForRedelivery(db, webhook.branch_id, found, operator, clock.now())
+    await delivery.redeliverByWorker(db, webhook.branch_id, { ...found, state: 'waiting' }, operator, clock.now())
+  }
+  await dispatchOnce(desk, partOf(webhook.branch_id), batch)
+  for (const failed of [false, true]) {
+    const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, operator, clock.now())
+    await replay.advanceReplay(db, clock.now())
+    await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, operator, clock.now()))
+  }
+  await replay.listReplays(db, webhooks[1]!)
+}
+
+/** Streams, and pages of the portal. */
+async function lookAround(db: Database): Promise<void> {
+  const { clock, webhooks } = house
+  const [webhook] = webhooks as [Webhook]
+  const branch = { branchId: webhook.branch_id, environment: 'live' } as const
+  const { first, last } = await findLogBounds(db, branch)
+  assert.ok((await readLog(db, branch, first, batch)).length === batch && last > first)
+  const some = webhooks.slice(0, 10).map((each) => each.id)
+  const today = { from: later(clock.now(), -hour), to: clock.now() }
+  for (const filter of [{}, { state: 'exhausted' }, { state: 'waiting' }, { kind: 'TRANSACTION' }, today] as const)
+    await searchDeliveries(db, some, filter, Number.MAX_SAFE_INTEGER, 50)
+  const [newest] = await listNewestDeliveries(db, webhook, 50)
+  const found = await delivery.getDelivery(db, branch, newest!.id)
+  await delivery.listAttempts(db, found.id)
+  await delivery.listDeliveriesOfEvent(db, found.event_id)
+  await delivery.findEvent(db, branch, found.event_id)
+  await readStatistics(db, webhook, 'hour', clock.now())
+  await readThroughput(db, 'day', clock.now())
+  await readHealth(db, webhooks.slice(0, 5))
+  await getLane(db, webhook.id, clock.now())
+}
+
+/** A day leaves with every look. */
+async function tidy(db: Database): Promise<void> {
+  const { clock, webhooks, makeWebhook, sql } = house
+  const doomed = await makeWebhook(webhooks[0]!.branch_id)
+  await sql(
+    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+     SELECT d.delivery_offset + nextval('delivery_numbers'), $1, 1, 'transaction:' || n, 0, $2, $2 FROM days d, generate_series(1, 3000) n WHERE d.day = day_of($2)`,
+    [doomed.id, clock.now()],
+  )
+  await fillWithOld()
+  await deleteWebhook(db, doomed, operator, clock.now())
+  const clearing = openDeletedClearing(db, clock)
+  while ((await clearing.clearOnce()) > 0);
+  await openInboxClearing(db).clear()
+  const gone = 11 - seen.size
+  await retireOnce(db, { attemptDays: gone, eventDays: gone }, clock.now())
+}
+
+/** What waits since the day that leaves with this look. */
+async function fillWithOld(): Promise<void> {
+  const { clock, webhooks, sql } = house
+  await sql(
+    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+     SELECT d.delivery_offset + nextval('delivery_numbers'), $1, d.event_offset, 'transaction:' || n, 0, $2, $2
+     FROM generate_series(1, 1500) n, days d WHERE d.day = day_of($2::timestamptz - $3 * interval '1 day')`,
+    [webhooks[3]!.id, clock.now(), 11 - seen.size],
+  )
+}
+
+/** Who asks so seldom, or of so little, that it may cost what it likes. */
+const notHot: Record<string, string> = {
+  wake_dispatchers: 'reads nothing',
+  wake_others: 'reads nothing',
+  remove_workers: 'one row a node',
+  select_idempotency_key: 'one row by its key, for a request that is repeated',
+  select_depths: 'counts the whole queue, for whoever collects metrics',
+  select_oldest: 'one row a webhook, for whoever collects metrics',
+  select_lanes_by_health: 'every webhook, for a page of the operator',
+  count_lane_conditions: 'every webhook, for a page of the operator',
+  rewrite_inbox: 'once after a restore from a dump',
+  restart_inbox_reads: 'once after a restore from a dump',
+  expire_queued_of_events: 'reads the whole queue, on the day on which something unfinished leaves with its event',
+  select_queued_of_old_events: 'reads the whole queue, once a day, when a day of events leaves',
+  select_wanted_events: 'reads the whole queue, once a day, when a day of events leaves',
+  insert_webhook: 'a person changes a webhook',
+  count_webhooks: 'a person changes a webhook',
+  lock_branch: 'a person changes a webhook',
+  select_webhook: 'a person looks at a webhook',
+  select_webhooks: 'a person looks at webhooks',
+  update_webhook: 'a person changes a webhook',
+  update_active_to_disabled: 'a webhook that has failed for days',
+  insert_webhook_secret: 'a person changes a secret',
+  end_older_webhook_secrets: 'a person changes a secret',
+  select_webhook_secrets: 'a row or two of a webhook, which the node then remembers',
+  select_client_secrets_of_webhook: 'a row or two of a client, which the node then remembers',
+  select_default_client: 'a person registers a webhook',
+  select_sealed_webhook_secrets: 'once after a change of keys',
+  read_sealed_webhook_secrets: 'once after a change of keys',
+  update_sealed_webhook_secret: 'once after a change of keys',
+}
+
+const hotNames = () =>
+  [...new Set([...seen.values()].flatMap((looks) => [...looks.keys()]))].filter((name) => !notHot[name])
+
+/** By their names in the source: `statement('name', …)`, and those that are made from a name. */
+function readStatementNames(): string[] {
+  const folder = new URL('../../src/webhooks/', import.meta.url)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  const named = /\b(?:statement|statementOfDay|search)\(\s*'([a-z_]+)'/g
+  return files.flatMap((file) =>
+    [...readFileSync(new URL(file, folder), 'utf8').matchAll(named)].map(([, name]) => name!),
+  )
+}
+
+test('every statement of the engine is looked at here, or has a reason not to be', () => {
+  const names = readStatementNames()
+  assert.ok(names.length > 80)
+  const unseen = names.filter((name) => !notHot[name] && ![...seen.values()].some((looks) => looks.has(name)))
+  assert.deepEqual(unseen, [])
+  assert.deepEqual(
+    Object.keys(notHot).filter((name) => !names.includes(name)),
+    [],
+    'there is no such statement any more',
+  )
+})
+
+/** Tables that grow with traffic: their indexes begin with these words. */
+const large = /^(queued|settled|events|inbox|attempts|branch_log)/
+
+test('a hot statement goes by the same indexes whatever the statistics say, and reads no large table from end to end', () => {
+  const problems = hotNames().flatMap((name) => {
+    const looks = [...seen].filter(([, each]) => each.has(name))
+    const chosen = looks.map(([statistics, each]) => `${statistics}: ${printLarge(each.get(name)!.indexes)}`)
+    const whole = looks.map(([, each]) => printLarge(each.get(name)!.readWhole)).join('')
+    const isSteady = new Set(chosen.map((each) => each.replace(/^.*: /, ''))).size === 1
+    return [...(isSteady ? [] : [[name, ...chosen]]), ...(whole === '' ? [] : [`${name} reads ${whole}`])]
+  })
+  assert.deepEqual(problems, [])
+})
+
+function printLarge(names: ReadonlySet<string>): string {
+  return [...names]
+    .filter((name) => large.test(name))
+    .sort()
+    .join(' ')
+}
+
+/** Between two looks the house has changed a little. */
+const factor = 3
+const slack = { pages: 500, rows: 2_000 }
+/** Less than the queue has. */
+const atMost = { pages: 15_000, rows: 40_000 }
+
+test('a hot statement costs the same whatever the statistics say, and no more than what it asks for', () => {
+  const problems = hotNames().flatMap((name) => {
+    const looks = [...seen.values()].flatMap((each) => each.get(name) ?? [])
+    return (['pages', 'rows'] as const).flatMap((unit) => {
+      const counts = looks.map((look) => Math.round(look[unit]))
+      const limit = Math.min(atMost[unit], factor * Math.min(...counts) + slack[unit])
+      return Math.max(...counts) <= limit ? [] : [`${name}: ${counts.join(', ')} ${unit}`]
+    })
+  })
+  assert.deepEqual(problems, [])
+})

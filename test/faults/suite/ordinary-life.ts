@@ -1,0 +1,144 @@
+/** What is no fault at all, and goes on beside the traffic for as long as it likes: reports, dumps, deletions, replays, nodes that come and go. */
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { second } from '../../../src/clock.ts'
+import { statement } from '../../../src/database/database.ts'
+import { deleteWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
+import { type Answer, send } from '../../support/browser.ts'
+import { basic, operator } from '../../support/gateway.ts'
+import { eventually } from '../../support/process.ts'
+import type { House } from './house.ts'
+import { urlOf } from './postgres.ts'
+import type { Scenario } from './scenarios.ts'
+
+export const ordinaryLife: readonly Scenario[] = [
+  {
+    name: 'a report that holds its snapshot open',
+    inject: (house, faultMs) => withSnapshot(house, () => wait(faultMs)),
+  },
+  {
+    // PostgreSQL as it comes with npm brings no pg_dump: the same locks and the same reading, without writing it to a file.
+    name: 'a dump (every table locked and copied in one snapshot), again and again',
+    async inject(house, faultMs) {
+      const until = performance.now() + faultMs
+      while (performance.now() < until) await withSnapshot(house, dumpAll)
+    },
+  },
+  {
+    name: 'a webhook deleted for which a million wait',
+    inject: (house, _faultMs, _disk, waiting) => deleteWithBacklog(house, waiting),
+  },
+  {
+    name: 'a node added to a backlog, then killed',
+    prepare: () => ({ options: { hooks: Array.from({ length: 12 }, (_, place) => `/hook-${place}`) } }),
+    inject: addAndRemove,
+  },
+  {
+    name: 'replays and redeliveries all the while',
+    inject: sendAgainAllTheWhile,
+  },
+]
+
+async function withSnapshot(house: House, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: urlOf([house.pair.primary.port]) })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+    await client.query('SELECT count(*) FROM events')
+    await work(client)
+    await client.query('COMMIT')
+  } finally {
+    await client.end()
+  }
+}
+
+async function dumpAll(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT quote_ident(relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname`,
+  )
+  const names = rows.map(({ name }) => name)
+  await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
+  for (const name of names) await client.query(`COPY ${name} TO '/dev/null'`)
+}
+
+/** Of the same branch as the traffic, and so in its part. It is paused, so that what waits for it goes on waiting. */
+const makeDoomed = statement(
+  '',
+  `WITH made AS (
+     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, state, created_at, updated_at)
+     VALUES ($1, 'live', $2, 'http://127.0.0.1:1/doomed', '{ACH_PROFILE}', 'paused', now(), now()) RETURNING id, branch_id)
+   INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM made RETURNING webhook_id AS id`,
+)
+
+const fillQueue = statement(
+  '',
+  `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+   SELECT d.delivery_offset + nextval('delivery_numbers'), $1, d.event_offset, 'ach_profile:' || n, 0, now(), now()
+   FROM generate_series(1, $2::int) n, open_day(day_of(now())) d`,
+)
+
+const selectCleared = statement(
+  '',
+  `SELECT cleared_at IS NOT NULL AS cleared, (SELECT count(*) FROM settled_deliveries s WHERE s.webhook_id = w.id AND s.state = 'canceled') AS canceled
+   FROM webhooks w WHERE id = $1`,
+)
+
+const fillAtOnce = 50_000
+const clearedWithinMs = 240 * second
+
+async function deleteWithBacklog({ db, branchId, client }: House, waiting: number): Promise<void> {
+  const [doomed] = await db.query<{ id: number }>(makeDoomed, [branchId, client.id])
+  for (let filled = 0; filled < waiting; filled += fillAtOnce)
+    await db.query(fillQueue, [doomed!.id, Math.min(fillAtOnce, waiting - filled)])
+  const webhook = await getWebhook(db, { branchId, environment: 'live' }, doomed!.id)
+  await deleteWebhook(db, webhook, operator, new Date())
+  const find = async () => (await db.query<{ cleared: boolean; canceled: number }>(selectCleared, [webhook.id]))[0]!
+  await eventually('everything that waited is cleared away', async () => (await find()).cleared, clearedWithinMs)
+  const { canceled } = await find()
+  if (canceled !== waiting) throw new Error(`${canceled} of ${waiting} were canceled`)
+}
+
+const selectWorkers = statement('', `SELECT lanes FROM workers WHERE seen_at > now() - interval '2 seconds'`)
+
+/** Receivers take their time, so that there is a backlog in which lanes can move. */
+async function addAndRemove(house: House, faultMs: number): Promise<void> {
+  const { nodes, hooks, receiver, db } = house
+  const last = nodes.at(-1)!
+  for (const path of hooks) receiver.on(path, (_, response) => void setTimeout(() => response.end(), 100))
+  await last.gateway.stop()
+  await wait(faultMs)
+  await last.restart()
+  await eventually('every node has lanes', async () => {
+    const workers = await db.query<{ lanes: number }>(selectWorkers)
+    return workers.length === nodes.length && workers.every(({ lanes }) => lanes > 0)
+  })
+  last.gateway.kill('SIGKILL')
+  await last.gateway.ended
+  await wait(faultMs)
+  for (const path of hooks) receiver.on(path, (_, response) => void response.end())
+  await last.restart()
+}
+
+/** As the partner does it, at any node. */
+async function sendAgainAllTheWhile(house: House, faultMs: number): Promise<void> {
+  const until = performance.now() + faultMs
+  const asked = { redeliveries: 0, replays: 0 }
+  for (let turn = 0; performance.now() < until; turn++) {
+    const at = (method: 'GET' | 'POST', path: string, body?: object) =>
+      callAsPartner(house, `${house.nodes[turn % house.nodes.length]!.origin}${path}`, method, body)
+    const { webhooks } = (await at('GET', '/v2/webhooks')).json<{ webhooks: { id: number }[] }>()
+    const { id } = webhooks[turn % webhooks.length]!
+    const { deliveries } = (await at('GET', `/v2/webhooks/${id}/deliveries`)).json<{ deliveries: { id: number }[] }>()
+    for (const delivery of deliveries.slice(0, 5))
+      if ((await at('POST', `/v2/deliveries/${delivery.id}/redeliver`)).status === 202) asked.redeliveries++
+    if ((await at('POST', `/v2/webhooks/${id}/replays`, { from: 0 })).status === 201) asked.replays++
+  }
+  if (asked.redeliveries === 0 || asked.replays === 0)
+    throw new Error(`nothing was asked for: ${JSON.stringify(asked)}`)
+}
+
+function callAsPartner({ client }: House, url: string, method: 'GET' | 'POST', body?: object): Promise<Answer> {
+  const headers = { ...basic(client), ...(body && { 'content-type': 'application/json' }) }
+  return send(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+}

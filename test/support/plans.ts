@@ -1,0 +1,126 @@
+/**
+ * A database that looks at the plan of every statement before it runs it: with its real values, as a connection of the pool plans it,
+ * and with what it really touched. What the look itself writes is undone.
+ */
+import pg from 'pg'
+import type { Database, Sql, Statement } from '../../src/database/database.ts'
+
+export interface Look {
+  /** Of each partition the name that its whole table's index has. */
+  readonly indexes: ReadonlySet<string>
+  /** Tables that were read from end to end. */
+  readonly readWhole: ReadonlySet<string>
+  /** Pages that were touched. */
+  readonly pages: number
+  /** Rows that came out of any step of the plan, or were thrown away by it. */
+  readonly rows: number
+}
+
+/** By the statement's name without its day: all that was seen of it together, at its most. */
+export type Looks = Map<string, Look>
+
+export function withoutDay(name: string): string {
+  return name.replace(/_d\d+$/, '')
+}
+
+export async function openLookingDatabase(db: Database, looks: Looks): Promise<Database> {
+  const wholes = await readIndexNames(db)
+  const over = (sql: Sql): Sql => ({
+    async query<Row extends object>(statement: Statement, values: readonly unknown[] = []) {
+      note(looks, withoutDay(statement.name), await look(sql, statement, values, wholes))
+      return sql.query<Row>(statement, values)
+    },
+    script: (text) => sql.script(text),
+  })
+  return {
+    ...db,
+    query: (statement, values) => db.transaction((sql) => over(sql).query(statement, values)),
+    transaction: (work) => db.transaction((sql) => work(over(sql))),
+  }
+}
+
+async function readIndexNames(db: Database): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.query<{ part: string; whole: string }>({
+    name: '',
+    text: `SELECT part.relname AS part, whole.relname AS whole FROM pg_inherits i
+      JOIN pg_class part ON part.oid = i.inhrelid AND part.relkind IN ('i', 'I') JOIN pg_class whole ON whole.oid = i.inhparent`,
+  })
+  return new Map(rows.map(({ part, whole }) => [part, whole]))
+}
+
+async function look(
+  sql: Sql,
+  { text }: Statement,
+  values: readonly unknown[],
+  wholes: ReadonlyMap<string, string>,
+): Promise<Look> {
+  const call = values.length === 0 ? '' : `(${values.map(printLiteral).join(', ')})`
+  await sql.script(`SAVEPOINT looking; PREPARE looked_at AS ${text}`)
+  const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE looked_at${call}`
+  const [row] = await sql.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({ name: '', text: explain })
+  await sql.script('ROLLBACK TO looking; DEALLOCATE looked_at')
+  return readPlan(row!['QUERY PLAN'][0].Plan, wholes)
+}
+
+function printLiteral(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL'
+  return pg.escapeLiteral(Array.isArray(value) ? `{${value.map(printElement).join(',')}}` : printWord(value))
+}
+
+function printElement(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL'
+  return `"${printWord(value).replace(/["\\]/g, '\\$&')}"`
+}
+
+function printWord(value: unknown): string {
+  if (value instanceof Date) return value.toISOString()
+  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(value)
+}
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Join Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+function readPlan(root: PlanNode, wholes: ReadonlyMap<string, string>): Look {
+  const nodes = walk(root).filter((node) => node['Actual Loops'] > 0)
+  const indexes = nodes.flatMap((node) => node['Index Name'] ?? [])
+  const whole = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']!)
+  return {
+    indexes: new Set(indexes.map((name) => wholes.get(name) ?? name)),
+    readWhole: new Set(whole.map(withoutDay)),
+    pages: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
+    rows: nodes.reduce((total, node) => total + rowsOf(node), 0),
+  }
+}
+
+function walk(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(walk)]
+}
+
+function rowsOf(node: PlanNode): number {
+  const removed =
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Join Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0)
+  return (node['Actual Rows'] + removed) * node['Actual Loops']
+}
+
+function note(looks: Looks, name: string, seen: Look): void {
+  const before = looks.get(name)
+  looks.set(name, {
+    indexes: new Set([...(before?.indexes ?? []), ...seen.indexes]),
+    readWhole: new Set([...(before?.readWhole ?? []), ...seen.readWhole]),
+    pages: Math.max(before?.pages ?? 0, seen.pages),
+    rows: Math.max(before?.rows ?? 0, seen.rows),
+  })
+}
