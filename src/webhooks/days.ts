@@ -17,8 +17,6 @@ export interface Day {
 
 export interface Days {
   open(day: number): Promise<Day>
-  /** Branches that are known to have a row of that day. */
-  branchesOf(day: number): Set<string>
 }
 
 /** Numbers of later days would not fit. */
@@ -46,16 +44,11 @@ export async function openDaysAhead(sql: Sql, now: Date): Promise<void> {
 /** Remembers the days that it has seen: what is open stays so until it is old. */
 export function openDays(sql: Sql): Days {
   const known = new Map<number, Day>()
-  let branches = { day: 0, keys: new Set<string>() }
   return {
     async open(day) {
       const opened = known.get(day) ?? (await sql.query<Day>(openDay, [day]))[0]!
       known.set(day, opened)
       return opened
-    },
-    branchesOf(day) {
-      if (branches.day !== day) branches = { day, keys: new Set() }
-      return branches.keys
     },
   }
 }

@@ -29,8 +29,7 @@ export const openBranchDays = statement(
      WHERE d.branch_id = before.branch_id AND d.environment = before.environment AND d.day = before.day)
    INSERT INTO branch_days (branch_id, environment, day, first)
    SELECT branch.branch_id, branch.environment, $3, coalesce(before.last, 0) + 1
-   FROM branch LEFT JOIN before USING (branch_id, environment)
-   RETURNING branch_id, environment`,
+   FROM branch LEFT JOIN before USING (branch_id, environment)`,
 )
 
 /**

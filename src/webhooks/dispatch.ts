@@ -146,8 +146,10 @@ async function create(
 ): Promise<void> {
   const { deliveryOffset } = await days.open(day)
   const branches = [...new Map(entries.map((each) => [keyOf(each), each])).values()]
-  await openBranches(days, sql, branches, day)
-  const values = [
+  await sql.query(table.openBranchDays, [
+    ...[branches.map((each) => each.branch_id), branches.map((each) => each.environment), day],
+  ])
+  await sql.query(table.createDeliveries(day), [
     entries.map((entry) => entry.event_id),
     entries.map((entry) => entry.branch_id),
     entries.map((entry) => entry.environment),
@@ -163,21 +165,7 @@ async function create(
     ...reached,
     printNews(branches),
     newsBytesAtMost,
-  ]
-  await sql.query(table.createDeliveries(day), values).catch((error: unknown) => {
-    days.branchesOf(day).clear()
-    throw error
-  })
-}
-
-/** Asked once a branch and day: what was there stays, and what this transaction adds is there once it has committed. */
-async function openBranches(days: Days, sql: Sql, branches: readonly Branch[], day: number): Promise<void> {
-  const known = days.branchesOf(day)
-  const asked = branches.filter((each) => !known.has(keyOf(each)))
-  if (asked.length === 0) return
-  const values = [asked.map((each) => each.branch_id), asked.map((each) => each.environment), day]
-  const added = new Set((await sql.query<Branch>(table.openBranchDays, values)).map(keyOf))
-  for (const each of asked) if (!added.has(keyOf(each))) known.add(keyOf(each))
+  ])
 }
 
 const keyOf = ({ branch_id, environment }: Branch) => branchKey({ branchId: branch_id, environment })
