@@ -43,19 +43,25 @@ interface Asked extends Options {
 
 async function main(asked: Asked): Promise<void> {
   const stage = openStage()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void stage.close().finally(() => process.exit(1)))
-  }
   const results: Result[] = []
+  // What was measured before one of them failed, or somebody lost patience, was measured.
+  const report = () => {
+    process.stdout.write(printTable(results))
+    writeResults(new URL('results.json', import.meta.url), results)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      report()
+      void stage.close().finally(() => process.exit(1))
+    })
+  }
   try {
     for (const benchmark of asked.benchmarks) {
       process.stderr.write(`${benchmark.name} …\n`)
       results.push(...(await runOne(stage, benchmark, asked).finally(() => stage.close())))
     }
   } finally {
-    // What was measured before one of them failed was measured.
-    process.stdout.write(printTable(results))
-    writeResults(new URL('results.json', import.meta.url), results)
+    report()
   }
 }
 

@@ -28,6 +28,8 @@ export async function checkOut(stage: Stage, ref: string): Promise<Source> {
   stage.owns(async () => {
     await git(home, ['worktree', 'remove', '--force', folder]).catch(() => git(home, ['worktree', 'prune']))
   })
+  // A run that was killed has left its entry behind.
+  await git(home, ['worktree', 'prune'])
   await git(home, ['worktree', 'add', '--detach', folder, commit])
   await installPackages(home, folder)
   return { name: ref, root: pathToFileURL(`${folder}/`) }

@@ -17,6 +17,8 @@ export interface Day {
 
 export interface Days {
   open(day: number): Promise<Day>
+  /** Whether it has been seen open. */
+  knows(day: number): boolean
 }
 
 /** Numbers of later days would not fit. */
@@ -45,6 +47,7 @@ export async function openDaysAhead(sql: Sql, now: Date): Promise<void> {
 export function openDays(sql: Sql): Days {
   const known = new Map<number, Day>()
   return {
+    knows: (day) => known.has(day),
     async open(day) {
       const opened = known.get(day) ?? (await sql.query<Day>(openDay, [day]))[0]!
       known.set(day, opened)

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Step } from '../database/database.ts'
-import { dayOf } from './days.ts'
+import { type Days, dayOf } from './days.ts'
 import { branchKey, type DispatchMade, type News } from './dispatch.ts'
 import type { EventColumns, NewEvent } from './event.ts'
 import type { HeldLanes, LeasedRow } from './held-lanes.ts'
@@ -56,6 +56,7 @@ export interface PassedRow extends LeasedRow {
 
 export interface ShortCutDesk {
   readonly clock: Clock
+  readonly days: Days
   readonly lanes: HeldLanes
   readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
   /** Whether this node may try: it hears of changes, others see that it lives, it has room, and its dispatcher is not at the part. */
@@ -76,7 +77,7 @@ export function openShortCut(desk: ShortCutDesk): ShortCut {
     passage(columns) {
       const parts = [...new Set(columns.events.map((event) => partOf(event.branchId)))]
       const open = parts.filter(desk.isOpen)
-      if (columns.events.length > eventsAtMost || open.length === 0) return undefined
+      if (columns.events.length > eventsAtMost || open.length === 0 || !isDayOpen(desk)) return undefined
       const startedMs = performance.now()
       const lease = { claimId: randomUUID(), at: desk.clock.now() }
       const changes = desk.changes()
@@ -94,6 +95,13 @@ export function openShortCut(desk: ShortCutDesk): ShortCut {
       }
     },
   }
+}
+
+/** The statement names the tables of its day. */
+function isDayOpen({ clock, days }: ShortCutDesk): boolean {
+  const day = dayOf(clock.now())
+  if (!days.knows(day)) days.open(day).catch(() => {})
+  return days.knows(day)
 }
 
 interface Parts {

@@ -10,7 +10,7 @@ import { hour, after as later } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readStatistics } from '../../src/webhooks/attempt-statistics.ts'
 import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
-import { openDays } from '../../src/webhooks/days.ts'
+import { dayOf, openDays } from '../../src/webhooks/days.ts'
 import * as delivery from '../../src/webhooks/delivery.ts'
 import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
 import { readThroughput } from '../../src/webhooks/delivery-statistics.ts'
@@ -88,9 +88,11 @@ async function publishAndDispatch(db: Database): Promise<void> {
 async function publishAtOnce(db: Database, events: readonly NewEvent[]): Promise<void> {
   const nothing = () => {}
   const { clock } = house
+  const days = openDays(db)
+  await days.open(dayOf(clock.now()))
   const lanes = new HeldLanes({ db, clock, number: () => 0, confirmed: nothing, complain: nothing })
   const shortCut = openShortCut({
-    ...{ clock, lanes, traceDispatch: undefined, isOpen: () => true, number: () => 0, changes: () => 0 },
+    ...{ clock, days, lanes, traceDispatch: undefined, isOpen: () => true, number: () => 0, changes: () => 0 },
     ...{ keep: nothing, send: nothing, dispatched: nothing, look: nothing },
   })
   await openPublisher(db, { published: nothing, shortCut }).publish(events, clock.now())

@@ -87,7 +87,7 @@ test('a replay of nothing is finished at once', async () => {
 test('a long replay shows its progress and goes on after a restart where it was', async () => {
   const api = await openEngine({ ROLES: 'api' })
   const target = await api.makeWebhook('/hook')
-  // 1,200 deliveries are three pages.
+  // 1,200 deliveries are six pages.
   const settled = { prefix: 'transaction', count: 1_200, state: 'delivered' }
   await fillWithSettled(api, target, settled)
   // As a node would leave it that died after its first page.
@@ -100,16 +100,38 @@ test('a long replay shows its progress and goes on after a restart where it was'
     const [row] = await api.sql<{ id: number }>('SELECT id FROM replays')
     return (await api.call('GET', `/v2/webhooks/${target.id}/replays/${row!.id}`)).json<ReplayAnswer>()
   }
-  await eventually('the end of the replay', async () => (await progress()).state === 'finished')
-  assert.equal((await progress()).done, 1200)
   const { dispatch } = api.house.gateway.context
-  await dispatchPart(dispatch, partOf(api.branchId))
+  await eventually('the end of the replay', async () => {
+    await dispatchPart(dispatch, partOf(api.branchId))
+    return (await progress()).state === 'finished'
+  })
+  assert.equal((await progress()).done, 1200)
   const [count] = await api.sql<{ waiting: number }>(
     `SELECT count(*) AS waiting FROM deliveries WHERE state = 'waiting'`,
   )
   assert.equal(count!.waiting, 700, 'the first page is not sent twice')
   await api.openNode({ ROLES: 'worker' })
   await api.receiver.count('/hook', 700)
+  await api.close()
+})
+
+test('a replay asks for its next page when its last has been dispatched: what happens now waits behind one page, not behind all', async () => {
+  const api = await openEngine({ ROLES: 'api' })
+  const target = await api.makeWebhook('/hook')
+  await fillWithSettled(api, target, { prefix: 'transaction', count: 1_200, state: 'delivered' })
+  assert.equal((await api.call('POST', `/v2/webhooks/${target.id}/replays`, { from: 0 })).status, 201)
+  const { db, house } = api
+  const askForAll = async () => {
+    while ((await advanceReplay(db, house.clock.now())) > 0);
+    const [left] = await api.sql<{ undispatched: number }>(
+      'SELECT done - (SELECT count(*) FROM queued_deliveries) AS undispatched FROM replays',
+    )
+    return left!.undispatched
+  }
+  const page = await askForAll()
+  assert.ok(page > 0 && page < 1_200, `${page} were asked for at once`)
+  await dispatchPart(house.gateway.context.dispatch, partOf(api.branchId))
+  assert.equal(await askForAll(), page)
   await api.close()
 })
 

@@ -119,6 +119,7 @@ export class InterleavedHouse {
     const shortCut = openShortCut({
       ...{
         clock: this.clock,
+        days: this.days,
         lanes,
         traceDispatch: undefined,
         isOpen: () => true,
