@@ -41,16 +41,17 @@ export const publishAtOnce = statementOfDay(
      SELECT webhook_id, claim_id, held_by, attention_at, has_news, evidence, held_until, failures, failing_since, due_from FROM lanes
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM pairs)) ORDER BY webhook_id FOR UPDATE),
    judged AS MATERIALIZED (
-     SELECT locked.*, w.url, claim_id IS NULL AND $12::uuid IS NOT NULL AND w.state = 'active' AND p.status = 'approved'
-       AND evidence < $14 AND held_until <= $9 AS is_leased
-     FROM locked JOIN webhooks w ON w.id = locked.webhook_id JOIN partners p ON p.branch_id = w.branch_id),
+     SELECT locked.*, w.url, p.branch_id IS NOT NULL AS is_served,
+       claim_id IS NULL AND $12::uuid IS NOT NULL AND p.branch_id IS NOT NULL AND evidence < $14 AND held_until <= $9 AS is_leased
+     FROM locked JOIN webhooks w ON w.id = locked.webhook_id
+     LEFT JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved' AND w.state = 'active'),
    leased AS (
      UPDATE lanes SET claim_id = $12, held_by = $13, attention_at = 'infinity', has_news = false
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM judged WHERE is_leased))),
    told_lanes AS (
      UPDATE lanes SET ${attention(telling)}, has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM judged WHERE NOT is_leased AND ${needsTelling(telling)})))
-   SELECT n.place, n.id AS event_id, parts.is_free, c.id, c.webhook_id, c.entity, c.due_at, isfinite(c.due_at) AS is_due, n.branch_id, n.part, j.url,
+   SELECT n.place, n.id AS event_id, parts.is_free, c.id, c.webhook_id, c.entity, c.due_at, isfinite(c.due_at) AND j.is_served AS is_due, n.branch_id, n.part, j.url,
      j.is_leased, j.held_by, j.failures, j.failing_since, j.evidence, j.due_from, j.attention_at > $9 OR j.attention_at IS NULL AS is_idle
    FROM numbered n JOIN parts ON parts.part = n.part LEFT JOIN created c ON c.event_id = n.id LEFT JOIN judged j ON j.webhook_id = c.webhook_id
    ORDER BY n.place, c.id`,

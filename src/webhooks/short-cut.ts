@@ -45,7 +45,7 @@ export interface PassedRow extends LeasedRow {
   readonly id: number | null
   readonly entity: string
   readonly due_at: Date
-  /** False when it waits behind another. */
+  /** False when it waits behind another, or its webhook may have nothing now. */
   readonly is_due: boolean
   readonly url: string
   readonly is_leased: boolean

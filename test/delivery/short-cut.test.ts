@@ -108,6 +108,20 @@ test('a webhook that is paused is not sent to, and gets all of it when it is res
   await engine.receiver.count('/a', 4)
 })
 
+test('a webhook that was paused a moment ago gets nothing, though this node still has its lane', async () => {
+  const [webhook] = await engine.sql<{ id: number }>('SELECT id FROM webhooks')
+  for (let round = 0; round < 5; round++) {
+    await engine.publish({ entity: `transaction:before-${round}` })
+    await engine.receiver.count('/a', 2 + round)
+    await engine.call('POST', `/v2/webhooks/${webhook!.id}/pause`)
+    await engine.publish({ entity: `transaction:after-${round}` })
+    await engine.idle()
+    assert.equal(engine.receiver.at('/a').length, 2 + round)
+    await engine.sql('DELETE FROM queued_deliveries')
+    await engine.call('POST', `/v2/webhooks/${webhook!.id}/resume`)
+  }
+})
+
 test('a lane that another node holds is told: that node sends', async () => {
   const [webhook] = await engine.sql<{ id: number }>('SELECT id FROM webhooks')
   const held = await engine.db.transaction(async (sql) => {
