@@ -120,7 +120,6 @@ const scenes = [
   ...everything.flatMap((one, place) => everything.slice(place).map((other) => [one, other])),
   // Where one makes, one ends and one wants more, or one looks away while another looks on.
   ['dispatch', 'settle', 'redeliver'],
-  ['dispatch', 'settle', 'replay'],
   ['dispatch', 'settle', 'claim'],
   ['dispatch', 'settle', 'expire'],
   ['dispatch', 'settle', 'pull forward'],

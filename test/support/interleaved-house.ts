@@ -89,22 +89,37 @@ export class InterleavedHouse {
     this.#sent = []
     this.#isChanged = isChanged
     this.#isFresh = isFresh
+    await this.#settleDown()
     if (daysBetween > 0) await this.#leaveBehind(daysBetween)
     this.#webhook ??= await this.#makeWebhook()
     const webhook = this.#webhook
     if (this.#ended === 0 || isFresh) await this.#deliverOne()
     await this.#publish('1', '2')
-    if (daysBetween > 0) await this.dispatch(this.db)
+    if (daysBetween > 0) await this.#dispatchAll()
     if (daysBetween > 0) await this.#inbox.clear()
     this.clock.advance(daysBetween * day)
     await this.#publish('1')
-    await this.dispatch(this.db)
+    await this.#dispatchAll()
     const [lane] = await hand.claim(this)
     const due = await hand.readDue(this, lane!)
     assert.equal(due.length, 2)
     this.#sent.push(...due)
     await this.#publish('1', '2')
     return { webhook, lane: lane!, due, ended: this.#ended, endedAt: this.#endedAt }
+  }
+
+  /** What an order before has asked for and was not waited for. */
+  async #settleDown(): Promise<void> {
+    await this.#sql(`UPDATE replays SET state = 'canceled', finished_at = $1 WHERE state = 'running'`, [
+      this.clock.now(),
+    ])
+    await this.#dispatchAll()
+    await hand.serveAll(this)
+  }
+
+  async #dispatchAll(): Promise<void> {
+    const desk = { ...this, traceDispatch: undefined, told: () => {} }
+    while ((await dispatchOnce(desk, this.part, 100, true)) !== 0);
   }
 
   publish(db: Database): Promise<unknown> {
@@ -228,12 +243,14 @@ export class InterleavedHouse {
       const deleted = openDeletedClearing(this.db, this.clock)
       while ((await deleted.clearOnce()) > 0);
       while (this.#isFresh && (await advanceReplay(this.db, this.clock.now())) > 0);
-      await this.dispatch(this.db)
+      await this.#dispatchAll()
       this.#sent.push(...(await hand.serveAll(this)))
-      const [left] = await this.#sql<{ count: number; at: Date | null }>(
-        'SELECT count(*), (SELECT min(attention_at) FROM lanes) AS at FROM queued_deliveries',
+      const [left] = await this.#sql<{ count: number; at: Date | null; replays: number }>(
+        `SELECT count(*), (SELECT min(attention_at) FROM lanes) AS at,
+           (SELECT count(*) FROM replays WHERE state = 'running') AS replays FROM queued_deliveries`,
       )
-      if (left!.count === 0) return
+      if (left!.count === 0 && (left!.replays === 0 || !this.#isFresh)) return
+      if (left!.count === 0) continue
       assert.ok(left!.at, `${left!.count} deliveries wait, and nobody is to look at them`)
       this.clock.advance(Math.max(0, left!.at.getTime() - this.clock.now().getTime()))
     }
@@ -267,7 +284,7 @@ export class InterleavedHouse {
   async #deliverOne(): Promise<void> {
     this.#endedAt = this.clock.now()
     await this.#publish('1')
-    await this.dispatch(this.db)
+    await this.#dispatchAll()
     const [sent] = await hand.serveAll(this)
     this.#ended = sent!.id
   }
