@@ -1,6 +1,6 @@
 /** What the engine promises, held against what is stored and what was received. For the fault suite and the simulated quarter alike; none is the only good answer. */
 import { type Sql, statement } from '../../src/database/database.ts'
-import { findBroken, printBroken, wholeScope } from '../../src/webhooks/invariants.ts'
+import { findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
 
 /** Of one webhook: an entity's events first arrive in the order of their places. Answers those that another had overtaken. */
 export function findOvertaken(
@@ -52,6 +52,7 @@ export async function findBrokenPromises(sql: Sql, now = new Date()): Promise<st
   const problems: string[] = []
   for (const question of [selectGaps, selectStuck, selectUncounted])
     for (const { problem } of await sql.query<{ problem: string }>(question)) problems.push(problem)
-  // The questions that the engine's own sweeper asks.
-  return [...problems, ...(await findBroken(sql, now, wholeScope())).map(printBroken)]
+  // The questions that the engine's own sweeper asks, of the days whose log is still there.
+  const { fromDay } = recentScope(now)
+  return [...problems, ...(await findBroken(sql, now, wholeScope(fromDay))).map(printBroken)]
 }

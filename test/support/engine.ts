@@ -118,7 +118,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       }),
     idle: (withinMs) => eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs),
     async advanceToNextLook() {
-      const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes')
+      const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes WHERE claim_id IS NULL')
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
       house.clock.advance(waitMs)
       // Workers do not see the clock move; they would look within a second by themselves.
