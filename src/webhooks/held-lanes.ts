@@ -27,6 +27,8 @@ export interface HeldLanesDesk {
   readonly clock: Clock
   /** The worker's number; undefined while others cannot see that it lives. */
   readonly number: () => number | undefined
+  /** The number it has, however long ago anybody saw it. */
+  readonly lastNumber: () => number | undefined
   /** Lanes that were in doubt are this worker's own: it may send again. */
   readonly confirmed: () => void
   readonly complain: (error: unknown) => void
@@ -156,7 +158,7 @@ export class HeldLanes {
   }
 
   async #confirmAll(number: number): Promise<void> {
-    while (this.#lanes.size > 0 && !this.#closing && this.#desk.number() === number) {
+    while (this.#lanes.size > 0 && !this.#closing && this.#desk.lastNumber() === number) {
       try {
         return await this.#confirmOnce(number, this.all())
       } catch (error) {
@@ -173,7 +175,7 @@ export class HeldLanes {
     const kept = new Set(rows.map((row) => row.webhook_id))
     for (const lane of held) {
       if (!kept.has(lane.webhookId)) lane.lost = true
-      else if (this.#desk.number() === number) lane.doubtful = false
+      else if (this.#desk.lastNumber() === number) lane.doubtful = false
     }
     this.#desk.confirmed()
   }

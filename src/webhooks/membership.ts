@@ -66,6 +66,11 @@ export class Membership {
     this.#desk = desk
   }
 
+  /** By which it was last seen; others may have taken it for gone since. */
+  get lastNumber(): number | undefined {
+    return this.#listener && this.#member?.number
+  }
+
   /** Undefined while others cannot see that it lives. */
   get number(): number | undefined {
     return this.#listener && performance.now() < this.#standsUntilMs ? this.#member?.number : undefined

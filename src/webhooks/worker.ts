@@ -93,6 +93,7 @@ class DeliveryWorker implements Worker {
       ...desk,
       complain,
       number: () => this.#membership.number,
+      lastNumber: () => this.#membership.lastNumber,
       confirmed: () => this.#look(false),
     })
     this.#sending = new Sending({

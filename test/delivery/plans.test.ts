@@ -90,7 +90,14 @@ async function publishAtOnce(db: Database, events: readonly NewEvent[]): Promise
   const { clock } = house
   const days = openDays(db)
   await days.open(dayOf(clock.now()))
-  const lanes = new HeldLanes({ db, clock, number: () => 0, confirmed: nothing, complain: nothing })
+  const lanes = new HeldLanes({
+    db,
+    clock,
+    number: () => 0,
+    lastNumber: () => 0,
+    confirmed: nothing,
+    complain: nothing,
+  })
   const shortCut = openShortCut({
     ...{ clock, days, lanes, traceDispatch: undefined, isOpen: () => true, number: () => 0, changes: () => 0 },
     ...{ keep: nothing, send: nothing, dispatched: nothing, look: nothing },

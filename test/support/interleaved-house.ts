@@ -130,7 +130,14 @@ export class InterleavedHouse {
   async publishAtOnce(db: Database): Promise<void> {
     const number = await hand.numberOf(db)
     const nothing = () => {}
-    const lanes = new HeldLanes({ db, clock: this.clock, number: () => number, confirmed: nothing, complain: nothing })
+    const lanes = new HeldLanes({
+      db,
+      clock: this.clock,
+      number: () => number,
+      lastNumber: () => number,
+      confirmed: nothing,
+      complain: nothing,
+    })
     const shortCut = openShortCut({
       ...{
         clock: this.clock,

@@ -26,8 +26,8 @@ export async function runScenario(scenario: Scenario, scale: Scale): Promise<Ver
   if (!preparation) return undefined
   try {
     const house = await openHouse(preparation.options)
+    const traffic = startTraffic(house)
     try {
-      const traffic = startTraffic(house)
       await wait(calmMs)
       await scenario.inject(house, faultMs, preparation.disk, waiting)
       const resumedAfterMs = await measureResumption(house, traffic)
@@ -35,7 +35,9 @@ export async function runScenario(scenario: Scenario, scale: Scale): Promise<Ver
       await traffic.stop()
       return { resumedAfterMs, ...(await checkPromises(house, traffic.promises)) }
     } finally {
+      const stopped = traffic.stop()
       await house.close()
+      await stopped
     }
   } finally {
     preparation.disk?.close()
