@@ -38,4 +38,4 @@ ALTER TABLE replays
   ADD COLUMN pull_from bigint NOT NULL DEFAULT 0,
   ADD COLUMN pull_until bigint,
   ADD COLUMN pulled integer NOT NULL DEFAULT 0,
-  ADD CONSTRAINT replays_pull_check CHECK (pull_until IS NULL OR state = 'running');
+  ADD CONSTRAINT replays_pull_check CHECK (pull_until IS NULL OR state = 'running') NOT VALID;
