@@ -88,6 +88,7 @@ const countCanceled = statement(
 
 const fillAtOnce = 50_000
 const clearedWithinMs = 240 * second
+const lanesWithinMs = 60 * second
 
 async function deleteWithBacklog({ db, branchId, client }: House, waiting: number): Promise<void> {
   const [doomed] = await db.query<{ id: number }>(makeDoomed, [branchId, client.id])
@@ -101,7 +102,7 @@ async function deleteWithBacklog({ db, branchId, client }: House, waiting: numbe
   if (count!.canceled !== waiting) throw new Error(`${count!.canceled} of ${waiting} were canceled`)
 }
 
-const selectWorkers = statement('', `SELECT lanes FROM workers WHERE seen_at > now() - interval '2 seconds'`)
+const selectWorkers = statement('', 'SELECT id FROM workers WHERE lanes > 0')
 
 /** Receivers take their time, so that there is a backlog in which lanes can move. */
 async function addAndRemove(house: House, faultMs: number): Promise<void> {
@@ -111,10 +112,12 @@ async function addAndRemove(house: House, faultMs: number): Promise<void> {
   await last.gateway.stop()
   await wait(faultMs)
   await last.restart()
-  await eventually('every node has lanes', async () => {
-    const workers = await db.query<{ lanes: number }>(selectWorkers)
-    return workers.length === nodes.length && workers.every(({ lanes }) => lanes > 0)
-  })
+  const served = new Set<string>()
+  const haveAllServed = async () => {
+    for (const { id } of await db.query<{ id: string }>(selectWorkers)) served.add(id)
+    return served.size >= nodes.length
+  }
+  await eventually('every node has had lanes', haveAllServed, lanesWithinMs)
   last.gateway.kill('SIGKILL')
   await last.gateway.ended
   await wait(faultMs)
