@@ -183,9 +183,7 @@ export class HeldLanes {
   /** Answers whether anything is above this worker's share, and marks it as leaving. */
   share({ others, lanes }: Company): boolean {
     const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
-    // Of few each counts.
-    const slack = Math.min(shareSlack, Math.floor(share / 4))
-    if (others === 0 || this.#lanes.size <= share + slack) return false
+    if (others === 0 || this.#lanes.size <= share + shareSlack) return false
     this.#giveBack(this.#lanes.size - share)
     return true
   }
