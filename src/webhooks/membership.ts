@@ -79,11 +79,21 @@ export class Membership {
   /** Joins, or asks whether the connection still answers. */
   attend(): void {
     if (this.#closing) return
-    this.#attending ??= (this.#listener?.ping(silenceLimitMs) ?? this.#join())
+    this.#attending ??= this.#attendOnce()
       .catch(() => void setTimeout(() => this.attend(), openAgainMs).unref())
       .finally(() => {
         this.#attending = undefined
       })
+  }
+
+  /** Who does not answer is left, whether or not its connection says that it has ended. */
+  async #attendOnce(): Promise<void> {
+    const listener = this.#listener
+    if (!listener) return this.#join()
+    await listener.ping(silenceLimitMs).catch((error: unknown) => {
+      this.#leave(listener)
+      throw error
+    })
   }
 
   async #join(): Promise<void> {
@@ -92,7 +102,9 @@ export class Membership {
     const startedMs = performance.now()
     const [row] = await db.query<{ number: number }>(table.registerWorker, [id, clock.now()])
     const lock = { kind: table.lifeLock, number: row!.number }
-    this.#listener = await db.listen('countersign_work', heard, () => this.#leave(), lock)
+    let opened: Listener | undefined
+    opened = await db.listen('countersign_work', heard, () => this.#leave(opened), lock)
+    this.#listener = opened
     const former = this.#member?.id
     this.#member = { id, number: row!.number }
     this.#standsUntilMs = startedMs + standingMs
@@ -100,7 +112,8 @@ export class Membership {
     if (former) await db.query(table.removeWorker, [former])
   }
 
-  #leave(): void {
+  #leave(listener: Listener | undefined): void {
+    if (this.#listener === undefined || this.#listener !== listener) return
     this.#listener = undefined
     this.#buriesFromMs = performance.now() + reunionMs
     this.#desk.lost()
@@ -110,7 +123,8 @@ export class Membership {
   /** Says that this worker is there, and sees who else is. Undefined when it could not. */
   async report(lanes: number, follows: boolean): Promise<Company | undefined> {
     const member = this.#member
-    if (!member || !this.#listener) return undefined
+    const listener = this.#listener
+    if (!member || !listener) return undefined
     const now = this.#desk.clock.now()
     const startedMs = performance.now()
     const silentSince = this.#findSilence(now)
@@ -119,7 +133,7 @@ export class Membership {
     ])
     if (company) this.#standsUntilMs = startedMs + standingMs
     // Taken for gone: the connection is opened anew, and with it comes a number that counts.
-    else await this.#listener.close()
+    else await listener.close().finally(() => this.#leave(listener))
     return company && { ...company, silentSince, leasedUntilMs: startedMs + leaseMs }
   }
 
