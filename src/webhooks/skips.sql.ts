@@ -1,4 +1,5 @@
 import { statement } from '../database/database.ts'
+import { attention } from './dispatch.sql.ts'
 
 /**
  * What is left out is filed as canceled, with its reason and who wanted it. `freed` lets go on what waited behind it: its lane is told, but for
@@ -13,11 +14,7 @@ const skipping = (chosen: string, freed: string) => `WITH chosen AS MATERIALIZED
      SELECT id, webhook_id, event_id, entity, 'canceled', attempts, created_at, $2::timestamptz, repeats, $3::text, $4::text FROM gone),
    freed AS (${freed} RETURNING webhook_id),
    told AS (
-     UPDATE lanes SET
-       attention_at = CASE
-         WHEN claim_id IS NOT NULL THEN attention_at
-         WHEN evidence >= $5::int THEN coalesce(attention_at, $2)
-         ELSE least(attention_at, greatest(held_until, $2)) END,
+     UPDATE lanes SET ${attention({ now: '$2', threshold: '$5::int' })},
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = $1 AND EXISTS (SELECT FROM freed)),
    announced AS (
