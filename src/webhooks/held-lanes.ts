@@ -181,10 +181,13 @@ export class HeldLanes {
   }
 
   /** Answers whether anything is above this worker's share, and marks it as leaving. */
-  share({ others, lanes }: Company): boolean {
-    const share = Math.ceil((lanes + this.#lanes.size) / (others + 1))
-    if (others === 0 || this.#lanes.size <= share + shareSlack) return false
-    this.#giveBack(this.#lanes.size - share)
+  share({ others, lanes, fewest }: Company): boolean {
+    const held = this.#lanes.size
+    const share = Math.ceil((lanes + held) / (others + 1))
+    // Of few each counts; of many it is not worth the move.
+    const slack = Math.min(shareSlack, Math.floor(share / 4))
+    if (others === 0 || held <= share + slack || held - fewest < 2) return false
+    this.#giveBack(held - share)
     return true
   }
 

@@ -17,6 +17,7 @@ import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '
 import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
+import { eventually } from '../support/process.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
 import { approveForm, countRows, openConsent } from '../support/web.ts'
 
@@ -289,8 +290,14 @@ const changesByItself = [
   ...['inbox', 'inbox_reads', 'days', 'branch_days', 'branch_log', 'workers'],
 ]
 
+/** What an earlier form set going ends by itself, and its rows would be taken for those of the next one. */
+async function nothingIsUnderWay(): Promise<boolean> {
+  return (await run(`SELECT FROM skips WHERE state = 'running'`)).length === 0
+}
+
 /** How many rows there are of everything. */
 async function countAll(): Promise<Map<string, number>> {
+  await eventually('nothing is under way', nothingIsUnderWay)
   const tables = await db.query<{ name: string }>(
     statement(
       '',
