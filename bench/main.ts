@@ -12,6 +12,7 @@ import { dispatch } from './dispatch.ts'
 import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
 import { latency } from './latency.ts'
+import { loneEvent } from './lone.ts'
 import { nodes } from './nodes.ts'
 import { overload } from './overload.ts'
 import { portal } from './portal.ts'
@@ -31,7 +32,7 @@ import { years } from './years.ts'
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection],
   ...[publish, publishBatch, publishKeyed, publishEvent, dispatch, delivery, quiet, nodes, latency, isolation],
-  ...[statements, claim, overload, portal, retire, beside, snapshot, years],
+  ...[statements, loneEvent, claim, overload, portal, retire, beside, snapshot, years],
 ]
 
 const leastRows = 1_000

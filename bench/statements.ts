@@ -13,7 +13,7 @@ import { openStage, type Stage } from './stage.ts'
 const events = 200
 const limit = 0.1
 const unit = 'SQL statements a delivery'
-const countCalls = statement('bench_count_calls', 'SELECT sum(calls)::float8 AS calls FROM pg_stat_statements')
+export const countCalls = statement('bench_count_calls', 'SELECT sum(calls)::float8 AS calls FROM pg_stat_statements')
 
 export const statements: Benchmark = {
   name: 'statements',
@@ -46,7 +46,7 @@ async function openCounting(stage: Stage, source: Source): Promise<Course> {
 }
 
 /** PostgreSQL counts statements only when it was told so before it started. */
-async function preloadCounter(source: Source, dataDir: string): Promise<void> {
+export async function preloadCounter(source: Source, dataDir: string): Promise<void> {
   const stage = openStage()
   try {
     const { db } = await startEmptyGateway(stage, { source, dataDir })

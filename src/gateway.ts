@@ -37,6 +37,7 @@ import { openLastUse } from './oauth/last-use.ts'
 import { openTokenRefresh } from './oauth/refresh-token.ts'
 import { openFlightRecorder } from './partners/flight-recorder.ts'
 import { watchEndingSecrets } from './partners/secret-notices.ts'
+import { openRounds, type Rounds } from './rounds.ts'
 import { openStorage } from './storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords } from './users/password.ts'
@@ -132,15 +133,23 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       guard: config.webhooks,
       eventSignal: openSignal(),
       branchSignal: openBranchSignal(),
-      dispatch: { db, clock, days, traceDispatch: tracing?.dispatch, told: (news) => announcer.dispatched(news) },
+      dispatch: {
+        db,
+        clock,
+        days,
+        traceDispatch: tracing?.dispatch,
+        told: (news) => announcer.dispatched(news),
+        readParts: new Set(),
+      },
       recorder: openFlightRecorder(db, log),
       signingSecrets: openSecretKeeper(db, vault, changes),
       chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
       closing: closing.signal,
     }
     closers.push(shared.chainCheck.close)
-    closers.push(openHousekeeping(shared).close)
-    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer))
+    const rounds = openRounds(shared)
+    closers.push(rounds.close, openHousekeeping(shared, rounds).close)
+    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds))
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]
     for (const [site, context] of [
       [config.sites[0]!, live],
@@ -156,7 +165,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     live.sisterUrl = sandbox.baseUrl
     sandbox.sisterUrl = live.baseUrl
     const { baseUrl } = live
-    if (config.roles.includes('worker')) closers.push(openNotices(shared, { live: baseUrl, sandbox: sandbox.baseUrl }))
+    if (config.roles.includes('worker'))
+      closers.push(openNotices(shared, { live: baseUrl, sandbox: sandbox.baseUrl }, rounds))
     return { baseUrl, sandboxUrl: sandbox.baseUrl, metricsUrl: metricsServer?.url, context: shared, close }
   } catch (error) {
     await close()
@@ -170,12 +180,13 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
 }
 
 /** The worker of this node, with the sockets it sends through. */
-function openDelivery(shared: SharedContext, announcer: Announcer): () => Promise<void> {
+function openDelivery(shared: SharedContext, announcer: Announcer, rounds: Rounds): () => Promise<void> {
   const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const worker = openWorker({
     ...shared.dispatch,
+    rounds,
     changes,
     log,
     sender,
@@ -195,11 +206,11 @@ function openDelivery(shared: SharedContext, announcer: Announcer): () => Promis
 }
 
 /** Opened last, when the addresses that messages name are known; closed first. */
-function openNotices(shared: SharedContext, addresses: Addresses): () => Promise<void> {
+function openNotices(shared: SharedContext, addresses: Addresses, rounds: Rounds): () => Promise<void> {
   const { config, db, clock, log, closing } = shared
   const courier = openCourier(config.mail)
   const desk = { db, clock, log, closing, courier, findWords: (notice: NoticeToSend) => noticeWords(notice, addresses) }
-  return openPost(desk, [watchFailingWebhooks, watchEndingSecrets]).close
+  return openPost(desk, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
 }
 
 /** Whoever wants to know of attempts. */

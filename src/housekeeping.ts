@@ -1,11 +1,11 @@
 /**
- * What a node does beside answering: once a second it writes down last uses and chains the audit log, once a minute it
- * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
+ * What a node does beside answering: once a second it writes down last uses, once a minute it removes what is dead, in small batches; what
+ * is seldom there to be done is asked for in rounds. Every task can be run alone and answers what it did; several nodes may run
  * the same task at the same time.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { openAnchorWriter } from './audit/anchor.ts'
-import { sealAll } from './audit/chain.ts'
+import { isUnsealed, sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
@@ -13,22 +13,20 @@ import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { repeat } from './repeat.ts'
+import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
-import {
-  type DeletedClearing,
-  type InboxClearing,
-  openDeletedClearing,
-  openInboxClearing,
-} from './webhooks/clearing.ts'
+import { areToBeCleared, type DeletedClearing, openDeletedClearing, openInboxClearing } from './webhooks/clearing.ts'
 import { openDaysAhead } from './webhooks/days.ts'
+import { areReplaysRunning } from './webhooks/deliveries.sql.ts'
 import { pullOnce } from './webhooks/recovery.ts'
-import { advanceReplay, areReplaysRunning } from './webhooks/replay.ts'
+import { advanceReplay, hasRunningReplays } from './webhooks/replay.ts'
 import { retireOnce } from './webhooks/retention.ts'
 import { skipOnce } from './webhooks/skip.ts'
+import { areSkipsRunning } from './webhooks/skips.sql.ts'
 import { openSweeper } from './webhooks/sweeper.ts'
 
 const batchSize = 1_000
@@ -66,7 +64,7 @@ const nextPageMs = 25
 async function replayAll({ db, clock, closing }: SharedContext): Promise<void> {
   for (const endMs = performance.now() + second; performance.now() < endMs; await wait(nextPageMs)) {
     while (!closing.aborted && (await pullOnce(db, clock)) + (await advanceReplay(db, clock.now())) > 0);
-    if (closing.aborted || !(await areReplaysRunning(db))) return
+    if (closing.aborted || !(await hasRunningReplays(db))) return
   }
 }
 
@@ -77,8 +75,7 @@ async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
 }
 
 /** After each bite those who deliver have the part for as long as the bite had it. */
-async function clearAll(inbox: InboxClearing, deleted: DeletedClearing, closing: AbortSignal): Promise<void> {
-  await inbox.clear()
+async function clearDeleted(deleted: DeletedClearing, closing: AbortSignal): Promise<void> {
   while (!closing.aborted) {
     const startedMs = performance.now()
     if ((await deleted.clearOnce()) === 0) return
@@ -104,8 +101,8 @@ export interface Housekeeping {
   close(): Promise<void>
 }
 
-export function openHousekeeping(context: SharedContext): Housekeeping {
-  const inbox = openInboxClearing(context.db)
+export function openHousekeeping(context: SharedContext, rounds: Rounds): Housekeeping {
+  const inbox = openInboxClearing(context.db, context.dispatch.readParts)
   const sweeper = openSweeper(context)
   const deleted = openDeletedClearing(context.db, context.clock)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
@@ -113,14 +110,20 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.recorder.flush()),
-    repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
-    repeat(context.log, 'replays', second, () => replayAll(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
-    repeat(context.log, 'clearing', second, () => clearAll(inbox, deleted, context.closing)),
-    repeat(context.log, 'skips', second, () => skipAll(context)),
+    repeat(context.log, 'inbox', second, () => inbox.clear()),
+    repeat(context.log, 'whole inbox', minute, () => inbox.clearAll()),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
+    rounds.add({
+      name: 'audit chain',
+      question: isUnsealed,
+      work: () => sealAll(context.db, context.clock.now()),
+    }),
+    rounds.add({ name: 'replays', question: areReplaysRunning, work: () => replayAll(context) }),
+    rounds.add({ name: 'clearing', question: areToBeCleared, work: () => clearDeleted(deleted, context.closing) }),
+    rounds.add({ name: 'skips', question: areSkipsRunning, work: () => skipAll(context) }),
   ]
   return {
     async close() {

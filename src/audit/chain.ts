@@ -23,6 +23,7 @@ const selectHead = statement(
   'select_chain_head',
   'SELECT position, hash FROM audit_blocks ORDER BY position DESC LIMIT 1',
 )
+export const isUnsealed = 'EXISTS (SELECT FROM audit_unsealed)'
 const takeUnsealed = statement(
   'take_unsealed_entries',
   `WITH taken AS (

@@ -45,6 +45,7 @@ export interface SessionLock {
 
 export interface Listener {
   /** Ends the connection when it no longer answers. */
+  query<Row extends object>(statement: Statement, values: readonly unknown[], patienceMs: number): Promise<Row[]>
   ping(patienceMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -186,14 +187,19 @@ async function listen(
     await client.end().catch(() => {})
     throw explain(error)
   }
+  async function ask<Row extends object>(question: pg.QueryConfig, patienceMs: number): Promise<Row[]> {
+    try {
+      return (await client.query<Row>({ ...question, query_timeout: patienceMs } as pg.QueryConfig)).rows
+    } catch (error) {
+      const explained = explain(error)
+      if (explained instanceof DatabaseUnavailable) await client.end()
+      throw explained
+    }
+  }
   return {
+    query: (asked, values, patienceMs) => ask({ ...asked, values: values as unknown[] }, patienceMs),
     async ping(patienceMs) {
-      try {
-        await client.query({ text: listening, query_timeout: patienceMs } as pg.QueryConfig)
-      } catch (error) {
-        await client.end()
-        throw explain(error)
-      }
+      await ask({ text: listening }, patienceMs)
     },
     close: () => client.end(),
   }

@@ -55,6 +55,8 @@ export function tellMembers(name: string, kind: string, found: string): Statemen
   )
 }
 
+export const areNoticesDue = `EXISTS (SELECT FROM notices WHERE state = 'waiting' AND due_at <= round.now)`
+
 /** One at a time. Counted before it is sent: what ends the process is an attempt too. */
 export const claimNotice = statement(
   'claim_notice',

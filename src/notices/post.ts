@@ -3,10 +3,11 @@
  * a node that dies between the two costs a second copy and never the notice. What cannot be sent is tried for a day.
  */
 import type { Logger } from 'pino'
-import { after, type Clock, day, hour, minute, second } from '../clock.ts'
+import { after, type Clock, day, hour, minute } from '../clock.ts'
 import { cut } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { repeat } from '../repeat.ts'
+import type { Rounds } from '../rounds.ts'
 import type { Courier, Taken } from './courier.ts'
 import type { Words } from './message.ts'
 import type { NoticeFacts, NoticeKind } from './notice.ts'
@@ -107,10 +108,10 @@ export interface Post {
   close(): Promise<void>
 }
 
-export function openPost(desk: PostDesk, watches: readonly Watch[]): Post {
+export function openPost(desk: PostDesk, rounds: Rounds, watches: readonly Watch[]): Post {
   const { db, clock, log } = desk
   const tasks = [
-    repeat(log, 'notices', second, () => sendDue(desk)),
+    rounds.add({ name: 'notices', question: table.areNoticesDue, work: () => sendDue(desk) }),
     repeat(log, 'old notices', minute, () => removeOldNotices(db, clock.now())),
     ...watches.map((watch) => repeat(log, 'watch', minute, () => watch(db, clock.now()))),
   ]

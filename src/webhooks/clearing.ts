@@ -10,9 +10,12 @@ import { ownerOf, placeOf } from './queue-key.ts'
 
 const bite = 1_000
 
+const toBeCleared = `state = 'deleted' AND cleared_at IS NULL`
+export const areToBeCleared = `EXISTS (SELECT FROM webhooks WHERE ${toBeCleared})`
+
 const selectDeleted = statement(
   'select_webhooks_to_clear',
-  `SELECT id, branch_id FROM webhooks WHERE state = 'deleted' AND cleared_at IS NULL ORDER BY id LIMIT 1`,
+  `SELECT id, branch_id FROM webhooks WHERE ${toBeCleared} ORDER BY id LIMIT 1`,
 )
 
 /** From $4 on, where they lie: what is canceled leaves the queue for the day of its number. */
@@ -60,12 +63,14 @@ export function openDeletedClearing(db: Database, clock: Clock): DeletedClearing
 }
 
 export interface InboxClearing {
-  /** Removes what has been read; answers how much it was. */
+  /** Removes what this node has read since; answers how much it was. */
   clear(): Promise<number>
+  /** And what others may have left behind. */
+  clearAll(): Promise<number>
 }
 
 /** Remembers how far it has cleared: what is dead, and cannot be removed while somebody reads a long report, is not passed again. */
-export function openInboxClearing(db: Database): InboxClearing {
+export function openInboxClearing(db: Database, readParts = new Set<number>()): InboxClearing {
   const cleared = allParts.map(() => ({ xid: '0', number: 0 }))
   async function clearPart(part: number): Promise<number> {
     const from = cleared[part]!
@@ -75,16 +80,19 @@ export function openInboxClearing(db: Database): InboxClearing {
     for (const { number } of reads) if (number > from.number) from.number = number
     return entries.length
   }
-  return {
-    async clear() {
-      let removed = 0
-      for (const part of allParts) {
-        for (let taken = bite; taken === bite; ) {
-          taken = await clearPart(part)
-          removed += taken
-        }
+  async function clearParts(parts: readonly number[]): Promise<number> {
+    let removed = 0
+    for (const part of parts) {
+      readParts.delete(part)
+      for (let taken = bite; taken === bite; ) {
+        taken = await clearPart(part)
+        removed += taken
       }
-      return removed
-    },
+    }
+    return removed
+  }
+  return {
+    clear: () => clearParts([...readParts]),
+    clearAll: () => clearParts(allParts),
   }
 }

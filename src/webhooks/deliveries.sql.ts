@@ -129,6 +129,7 @@ export const selectRunningReplays = statement(
   `SELECT id FROM replays WHERE webhook_id = $1 AND state = 'running'`,
 )
 
+export const areReplaysRunning = `EXISTS (SELECT FROM replays WHERE state = 'running')`
 export const selectRunning = statement('select_running', `SELECT FROM replays WHERE state = 'running' LIMIT 1`)
 
 export const selectReplay = statement(

@@ -31,6 +31,8 @@ export interface DispatchDesk {
   readonly traceDispatch: ((dispatch: DispatchMade) => void) | undefined
   /** Called when a dispatch has committed: whoever should look is told. */
   readonly told: (news: News) => void
+  /** The parts in which this node has read something: what was read is to be cleared away. */
+  readonly readParts: Set<number>
 }
 
 interface Unread {
@@ -71,6 +73,7 @@ export async function dispatchOnce(
   const startedMs = performance.now()
   const write = waits ? writeToPart : tryWritingToPart
   const taken = await write(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
+  if (taken && taken.entries.length > 0) desk.readParts.add(part)
   if (taken?.news) desk.told(taken.news)
   if (desk.traceDispatch && taken && taken.entries.length > 0) {
     const endedMs = performance.now()

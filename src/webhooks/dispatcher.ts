@@ -1,8 +1,9 @@
 /**
  * Keeps the parts read. Whoever publishes here says which part has something; what others wrote, a core's own transaction among them,
- * is found by a short look. Whoever finds a part taken waits for its turn.
+ * is found by a look: in the rounds of the node, and sooner while somebody else writes. Whoever finds a part taken waits for its turn.
  */
 import type { Logger } from 'pino'
+import { minute } from '../clock.ts'
 import { type DispatchDesk, dispatchOnce } from './dispatch.ts'
 import { selectPartsWithNews } from './inbox.sql.ts'
 
@@ -10,6 +11,8 @@ import { selectPartsWithNews } from './inbox.sql.ts'
 const eventsAtFirst = 25
 const eventsAtMost = 400
 const lookEveryMs = 150
+/** Somebody who wrote past the node may write again. */
+const watchfulMs = minute
 /** The other connections are for whoever else wants something. */
 const partsAtOnce = 2
 
@@ -18,6 +21,8 @@ export interface Dispatcher {
   wake(part: number): void
   /** Nothing of this part is under way here, or about to be. */
   isQuiet(part: number): boolean
+  /** These parts have something that nobody here was told of, by the look of it. */
+  found(parts: readonly number[]): void
   /** Looks at all parts now. */
   look(): void
   close(): Promise<void>
@@ -28,7 +33,12 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   const running = new Map<number, Promise<void>>()
   let looking: Promise<void> | undefined
   let isClosing = false
-  const timer = setInterval(look, lookEveryMs)
+  let watchfulUntilMs = 0
+  const timer = setInterval(() => performance.now() < watchfulUntilMs && look(), lookEveryMs)
+
+  function isQuiet(part: number): boolean {
+    return !wanted.has(part) && !running.has(part)
+  }
 
   function wake(part: number): void {
     wanted.add(part)
@@ -73,9 +83,16 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
     })
   }
 
+  function found(parts: readonly number[]): void {
+    const news = parts.filter(isQuiet)
+    if (news.length > 0) watchfulUntilMs = performance.now() + watchfulMs
+    for (const part of news) wake(part)
+  }
+
   async function lookOnce(): Promise<void> {
     try {
-      for (const { part } of await desk.db.query<{ part: number }>(selectPartsWithNews)) wake(part)
+      const [row] = await desk.db.query<{ parts: number[] }>(selectPartsWithNews)
+      found(row!.parts)
     } catch (error) {
       complain(error)
     }
@@ -88,7 +105,8 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   look()
   return {
     wake,
-    isQuiet: (part) => !wanted.has(part) && !running.has(part),
+    isQuiet,
+    found,
     look,
     async close() {
       isClosing = true

@@ -16,7 +16,7 @@ export const lingerMs = 200
 const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
 /** Somebody else is to have what was given back. */
-const givenBackMs = 3 * second
+const givenBackMs = second
 /** Not worth a move. */
 const shareSlack = 2
 /** Older claims have run out by themselves. */
@@ -43,6 +43,8 @@ export class HeldLanes {
   #doubtful: string[] = []
   #confirming: Promise<void> | undefined
   #leasedUntilMs = 0
+  /** At the last report, by a little. */
+  #wasAbove = false
   #closing = false
 
   constructor(desk: HeldLanesDesk) {
@@ -184,11 +186,14 @@ export class HeldLanes {
   share({ others, lanes, fewest }: Company): boolean {
     const held = this.#lanes.size
     const share = Math.ceil((lanes + held) / (others + 1))
-    // Of few each counts; of many it is not worth the move.
+    // Of few each counts.
     const slack = Math.min(shareSlack, Math.floor(share / 4))
-    if (others === 0 || held <= share + slack || held - fewest < 2) return false
-    this.#giveBack(held - share)
-    return true
+    const isAbove = others > 0 && held > share + slack && held - fewest > 1
+    // What the others hold changes with every moment: little is given back to somebody who had as little before.
+    const isTime = isAbove && (this.#wasAbove || held > share + shareSlack)
+    this.#wasAbove = isAbove && !isTime
+    if (isTime) this.#giveBack(held - share)
+    return isTime
   }
 
   /** Those with least under way first: they can go at once. */

@@ -38,12 +38,11 @@ export function isUnread(part: string): string {
      OR pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax(r.read))`
 }
 
-export const selectPartsWithNews = statement(
-  'select_parts_with_news',
-  `SELECT p.part FROM generate_series(0, 15) AS p (part)
+export const partsWithNews = `ARRAY(SELECT p.part FROM generate_series(0, 15) AS p (part)
    CROSS JOIN LATERAL (SELECT read, target FROM inbox_reads WHERE part = p.part::smallint ORDER BY number DESC LIMIT 1) r
-   WHERE ${isUnread('p.part::smallint')}`,
-)
+   WHERE ${isUnread('p.part::smallint')})`
+
+export const selectPartsWithNews = statement('select_parts_with_news', `SELECT ${partsWithNews} AS parts`)
 
 /**
  * What has been read, from where the last clearing ended. By their place in the table, which no row of it ever leaves: a join of the two would be

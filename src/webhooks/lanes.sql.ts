@@ -12,6 +12,9 @@ export const claimLanes = statement(
    RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, part, failures, failing_since, evidence, due_from`,
 )
 
+/** A lane that nobody holds needs somebody. */
+export const areLanesDue = 'EXISTS (SELECT FROM lanes WHERE attention_at <= round.now)'
+
 /** Lanes of claims whose answer never came are free for everybody. */
 export const undoClaims = statement(
   'undo_claims',

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../clock.ts'
-import type { Database, Listener } from '../database/database.ts'
+import { type Database, DatabaseUnavailable, type Listener } from '../database/database.ts'
 import * as table from './workers.sql.ts'
 
 /** A connection that hears of work and is silent for longer is opened anew. */
@@ -78,24 +78,14 @@ export class Membership {
     return this.#listener && performance.now() < this.#standsUntilMs ? this.#member?.number : undefined
   }
 
-  /** Joins, or asks whether the connection still answers. */
+  /** Joins, where it is not a member. */
   attend(): void {
-    if (this.#closing) return
-    this.#attending ??= this.#attendOnce()
+    if (this.#closing || this.#listener) return
+    this.#attending ??= this.#join()
       .catch(() => void setTimeout(() => this.attend(), openAgainMs).unref())
       .finally(() => {
         this.#attending = undefined
       })
-  }
-
-  /** Who does not answer is left, whether or not its connection says that it has ended. */
-  async #attendOnce(): Promise<void> {
-    const listener = this.#listener
-    if (!listener) return this.#join()
-    await listener.ping(silenceLimitMs).catch((error: unknown) => {
-      this.#leave(listener)
-      throw error
-    })
   }
 
   async #join(): Promise<void> {
@@ -122,7 +112,10 @@ export class Membership {
     this.attend()
   }
 
-  /** Says that this worker is there, and sees who else is. Undefined when it could not. */
+  /**
+   * Says that this worker is there, and sees who else is; undefined when it could not. By the connection that holds its lock: one that
+   * does not answer is left, whether or not it says that it has ended.
+   */
   async report(lanes: number, follows: boolean): Promise<Company | undefined> {
     const member = this.#member
     const listener = this.#listener
@@ -130,9 +123,12 @@ export class Membership {
     const now = this.#desk.clock.now()
     const startedMs = performance.now()
     const silentSince = this.#findSilence(now)
-    const [company] = await this.#desk.db.query<Company>(table.reportWorker, [
-      ...[member.id, now, lanes, after(now, -absentAfterMs), follows, silentSince],
-    ])
+    const values = [member.id, now, lanes, after(now, -absentAfterMs), follows, silentSince]
+    const asked = listener.query<Company>(table.reportWorker, values, silenceLimitMs)
+    const [company] = await asked.catch((error: unknown) => {
+      if (error instanceof DatabaseUnavailable) this.#leave(listener)
+      throw error
+    })
     if (company) this.#standsUntilMs = startedMs + standingMs
     // Taken for gone: the connection is opened anew, and with it comes a number that counts.
     else await listener.close().finally(() => this.#leave(listener))

@@ -118,7 +118,7 @@ export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: A
   return getReplay(sql, webhook, id)
 }
 
-export async function areReplaysRunning(sql: Sql): Promise<boolean> {
+export async function hasRunningReplays(sql: Sql): Promise<boolean> {
   return (await sql.query(table.selectRunning)).length > 0
 }
 

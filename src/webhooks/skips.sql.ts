@@ -73,6 +73,8 @@ export const selectSkips = statement(
   `SELECT ${columns} FROM skips WHERE webhook_id = $1 ORDER BY id DESC LIMIT 20`,
 )
 
+export const areSkipsRunning = `EXISTS (SELECT FROM skips WHERE state = 'running')`
+
 export const takeSkip = statement(
   'take_skip',
   `SELECT s.id, s.webhook_id, w.branch_id, s.reason, s.asked_by, s.last_id, s.until_id, s.skipped FROM skips s JOIN webhooks w ON w.id = s.webhook_id

@@ -1,11 +1,13 @@
 /**
- * What a node delivers: it takes lanes, reads what is due in them, sends it. A notification wakes it; a look each second is the backstop.
+ * What a node delivers: it takes lanes, reads what is due in them, sends it. A notification wakes it; the rounds of the node are the backstop.
  * Which lanes it holds is the matter of held-lanes.ts, reading that of lane-reader.ts, sending that of sending.ts.
  */
 import type { Logger } from 'pino'
 import { type Clock, second } from '../clock.ts'
 import { type Changes, everything } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
+import type { Repeated } from '../repeat.ts'
+import type { Rounds } from '../rounds.ts'
 import type { Sender } from './attempt.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import type { Days } from './days.ts'
@@ -13,8 +15,10 @@ import { type DispatchMade, type News, printNews, readNews, wakeWorkers } from '
 import { type Dispatcher, openDispatcher } from './dispatcher.ts'
 import { type EventBodies, openEventBodies } from './event-bodies.ts'
 import { HeldLanes, lingerMs } from './held-lanes.ts'
+import { partsWithNews } from './inbox.sql.ts'
 import { lookAgainAt } from './lane.ts'
 import { readDue } from './lane-reader.ts'
+import { areLanesDue } from './lanes.sql.ts'
 import { Membership } from './membership.ts'
 import { Sending } from './sending.ts'
 import { openSettlements } from './settlement.ts'
@@ -28,6 +32,7 @@ const suspectEveryMs = 300
 
 export interface WorkerDesk {
   readonly db: Database
+  readonly rounds: Rounds
   /** Says when a webhook was paused, deleted or sent elsewhere, and when a partner was suspended. */
   readonly changes: Changes
   readonly clock: Clock
@@ -35,6 +40,7 @@ export interface WorkerDesk {
   readonly sender: Sender
   readonly secrets: SecretKeeper
   readonly days: Days
+  readonly readParts: Set<number>
   /** Each is told of every attempt that was settled. */
   readonly attempted: readonly ((attempt: AttemptMade) => void)[]
   /** Told of every dispatch, if anybody traces. */
@@ -68,6 +74,7 @@ class DeliveryWorker implements Worker {
   readonly #bodies: EventBodies = openEventBodies()
   readonly #membership: Membership
   readonly shortCut: ShortCut
+  readonly #chores: readonly Repeated[]
   readonly #timers: NodeJS.Timeout[]
   #reporting: Promise<void> | undefined
   #changes = 0
@@ -115,16 +122,33 @@ class DeliveryWorker implements Worker {
       dispatched: (news, isForOthers) => this.#tell(news, isForOthers),
       look: (everywhere) => this.#look(everywhere),
     })
-    this.#timers = [setInterval(() => this.wake(), lookEveryMs), setInterval(() => this.#report(), reportEveryMs)]
+    this.#chores = [
+      desk.rounds.add({ name: 'lanes', question: areLanesDue, work: async () => this.#look(true) }),
+      desk.rounds.add({
+        name: 'dispatcher',
+        question: partsWithNews,
+        work: async (parts) => this.#dispatcher.found(parts as number[]),
+      }),
+    ]
+    this.#timers = [
+      setInterval(() => this.#lookAfterHeld(), lookEveryMs),
+      setInterval(() => this.#report(), reportEveryMs),
+    ]
     desk.changes.subscribe((tag) => this.#reconsider(tag))
     this.wake()
   }
 
   wake(): void {
-    this.#membership.attend()
-    // Notifications get lost with their connection, and retries fall due without one.
-    for (const lane of this.#lanes.all()) lane.drained = false
+    this.#lookAfterHeld()
     this.#look(true)
+  }
+
+  /** Notifications get lost with their connection, and retries fall due without one. */
+  #lookAfterHeld(): void {
+    this.#membership.attend()
+    const held = this.#lanes.all()
+    for (const lane of held) lane.drained = false
+    if (held.length > 0) this.#look(false)
   }
 
   published(part: number): void {
@@ -135,6 +159,7 @@ class DeliveryWorker implements Worker {
     this.#closing = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#lingering)
+    await Promise.all(this.#chores.map((chore) => chore.stop()))
     const sent = this.#sending.close()
     this.#lanes.stop()
     await this.#dispatcher.close()

@@ -76,7 +76,7 @@ async function publishAndDispatch(db: Database): Promise<void> {
   await openPublisher(db).publish(events, clock.now())
   await openPublisher(db).publish(events, clock.now(), { idempotency: { owner: 'plans', key: randomUUID() } })
   await db.query(selectPartsWithNews)
-  const desk = { db, clock, days: openDays(db), traceDispatch: () => {}, told: () => {} }
+  const desk = { db, clock, days: openDays(db), traceDispatch: () => {}, told: () => {}, readParts: new Set<number>() }
   // The first may end what an earlier one has begun.
   await dispatchOnce(desk, partOf(first!.branch_id), batch)
   assert.equal(await dispatchOnce(desk, partOf(first!.branch_id), batch), batch)
@@ -169,7 +169,7 @@ async function sendAgain(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [webhook] = webhooks as [Webhook]
   const branch = { branchId: webhook.branch_id, environment: 'live' } as const
-  const desk = { db, clock, days: openDays(db), traceDispatch: undefined, told: () => {} }
+  const desk = { db, clock, days: openDays(db), traceDispatch: undefined, told: () => {}, readParts: new Set<number>() }
   for (const state of ['delivered', 'waiting'] as const) {
     const [newest] = await listDeliveries(house.db, webhook, { state }, Number.MAX_SAFE_INTEGER, 1)
     const found = await delivery.getDelivery(db, branch, newest!.id)
@@ -229,7 +229,7 @@ async function tidy(db: Database): Promise<void> {
   await deleteWebhook(db, doomed, operator, clock.now())
   const clearing = openDeletedClearing(db, clock)
   while ((await clearing.clearOnce()) > 0);
-  await openInboxClearing(db).clear()
+  await openInboxClearing(db).clearAll()
   const gone = 11 - seen.size
   await retireOnce(db, { attemptDays: gone, eventDays: gone }, clock.now())
 }

@@ -96,7 +96,7 @@ export class InterleavedHouse {
     if (this.#ended === 0 || isFresh) await this.#deliverOne()
     await this.#publish('1', '2')
     if (daysBetween > 0) await this.#dispatchAll()
-    if (daysBetween > 0) await this.#inbox.clear()
+    if (daysBetween > 0) await this.#inbox.clearAll()
     this.clock.advance(daysBetween * day)
     await this.#publish('1')
     await this.#dispatchAll()
@@ -118,7 +118,7 @@ export class InterleavedHouse {
   }
 
   async #dispatchAll(): Promise<void> {
-    const desk = { ...this, traceDispatch: undefined, told: () => {} }
+    const desk = { ...this, traceDispatch: undefined, told: () => {}, readParts: new Set<number>() }
     while ((await dispatchOnce(desk, this.part, 100, true)) !== 0);
   }
 
@@ -170,7 +170,11 @@ export class InterleavedHouse {
   }
 
   dispatch(db: Database): Promise<number | undefined> {
-    return dispatchOnce({ ...this, db, traceDispatch: undefined, told: () => {} }, this.part, 100)
+    return dispatchOnce(
+      { ...this, db, traceDispatch: undefined, told: () => {}, readParts: new Set<number>() },
+      this.part,
+      100,
+    )
   }
 
   /** The lane's hand is empty then, and nothing of it waits. */
@@ -211,7 +215,7 @@ export class InterleavedHouse {
 
   /** Of all that has happened. */
   async checkLog(): Promise<void> {
-    await this.#inbox.clear()
+    await this.#inbox.clearAll()
     const { fromDay } = recentScope(this.clock.now())
     const broken = await findBroken(this.db, this.clock.now(), { ...wholeScope(fromDay), parts: [this.part] })
     assert.deepEqual(broken.map(printBroken), [])
@@ -284,7 +288,7 @@ export class InterleavedHouse {
     await this.days.open(dayOf(this.clock.now()))
     if (!this.#hasLeft) this.clock.advance(days * day)
     this.#hasLeft = true
-    await this.#inbox.clear()
+    await this.#inbox.clearAll()
     await retireOnce(this.db, retention, this.clock.now())
   }
 

@@ -282,7 +282,7 @@ export class Quarter {
       await this.engine.idle()
     }
     while ((await this.#clearing.clearOnce()) > 0);
-    await this.#inbox.clear()
+    await this.#inbox.clearAll()
     await this.#keepBooks()
     await openDaysAhead(db, this.#now)
     await retireOnce(db, policy, this.#now)

@@ -1,0 +1,63 @@
+/** What a gateway asks of PostgreSQL when there is nothing to do, and what one event costs that comes while nothing else does. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { statement } from '../src/database/database.ts'
+import type { Benchmark } from './benchmark.ts'
+import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
+import { send } from './load.ts'
+import { makeEvent, publishRequest } from './publisher.ts'
+import { startReceiver } from './receiver.ts'
+import { type Result, withinLimit } from './report.ts'
+import { here } from './source.ts'
+import { preloadCounter } from './statements.ts'
+
+const settlingMs = 5_000
+const idleMs = 20_000
+const idleLimit = 5
+const loneLimit = 12
+const lone = 20
+/** Longer than a lane is kept for what may follow. */
+const apartMs = 500
+
+const selectCalls = statement(
+  'bench_calls',
+  `SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 100) AS text, calls::float8 AS calls
+   FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' ORDER BY calls DESC`,
+)
+
+export const loneEvent: Benchmark = {
+  name: 'lone',
+  async run(stage) {
+    const dataDir = stage.makeFolder()
+    await preloadCounter(here, dataDir)
+    const receiver = await startReceiver(stage)
+    const gateway = await startEmptyGateway(stage, { dataDir })
+    await gateway.db.script('CREATE EXTENSION pg_stat_statements')
+    const branchId = await gateway.makeBranch([`${receiver.origin}/1`])
+    const publisher = await gateway.makePublisher()
+    const publishOne = async () => {
+      await Promise.all([send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])), receiver.awaitMore(1)])
+      await wait(apartMs)
+    }
+    await publishOne()
+    await wait(settlingMs)
+    const idle = await count(gateway, 'idle', idleMs / 1000, () => wait(idleMs))
+    const busy = await count(gateway, 'a lone event', lone, async () => {
+      for (let n = 0; n < lone; n++) await publishOne()
+    })
+    const results: Result[] = [withinLimit('lone, idle', idle.perUnit, idleLimit, 'statements/s')]
+    const own = busy.perUnit - (idle.perUnit * busy.seconds) / lone
+    return [...results, withinLimit('lone, one event', own, loneLimit, 'statements')]
+  },
+}
+
+async function count({ db }: GatewayUnderTest, what: string, units: number, act: () => Promise<unknown>) {
+  await db.script('SELECT pg_stat_statements_reset()')
+  const started = performance.now()
+  await act()
+  const seconds = (performance.now() - started) / 1000
+  const calls = await db.query<{ text: string; calls: number }>(selectCalls)
+  process.stderr.write(`  ${what}\n`)
+  for (const { text, calls: times } of calls)
+    process.stderr.write(`  ${(times / units).toFixed(2).padStart(8)}  ${text}\n`)
+  return { perUnit: calls.reduce((sum, each) => sum + each.calls, 0) / units, seconds }
+}

@@ -1,0 +1,70 @@
+/**
+ * What a node looks after beside answering, asked for by one statement: each thing that may have to be done has its question in it, and only what has an
+ * answer is done. A house in which nothing happens costs a look and no more.
+ */
+import type { Logger } from 'pino'
+import type { Clock } from './clock.ts'
+import { type Database, statement } from './database/database.ts'
+import { type Repeated, repeat } from './repeat.ts'
+
+const everyMs = 500
+
+export interface Chore {
+  readonly name: string
+  /** An expression in SQL, where `round.now` is the time: what there is to do. Nothing, when it is false or an empty array. */
+  readonly question: string
+  readonly work: (answer: unknown) => Promise<unknown>
+}
+
+export interface Rounds {
+  add(chore: Chore): Repeated
+  close(): Promise<void>
+}
+
+export interface RoundsDesk {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function openRounds({ db, clock, log }: RoundsDesk): Rounds {
+  const questions: string[] = []
+  const tasks: ((answer: unknown) => void)[] = []
+  /** Never another run of one that is under way; the next round asks again. */
+  async function look(): Promise<void> {
+    if (questions.length === 0) return
+    const columns = questions.map((question, index) => `${question} AS "${index}"`)
+    const text = `SELECT ${columns.join(', ')} FROM (SELECT $1::timestamptz AS now) round`
+    const [answers] = await db.query<Record<string, unknown>>(statement(`look_${questions.length}`, text), [
+      clock.now(),
+    ])
+    for (const [index, task] of tasks.entries()) if (isSomething(answers![index])) task(answers![index])
+  }
+  const looking = repeat(log, 'round', everyMs, look)
+  return {
+    add({ name, question, work }) {
+      let running: Promise<unknown> | undefined
+      let isStopped = false
+      questions.push(question)
+      tasks.push((answer) => {
+        if (isStopped) return
+        running ??= work(answer)
+          .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
+          .finally(() => {
+            running = undefined
+          })
+      })
+      return {
+        async stop() {
+          isStopped = true
+          await running
+        },
+      }
+    },
+    close: looking.stop,
+  }
+}
+
+function isSomething(answer: unknown): boolean {
+  return Array.isArray(answer) ? answer.length > 0 : Boolean(answer)
+}
