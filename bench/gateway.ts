@@ -10,6 +10,7 @@ import { here, load, type Source } from './source.ts'
 import type { Stage } from './stage.ts'
 
 export interface GatewayUnderTest {
+  readonly source: string
   readonly origin: string
   readonly pid: number
   readonly db: Database
@@ -53,7 +54,7 @@ export async function startEmptyGateway(
     origin,
     readyPath: '/readyz',
   })
-  return { origin, pid, ...(await openTables(stage, source, dataDir)) }
+  return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir)) }
 }
 
 /** The database of the gateway, and what writes to it as the commands of its own commit do. */

@@ -1,4 +1,5 @@
 /** Publishes at a steady rate, whatever the answers do: what is late shows as latency, not as a lower rate. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { GatewayUnderTest } from './gateway.ts'
 import { openWire } from './load.ts'
 import { makeEvent, publishRequest } from './publisher.ts'
@@ -7,6 +8,8 @@ import type { Credentials } from './requests.ts'
 
 const tickMs = 5
 const connections = 32
+/** Whatever has not come by then never will. */
+const patienceMs = 60_000
 
 export interface Steady {
   readonly branchIds: readonly number[]
@@ -18,7 +21,7 @@ export interface Steady {
 
 /** Milliseconds from the moment before an event was sent to the gateway until it arrived, in the order of arrival. */
 export async function publishSteadily(
-  { origin }: GatewayUnderTest,
+  { source, origin }: GatewayUnderTest,
   publisher: Credentials,
   receiver: Receiver,
   { branchIds, perSecond, durationMs, arrivalsEach }: Steady,
@@ -38,7 +41,11 @@ export async function publishSteadily(
     }
     await new Promise((resolve) => setTimeout(resolve, tickMs))
   }
-  await Promise.all([...answers, arrived])
+  const impatience = new AbortController()
+  const tooLong = wait(patienceMs, undefined, impatience).then(() => {
+    throw new Error(`Not all of ${total} events arrived from ${source} within ${patienceMs / 1000} s.`)
+  })
+  await Promise.race([Promise.all([...answers, arrived]), tooLong]).finally(() => impatience.abort())
   wire.close()
   return receiver.takeLatencies()
 }

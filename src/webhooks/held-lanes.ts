@@ -41,6 +41,8 @@ export class HeldLanes {
   readonly #givenBack = new Map<number, number>()
   /** Claims whose outcome nobody told us. */
   #doubtful: string[] = []
+  /** Claims that the database knows of and this worker does not: they may be under way. */
+  #unknown: ReadonlySet<string> = new Set()
   #confirming: Promise<void> | undefined
   #leasedUntilMs = 0
   /** At the last report, by a little. */
@@ -66,6 +68,11 @@ export class HeldLanes {
 
   find(webhookId: number): Lane | undefined {
     return this.#lanes.get(webhookId)
+  }
+
+  /** Claims may be in the database that nobody here knows of. */
+  get hasDoubts(): boolean {
+    return this.#doubtful.length > 0
   }
 
   /** Takes lanes that need somebody; answers whether there may be more. */
@@ -108,13 +115,11 @@ export class HeldLanes {
 
   /** Lanes in which nothing has been under way for a moment and nothing more is due, or may be sent, go back. */
   async letGo(): Promise<void> {
-    for (const lane of this.all().filter((each) => each.lost)) {
-      handBack(lane)
-      if (lane.inHand.size === 0) this.#lanes.delete(lane.webhookId)
-    }
+    for (const lane of this.all()) if (lane.lost) handBack(lane)
     const now = performance.now()
     const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : lingerMs
-    const done = this.all().filter((lane) => isDone(lane, now, patienceMs))
+    // One that is lost is somebody else's, or it is nobody's from here on.
+    const done = this.all().filter((lane) => (lane.lost ? lane.inHand.size === 0 : isDone(lane, now, patienceMs)))
     if (done.length > 0) await this.#release(done)
     if (done.some((lane) => lane.leaving)) await this.#desk.db.query(table.wakeOthers)
   }
@@ -180,6 +185,29 @@ export class HeldLanes {
       else if (this.#desk.lastNumber() === number) lane.doubtful = false
     }
     this.#desk.confirmed()
+  }
+
+  /**
+   * What the database says that this worker holds, and it knows nothing of, twice in a row: there should be none, and nobody else could free it while
+   * this worker lives. Answers whether there was any.
+   */
+  async freeForgotten(): Promise<boolean> {
+    const held = await this.#desk.db.query<{ webhook_id: number; claim_id: string }>(table.selectHeld, [
+      this.#desk.lastNumber(),
+    ])
+    const isKnown = (row: (typeof held)[number]) => this.#lanes.get(row.webhook_id)?.claimId === row.claim_id
+    const unknown = held.filter((row) => !isKnown(row))
+    const forgotten = unknown.filter((row) => this.#unknown.has(row.claim_id))
+    this.#unknown = new Set(unknown.map((row) => row.claim_id))
+    if (forgotten.length === 0) return false
+    this.#desk.complain(new Error(`${forgotten.length} lanes were held that this worker knew nothing of`))
+    const values = [
+      forgotten.map((row) => row.webhook_id),
+      forgotten.map((row) => row.claim_id),
+      this.#desk.clock.now(),
+    ]
+    await this.#desk.db.query(table.freeForgotten, values)
+    return true
   }
 
   /** Answers whether anything is above this worker's share, and marks it as leaving. */

@@ -24,10 +24,16 @@ export async function readDue(desk: LaneReaderDesk, isLive: boolean): Promise<vo
   for (const lane of hungry) {
     lane.drained = true
     lane.changed = false
+    lane.readMs = Number.POSITIVE_INFINITY
   }
   const { probing = [], healthy = [] } = Object.groupBy(hungry, (lane) => (isBreakerOpen(lane) ? 'probing' : 'healthy'))
-  await readPages(desk, healthy, isLive)
-  await readProbes(desk, probing)
+  try {
+    await readPages(desk, healthy, isLive)
+    await readProbes(desk, probing)
+  } finally {
+    const now = performance.now()
+    for (const lane of hungry) lane.readMs = now
+  }
 }
 
 async function readPages(desk: LaneReaderDesk, lanes: readonly Lane[], isLive: boolean): Promise<void> {

@@ -63,6 +63,8 @@ export interface Lane {
   dueFrom: Date
   /** Nothing more was due when the worker last looked. */
   drained: boolean
+  /** By `performance.now()`: when the worker last knew what is due in it; infinite while it is being read. */
+  readMs: number
   /** The webhook or its partner changed since the worker last looked: what it reads now may be stale. */
   changed: boolean
   /** Not before this, whatever is due: the breaker's next probe. */
@@ -92,6 +94,7 @@ export function openLane(claimed: ClaimedLane): Lane {
     unsettled: 0,
     failedEntities: new Set(),
     drained: false,
+    readMs: 0,
     changed: false,
     probeAt: undefined,
     heldUntil: undefined,

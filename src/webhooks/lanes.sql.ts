@@ -21,6 +21,15 @@ export const undoClaims = statement(
   'UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
 )
 
+export const selectHeld = statement('select_held_lanes', 'SELECT webhook_id, claim_id FROM lanes WHERE held_by = $1')
+
+export const freeForgotten = statement(
+  'free_forgotten_lanes',
+  `UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = $3
+   FROM unnest($1::bigint[], $2::uuid[]) AS forgotten (webhook_id, claim_id)
+   WHERE lanes.webhook_id = forgotten.webhook_id AND lanes.claim_id = forgotten.claim_id`,
+)
+
 /** Lane by lane: however many webhooks there are, those that are asked for are looked at. */
 const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
    CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND status = 'approved' OFFSET 0) p`

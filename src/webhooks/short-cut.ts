@@ -79,7 +79,7 @@ export function openShortCut(desk: ShortCutDesk): ShortCut {
       const open = parts.filter(desk.isOpen)
       if (columns.events.length > eventsAtMost || open.length === 0 || !isDayOpen(desk)) return undefined
       const startedMs = performance.now()
-      const lease = { claimId: randomUUID(), at: desk.clock.now() }
+      const lease = { claimId: randomUUID(), at: desk.clock.now(), startedMs }
       const changes = desk.changes()
       return {
         steps: stepsOf(desk, columns, { parts, open }, lease),
@@ -122,6 +122,8 @@ function stepsOf(desk: ShortCutDesk, columns: EventColumns, { parts, open }: Par
 interface Lease {
   readonly claimId: string
   readonly at: Date
+  /** By `performance.now()`. */
+  readonly startedMs: number
 }
 
 interface Taken extends Lease {
@@ -146,13 +148,16 @@ function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): voi
   lane.drained = row.is_idle
 }
 
-/** What cannot be sent now, because others go first or the lane is somebody else's, is found by whoever looks. */
-function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at }: Taken): void {
+/**
+ * What cannot be sent now, because others go first or the lane is somebody else's, is found by whoever looks. So is what somebody may have read
+ * between the commit and this moment: it might be sent, and even settled, by now.
+ */
+function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at, startedMs }: Taken): void {
   const lane = desk.lanes.find(row.webhook_id)
   if (!row.is_due || (!row.is_leased && row.held_by !== desk.number())) return
   const event = columns.eventAt(row.place - 1, row.event_id, at)
   desk.keep(event)
-  if (!lane?.drained || isStale) {
+  if (!lane?.drained || isStale || lane.readMs > startedMs) {
     if (lane) lane.drained = false
     desk.look(lane === undefined)
     return

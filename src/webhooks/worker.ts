@@ -29,6 +29,8 @@ const lookEveryMs = second
 const reportEveryMs = second
 /** Somebody may be gone: that is known sooner. */
 const suspectEveryMs = 300
+/** Reports. */
+const forgottenEvery = 5
 
 export interface WorkerDesk {
   readonly db: Database
@@ -78,6 +80,7 @@ class DeliveryWorker implements Worker {
   readonly #timers: NodeJS.Timeout[]
   #reporting: Promise<void> | undefined
   #changes = 0
+  #reports = 0
   /** Other nodes are told of every dispatch, because somebody follows a log with them. */
   #othersFollow = true
   #hasCompany = true
@@ -148,7 +151,7 @@ class DeliveryWorker implements Worker {
     this.#membership.attend()
     const held = this.#lanes.all()
     for (const lane of held) lane.drained = false
-    if (held.length > 0) this.#look(false)
+    if (held.length > 0 || this.#lanes.hasDoubts) this.#look(this.#lanes.hasDoubts)
   }
 
   published(part: number): void {
@@ -288,6 +291,7 @@ class DeliveryWorker implements Worker {
     if (!company) return
     const wasOver = this.#lanes.lease(company.leasedUntilMs)
     if (this.#lanes.share(company) || wasOver) this.#look(false)
+    if (++this.#reports % forgottenEvery === 0 && (await this.#lanes.freeForgotten())) this.#look(true)
     if (await this.#membership.bury(company)) this.#look(true)
     else if (company.missing > 0) setTimeout(() => this.#report(), suspectEveryMs).unref()
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { hour, second } from '../../src/clock.ts'
+import { lifeLock } from '../../src/webhooks/workers.sql.ts'
 import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
 import { gate } from '../support/receiver.ts'
 
@@ -13,7 +14,7 @@ afterEach(() => engine.close())
 
 const listeners = () =>
   engine.sql<{ pid: number }>(
-    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%countersign_work%'`,
+    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   )
 
 test('two workers at three lanes send every delivery once, and never one delivery at a time in two hands', async () => {

@@ -79,7 +79,7 @@ test('every event reaches every webhook although the worker is killed again and 
     (
       await engine.sql<{ n: number }>(
         `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() 
-           AND (query LIKE 'LISTEN%countersign_work%' OR query LIKE 'WITH held AS%' AND state <> 'idle')`,
+           AND (pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock}) OR query LIKE 'WITH held AS%' AND state <> 'idle')`,
       )
     )[0]!.n > 0
 

@@ -1,9 +1,18 @@
 /** An event that comes while nothing waits is accepted, dispatched and in hand in one transaction; and when something does wait, it is not. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
+import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
+import { dayOf } from '../../src/webhooks/days.ts'
+import { dispatchPart } from '../../src/webhooks/dispatch.ts'
+import { EventColumns } from '../../src/webhooks/event.ts'
+import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
+import type { Lane } from '../../src/webhooks/lane.ts'
+import { readDue } from '../../src/webhooks/lane-reader.ts'
 import { lockPart, partOf } from '../../src/webhooks/part.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { openShortCut, type PassedRow } from '../../src/webhooks/short-cut.ts'
+import { type Engine, entities, eventOf, eventually, openEngine } from '../support/engine.ts'
 
 let engine: Engine
 beforeEach(async () => {
@@ -181,6 +190,71 @@ test('a commit that nobody heard of leaves no lane behind', async () => {
     ])
     return lane!.claim_id === null
   })
+})
+
+/** The rooms of a worker without one, so that what happens between two of its steps can be chosen. */
+async function openByHand() {
+  const { db, house } = engine
+  const { clock } = house
+  const { days } = house.gateway.context.dispatch
+  await days.open(dayOf(clock.now()))
+  const bodies = openEventBodies()
+  const looks: boolean[] = []
+  const number = () => 1_000
+  const fail = (error: unknown) => assert.fail(String(error))
+  const lanes = new HeldLanes({ db, clock, number, lastNumber: number, confirmed: () => {}, complain: fail })
+  lanes.lease(performance.now() + minute)
+  const shortCut = openShortCut({
+    ...{
+      clock,
+      days,
+      lanes,
+      number,
+      traceDispatch: undefined,
+      isOpen: () => true,
+      changes: () => 0,
+      keep: bodies.keep,
+    },
+    ...{ send: () => {}, dispatched: () => {}, look: (everywhere: boolean) => void looks.push(everywhere) },
+  })
+  const pass = async (entity: string) => {
+    const passage = shortCut.passage(new EventColumns([eventOf(engine.branchId, { entity })]))!
+    const rows = (await db.together<PassedRow>(passage.steps)).at(-1)!
+    return () => passage.arrived(rows)
+  }
+  return { lanes, looks, pass, read: () => readDue({ db, clock, bodies, lanes }, true) }
+}
+
+/** As if it had been sent and settled. */
+async function finish(lane: Lane): Promise<string[]> {
+  const sent = lane.buffer.splice(0)
+  lane.inHand.clear()
+  await engine.sql('DELETE FROM queued_deliveries WHERE id = ANY ($1)', [sent.map(({ id }) => id)])
+  return sent.map(({ entity }) => entity)
+}
+
+test('what was read, sent and settled between the commit and its answer is not sent again', async () => {
+  await engine.close()
+  engine = await openEngine({ ROLES: 'api' })
+  const webhook = await engine.makeWebhook('/a')
+  await engine.publish({ entity: 'transaction:first' })
+  await dispatchPart(engine.house.gateway.context.dispatch, partOf(engine.branchId))
+  await engine.sql('DELETE FROM queued_deliveries')
+  await engine.sql('UPDATE lanes SET attention_at = NULL')
+  const { lanes, looks, pass, read } = await openByHand()
+  const arrive = await pass('transaction:1')
+  arrive()
+  const lane = lanes.find(webhook.id)!
+  assert.deepEqual(await finish(lane), ['transaction:1'])
+  const arriveLate = await pass('transaction:2')
+  lane.drained = false
+  await read()
+  assert.deepEqual(await finish(lane), ['transaction:2'])
+  arriveLate()
+  assert.deepEqual(lane.buffer, [])
+  assert.deepEqual(looks, [false])
+  await read()
+  assert.deepEqual(lane.buffer, [])
 })
 
 function actions(): string[] {

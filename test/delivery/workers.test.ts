@@ -131,3 +131,27 @@ test('lanes that are held for nobody are found', async () => {
   await engine.publish({})
   await engine.receiver.count('/a', 1, 15_000)
 })
+
+test('a lane whose attempt could not be written down is served again by the worker that lives', async () => {
+  await engine.makeWebhook('/a')
+  await engine.sql(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$`,
+  )
+  await engine.sql('CREATE TRIGGER refuse BEFORE INSERT ON attempts FOR EACH ROW EXECUTE FUNCTION refuse()')
+  await engine.openNode({ ROLES: 'worker' })
+  await engine.publish({})
+  await engine.receiver.count('/a', 2)
+  await engine.sql('DROP TRIGGER refuse ON attempts')
+  await engine.idle()
+  assert.deepEqual(await engine.sql('SELECT state FROM deliveries'), [{ state: 'delivered' }])
+})
+
+test('a lane that a worker holds and has forgotten is free again though the worker lives', async () => {
+  const webhook = await engine.makeWebhook('/a')
+  await openNodeAtWork()
+  const [worker] = await workers()
+  const hold = `UPDATE lanes SET claim_id = gen_random_uuid(), held_by = $2, attention_at = 'infinity' WHERE webhook_id = $1`
+  await engine.sql(hold, [webhook.id, worker!.number])
+  await engine.publish({})
+  await engine.receiver.count('/a', 1)
+})
