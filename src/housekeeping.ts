@@ -1,10 +1,10 @@
 /**
  * What a node does beside answering: once a second it writes down last uses and chains the audit log, once a minute it
  * removes what is dead, in small batches. Every task can be run alone and answers what it did; several nodes may run
- * the same task at the same time.
+ * the same task at the same time. Of the processes of one node a single one keeps house; the others write down what they remember.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { openAnchorWriter } from './audit/anchor.ts'
+import { type AnchorWriter, openAnchorWriter } from './audit/anchor.ts'
 import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
@@ -12,7 +12,7 @@ import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
-import { repeat } from './repeat.ts'
+import { type Repeated, repeat } from './repeat.ts'
 import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
@@ -104,15 +104,31 @@ export interface Housekeeping {
   close(): Promise<void>
 }
 
-export function openHousekeeping(context: SharedContext): Housekeeping {
-  const inbox = openInboxClearing(context.db)
-  const sweeper = openSweeper(context)
-  const deleted = openDeletedClearing(context.db, context.clock)
+export function openHousekeeping(context: SharedContext, keepsHouse: boolean): Housekeeping {
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.recorder.flush()),
+    ...(keepsHouse ? keepHouse(context, anchors) : []),
+  ]
+  return {
+    async close() {
+      await Promise.all(tasks.map((task) => task.stop()))
+      await context.lastUse.flush().catch(() => {})
+      await context.activity.flush().catch(() => {})
+      await context.recorder.flush().catch(() => {})
+      if (keepsHouse) await anchors.write().catch(() => {})
+    },
+  }
+}
+
+/** What is the same whoever does it. */
+function keepHouse(context: SharedContext, anchors: AnchorWriter): Repeated[] {
+  const inbox = openInboxClearing(context.db)
+  const sweeper = openSweeper(context)
+  const deleted = openDeletedClearing(context.db, context.clock)
+  return [
     repeat(context.log, 'audit chain', second, () => sealAll(context.db, context.clock.now())),
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
@@ -122,13 +138,4 @@ export function openHousekeeping(context: SharedContext): Housekeeping {
     repeat(context.log, 'skips', second, () => skipAll(context)),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
   ]
-  return {
-    async close() {
-      await Promise.all(tasks.map((task) => task.stop()))
-      await context.lastUse.flush().catch(() => {})
-      await context.activity.flush().catch(() => {})
-      await context.recorder.flush().catch(() => {})
-      await anchors.write().catch(() => {})
-    },
-  }
 }
