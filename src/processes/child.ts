@@ -12,10 +12,13 @@ const orphanPatienceMs = 30_000
 
 export async function serveAsChild(config: Config, log: Logger, number: number): Promise<void> {
   const line = openLine(tellParent)
-  process.on('message', (message: FromParent) => line.hear(message))
   const sibling = { ...line, keepsHouse: number === 0 }
   const starting = openGateway(shareOf(config), { log, sibling })
   endInOrder(starting, log)
+  process.on('message', (message: FromParent) => {
+    if (message.kind === 'collect') tellMetrics(starting, message.number)
+    else line.hear(message)
+  })
   try {
     const { baseUrl: live, sandboxUrl: sandbox } = await starting
     tellParent({ kind: 'ready', live, sandbox })
@@ -31,6 +34,16 @@ export async function serveAsChild(config: Config, log: Logger, number: number):
 function tellParent(message: FromChild, sent: () => void = () => {}): void {
   if (process.connected) process.send!(message, undefined, undefined, sent)
   else sent()
+}
+
+/** One that does not start has counted nothing. */
+function tellMetrics(starting: Promise<Gateway>, number: number): void {
+  starting
+    .then((gateway) => gateway.context.metrics?.collect())
+    .then(
+      (metrics) => tellParent({ kind: 'metrics', number, metrics: metrics ?? [] }),
+      () => {},
+    )
 }
 
 function endInOrder(starting: Promise<Gateway>, log: Logger): void {

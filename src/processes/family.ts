@@ -6,6 +6,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { minute, second } from '../clock.ts'
+import { rescueConnections } from './handover.ts'
 import type { FromChild, FromParent } from './messages.ts'
 
 const firstPauseMs = 100
@@ -63,6 +64,7 @@ export function openFamily(desk: FamilyDesk): Family {
     const place = places[number]!
     cluster.setupPrimary({ exec: desk.program, args: [String(number), String(processes)] })
     const worker = cluster.fork()
+    rescueConnections(worker)
     place.worker = worker
     place.startedMs = performance.now()
     worker.on('message', (message: FromChild) => hear(number, message))

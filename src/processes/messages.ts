@@ -1,5 +1,5 @@
 /** What the processes of a node say to each other. */
-import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { CollectedMetrics } from '../metrics/metrics.ts'
 
 /** Asked of the parent, who counts for all. Answered by a number. */
 export type Question =
@@ -20,8 +20,6 @@ export interface Counted {
   readonly key: string
   readonly used: number
 }
-
-export type CollectedMetrics = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 export type FromChild =
   | { readonly kind: 'ready'; readonly live: string; readonly sandbox: string }

@@ -5,11 +5,15 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { openVault, type Vault } from '../crypto/vault.ts'
+import { findConnectionRoom } from '../database/connection-room.ts'
 import type { Database } from '../database/database.ts'
+import { openMetricsServer } from '../metrics/server.ts'
+import { wantedConnections } from '../share.ts'
 import { openStorage } from '../storage.ts'
 import { type Counter, openCounter } from './counter.ts'
 import { type Addresses, type Family, openFamily } from './family.ts'
 import type { FromChild } from './messages.ts'
+import type { MetricsSum } from './metrics-sum.ts'
 
 type Asked = Extract<FromChild, { kind: 'ask' }>
 
@@ -31,29 +35,45 @@ export async function openParent(config: Config, log: Logger, program: string): 
     const vault = openVault(config.keySource)
     const { db, close: closeStorage } = await openStorage(config, 'parent', (message) => log.warn(message))
     closers.push(closeStorage)
-    const family = openCountingFamily(config, log, program)
+    await tellRoom(config, db, log)
+    const counter = openCounter()
+    const sum: MetricsSum | undefined =
+      config.metrics && (await import('./metrics-sum.ts')).openMetricsSum(() => family)
+    const family: Family = openFamily({
+      log,
+      program,
+      processes: config.processes,
+      stopPatienceMs: stopPatienceMs(config),
+      heard(child, message) {
+        if (message.kind === 'ask') answer(family, counter, child, message)
+        if (message.kind === 'leave') counter.leave(child, message.places, message.key)
+        if (message.kind === 'metrics') sum?.hear(child, message)
+      },
+      ended(child) {
+        counter.forget(child)
+        sum?.forget(child)
+      },
+    })
     closers.push(family.close)
-    return { ...(await family.start()), db, vault, close }
+    const addresses = await family.start()
+    if (sum && config.metrics) closers.push((await openMetricsServer(sum, config.metrics)).close)
+    return { ...addresses, db, vault, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function openCountingFamily(config: Config, log: Logger, program: string): Family {
-  const counter = openCounter()
-  const family: Family = openFamily({
-    log,
-    program,
-    processes: config.processes,
-    stopPatienceMs: stopPatienceMs(config),
-    heard(child, message) {
-      if (message.kind === 'ask') answer(family, counter, child, message)
-      if (message.kind === 'leave') counter.leave(child, message.places, message.key)
-    },
-    ended: counter.forget,
-  })
-  return family
+/** Better said at the start than found out under load. */
+async function tellRoom(config: Config, db: Database, log: Logger): Promise<void> {
+  const { free, limit } = await findConnectionRoom(db)
+  const wanted = wantedConnections(config)
+  if (free >= wanted) return
+  const { processes } = config
+  log.warn(
+    { free, wanted, processes },
+    `${processes} processes take up to ${wanted} connections to PostgreSQL, and ${free} are free: raise ${limit}, or lower DATABASE_CONNECTIONS or PROCESSES`,
+  )
 }
 
 function answer(family: Family, counter: Counter, child: number, asked: Asked): void {
