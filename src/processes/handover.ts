@@ -21,9 +21,15 @@ export function rescueConnections({ process: child }: Worker): void {
   })
   const answered = (message: ClusterMessage) => void underWay.delete(message.ack ?? -1)
   child.on('internalMessage' as 'message', answered as () => void)
-  // When the cluster has forgotten the process, so that nothing more is handed to it.
-  child.once('disconnect', () =>
+  let isForgotten = false
+  child.once('disconnect', () => {
+    isForgotten = true
+  })
+  child.once('exit', () =>
     setImmediate(() => {
+      if (underWay.size === 0) return
+      // While a connection is on its way Node does not say this itself; the cluster would go on handing connections to the dead.
+      if (!isForgotten) child.emit('disconnect')
       for (const seq of underWay)
         child.emit('internalMessage' as 'message', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined!)
     }),
