@@ -53,7 +53,11 @@ const mistakes: Record<string, string> = {
 }
 
 test('PROCESSES is a number or auto, one for each core, which is the default where others can reach the gateway', () => {
-  const served = { BASE_URL: 'https://api.example.com', SANDBOX_URL: 'https://sandbox.example.com', TRUST_PROXY: '10.0.0.5' }
+  const served = {
+    BASE_URL: 'https://api.example.com',
+    SANDBOX_URL: 'https://sandbox.example.com',
+    TRUST_PROXY: '10.0.0.5',
+  }
   const cores = Math.min(64, availableParallelism())
   assert.equal(readConfig({}).processes, 1)
   assert.equal(readConfig({ PROCESSES: 'auto' }).processes, cores)

@@ -19,5 +19,7 @@ function printWorker({ number, address, lanes, state, seen_at }: SeenWorker, now
   const name = `worker ${number}${address === null ? '' : ` at ${address}`}`
   if (state === 'gone') return `${name} is gone`
   const holds = `${name} holds ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`
-  return state === 'well' ? holds : `${holds} and has been silent for ${printDuration(now.getTime() - seen_at.getTime())}`
+  return state === 'well'
+    ? holds
+    : `${holds} and has been silent for ${printDuration(now.getTime() - seen_at.getTime())}`
 }

@@ -1,18 +1,20 @@
 /**
  * The processes of a node behind one port. Each has its place, and whoever dies is started again in it, after a pause that grows while
- * they die young. Connections are accepted by the parent and handed round, so that a process that hangs is handed no more.
+ * it dies young. Connections are accepted by the parent and handed round, so that a process that hangs is handed no more.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { minute, second } from '../clock.ts'
+import { second } from '../clock.ts'
 import { rescueConnections } from './handover.ts'
 import type { FromChild, FromParent } from './messages.ts'
 
 const firstPauseMs = 100
 const longestPauseMs = 30 * second
+/** While nobody else serves. */
+const longestAloneMs = second
 /** Who has lived so long did not die of its start. */
-const provenMs = minute
+const provenMs = 10 * second
 
 export interface FamilyDesk {
   readonly log: Logger
@@ -94,12 +96,17 @@ export function openFamily(desk: FamilyDesk): Family {
     place.ready.reject(new Error(`A process ended while it started (${signal ?? code}).`))
     if (isClosing) return
     if (performance.now() - place.startedMs >= provenMs) place.deaths = 0
-    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** place.deaths++)
+    const isLast = running().length === 0
+    const pauseMs = Math.min(isLast ? longestAloneMs : longestPauseMs, firstPauseMs * 2 ** place.deaths++)
     log.warn({ process: number, code, signal, pauseMs }, 'a process ended; it is started again')
     place.restart = setTimeout(() => {
       restarts++
       start(number)
     }, pauseMs)
+  }
+
+  function running(): number[] {
+    return numbers.filter((number) => places[number]!.worker !== undefined)
   }
 
   async function endAll(): Promise<void> {
@@ -143,7 +150,7 @@ export function openFamily(desk: FamilyDesk): Family {
     get restarts() {
       return restarts
     },
-    running: () => numbers.filter((number) => places[number]!.worker !== undefined),
+    running,
     close: endAll,
   }
 }

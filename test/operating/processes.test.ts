@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
+import { statement } from '../../src/database/database.ts'
 import type { Demo } from '../../src/demo.ts'
 import { askFresh, findChildren, isRunning, meetAll } from '../support/children.ts'
 import { openTestServer } from '../support/database.ts'
@@ -15,6 +16,7 @@ import {
   findServerProcesses,
   type GatewayProcess,
   makeFolder,
+  openPrivateDatabase,
   readDemo,
   runCommand,
   startGateway,
@@ -127,7 +129,10 @@ test('failed authentications of a client at one process keep it out at every oth
 
 test('streams of a branch are counted by all processes together, and those of a process that dies are free again', async () => {
   const url = `${gateway.baseUrl}/v2/events`
-  const headers = { accept: 'text/event-stream', ...basic({ id: demo.sandbox.clientId, secret: demo.sandbox.clientSecret }) }
+  const headers = {
+    accept: 'text/event-stream',
+    ...basic({ id: demo.sandbox.clientId, secret: demo.sandbox.clientSecret }),
+  }
   const at = url.replace(gateway.baseUrl, gateway.sandboxUrl)
   const leaving = new AbortController()
   const open = async () => {
@@ -148,21 +153,27 @@ test('streams of a branch are counted by all processes together, and those of a 
   })
 })
 
+const insertDisabled = statement(
+  '',
+  `WITH made AS (
+     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, state, created_at, updated_at)
+     VALUES ($1, 'live', $2, 'http://127.0.0.1:1/', '{ACH_PROFILE}', 'disabled', now(), now()) RETURNING id, branch_id)
+   INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM made`,
+)
+
 test('/metrics is the sum over the processes; what describes the database is told once', async () => {
   const route = 'countersign_http_requests_total{site="sandbox",method="GET",route="/v1/user/profile",status="401"}'
   const before = (await readMetric(route)) ?? 0
-  const answers = await Promise.all(
-    Array.from({ length: 30 }, () => askFresh(`${gateway.sandboxUrl}/v1/user/profile`)),
-  )
+  const answers = await Promise.all(Array.from({ length: 30 }, () => askFresh(`${gateway.sandboxUrl}/v1/user/profile`)))
   assert.ok(new Set(answers.map((answer) => answer.process)).size > 1, 'several processes answered')
   await eventually('all are counted', async () => (await readMetric(route)) === before + 30)
   assert.equal(await readMetric('countersign_processes'), processes)
-  assert.equal(await readMetric('countersign_broken_promises_total{promise="order"}'), 0)
-  const lanes = await runCommand(['webhook', 'list', '--json'], settings)
-  assert.equal(lanes.code, 0)
   assert.equal(await readMetric('countersign_webhooks_disabled'), 0)
-  const idle = await readMetric('countersign_database_connections{pool="main",state="idle"}')
-  assert.ok(idle! >= 0)
+  const db = await openPrivateDatabase(dataDir)
+  await db.query(insertDisabled, [demo.branchId, demo.clientId])
+  await db.close()
+  await eventually('it is counted', async () => (await readMetric('countersign_webhooks_disabled')) !== 0)
+  assert.equal(await readMetric('countersign_webhooks_disabled'), 1)
 })
 
 test('the doctor counts the processes, and names a worker for each', async () => {
@@ -209,7 +220,9 @@ test('told to stop, all of them end in order, and PostgreSQL after them', async 
   assert.deepEqual(ending, { code: 0, signal: null }, gateway.stderr)
   assert.deepEqual(children.filter(isRunning), [])
   assert.deepEqual(findServerProcesses(dataDir), [])
-  const stopped = linesOf(gateway.stdout).filter(({ msg, process }) => msg.startsWith('stopping') && process !== undefined)
+  const stopped = linesOf(gateway.stdout).filter(
+    ({ msg, process }) => msg.startsWith('stopping') && process !== undefined,
+  )
   assert.deepEqual(stopped.map(({ process }) => process).sort(), [0, 1, 2])
 })
 
@@ -222,7 +235,9 @@ test('a parent that is killed takes its processes with it, and the next start go
   gateway = await startGateway(settings)
   const again = await readDemo(gateway, dataDir)
   assert.equal(again.apiToken, demo.apiToken)
-  const answer = await askFresh(`${gateway.sandboxUrl}/v1/user/profile`, { authorization: `Bearer ${demo.sandboxToken}` })
+  const answer = await askFresh(`${gateway.sandboxUrl}/v1/user/profile`, {
+    authorization: `Bearer ${demo.sandboxToken}`,
+  })
   assert.equal(answer.status, 200)
 })
 

@@ -14,7 +14,9 @@ export function findChildren(parent: number): number[] {
 function isChildOf(pid: number, parent: number): boolean {
   try {
     const [, state, owner] = /^\d+ \(.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!
-    return Number(owner) === parent && state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('process.ts')
+    return (
+      Number(owner) === parent && state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('process.ts')
+    )
   } catch {
     return false
   }
