@@ -74,7 +74,7 @@ async function examineStorage(
   await round.ask('audit anchors', both(both(config, keys), schema), ([[given, sealing], db]) =>
     checkAnchors(given, sealing, db),
   )
-  await round.ask('workers', schema, (db) => checkWorkers(db, clock))
+  await round.ask('workers', schema, checkWorkers)
   await round.ask('dispatch', schema, (db) => checkDispatch(db, clock))
   await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
   await round.ask('promises', schema, (db) => checkPromises(db, clock), limits.promisesMs)

@@ -156,8 +156,8 @@ test('streams of a branch are counted by all processes together, and those of a 
 const insertDisabled = statement(
   '',
   `WITH made AS (
-     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, state, created_at, updated_at)
-     VALUES ($1, 'live', $2, 'http://127.0.0.1:1/', '{ACH_PROFILE}', 'disabled', now(), now()) RETURNING id, branch_id)
+     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, state, disabled_reason, created_at, updated_at)
+     VALUES ($1, 'live', $2, 'http://127.0.0.1:1/', '{ACH_PROFILE}', 'disabled', 'a test', now(), now()) RETURNING id, branch_id)
    INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM made`,
 )
 
