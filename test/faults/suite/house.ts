@@ -107,8 +107,6 @@ async function openNode(
     DATABASE_URL: urlOf(relays.map((relay) => relay.port)),
     DATABASE_CONNECTIONS: '5',
     SECRET_KEY: key,
-    // `PROCESSES=3 npm run test:faults` has every node run several.
-    PROCESSES: process.env.PROCESSES,
     ...nodeSettings,
   }
   const node = {
