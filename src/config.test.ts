@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
@@ -29,6 +29,7 @@ const mistakes: Record<string, string> = {
   SANDBOX_PORT: '-1',
   BASE_URL: 'http://api.example.com',
   SANDBOX_URL: 'ftp://sandbox.example.com',
+  PROCESSES: '0',
   DATABASE_URL: 'mysql://x',
   DATABASE_CONNECTIONS: '0',
   DATABASE_STREAM_CONNECTIONS: '51',
@@ -50,6 +51,23 @@ const mistakes: Record<string, string> = {
   ATTEMPT_RETENTION_DAYS: '3',
   EVENT_RETENTION_DAYS: '0',
 }
+
+test('PROCESSES is a number or auto, one for each core, which is the default where others can reach the gateway', () => {
+  const served = {
+    BASE_URL: 'https://api.example.com',
+    SANDBOX_URL: 'https://sandbox.example.com',
+    TRUST_PROXY: '10.0.0.5',
+  }
+  const cores = Math.min(64, availableParallelism())
+  assert.equal(readConfig({}).processes, 1)
+  assert.equal(readConfig({ PROCESSES: 'auto' }).processes, cores)
+  assert.equal(readConfig(served).processes, cores)
+  assert.equal(readConfig({ ...served, PROCESSES: '3' }).processes, 3)
+  for (const text of ['0', 'abc', '-1', '1.5', '65', 'AUTO', ' 2'])
+    assert.deepEqual(problemsOf({ PROCESSES: text }), [
+      `PROCESSES must be auto or a whole number from 1 to 64, not "${text}".`,
+    ])
+})
 
 test('what is kept for a shorter time than a delivery is tried is refused, with the setting, the least value and why', () => {
   for (const name of ['EVENT_RETENTION_DAYS', 'ATTEMPT_RETENTION_DAYS']) {

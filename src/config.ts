@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type KeySource, parseKey } from './crypto/vault.ts'
 import type { Environment } from './environment.ts'
@@ -23,7 +24,10 @@ export interface Config {
   readonly host: string
   readonly sites: readonly SiteConfig[]
   readonly dataDir: string
+  /** How many of them `serve` runs behind one port. */
+  readonly processes: number
   readonly databaseUrl: string | undefined
+  /** Of all processes together, as every limit here; shareOf says what one of them has. */
   readonly databaseConnections: number
   /** Beside those, for streams of events and pages that change by themselves. */
   readonly streamConnections: number
@@ -98,6 +102,8 @@ export interface Limits {
 /** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
 export const leastRetentionDays = 4
 
+const mostProcesses = 64
+
 export const roles = ['api', 'worker'] as const
 export type Role = (typeof roles)[number]
 
@@ -126,6 +132,11 @@ export const settings: readonly Setting[] = [
   { name: 'BASE_URL', fallback: 'http://localhost:PORT', meaning: 'the address clients use; https unless loopback' },
   { name: 'SANDBOX_URL', fallback: 'http://localhost:SANDBOX_PORT', meaning: 'the same for the sandbox' },
   {
+    name: 'PROCESSES',
+    fallback: 'auto',
+    meaning: 'processes that serve behind one port; auto is one for each core (1 on loopback addresses)',
+  },
+  {
     name: 'DATA_DIR',
     fallback: './data',
     meaning: 'folder of the private PostgreSQL, the key file, demo.json, the outbox and the anchors of the audit log',
@@ -144,7 +155,7 @@ export const settings: readonly Setting[] = [
   {
     name: 'DATABASE_CONNECTIONS',
     fallback: '10',
-    meaning: 'connections a node opens at most for requests and deliveries',
+    meaning: 'connections a node opens at most for requests and deliveries; its processes share them, at least 4 each',
   },
   {
     name: 'DATABASE_STREAM_CONNECTIONS',
@@ -293,6 +304,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       },
     ],
     dataDir,
+    processes: reader.processes([baseUrl, sandboxUrl].every(isLoopbackUrl)),
     databaseUrl: reader.databaseUrl(),
     databaseConnections: reader.integer('DATABASE_CONNECTIONS', 1, 200),
     streamConnections: reader.integer('DATABASE_STREAM_CONNECTIONS', 1, 50),
@@ -393,10 +405,12 @@ class SettingsReader {
   }
 
   /** What is in force where nothing was set and the default follows from something else is named here. */
-  describe({ host, sites, keySource, secondFactorForOperators, webhooks }: Omit<Config, 'settings'>): SettingInForce[] {
+  describe(config: Omit<Config, 'settings'>): SettingInForce[] {
+    const { host, sites, processes, keySource, secondFactorForOperators, webhooks } = config
     const derived: Record<string, string> = {
       SANDBOX_PORT: String(sites[1]!.port),
       HOST: host,
+      PROCESSES: String(processes),
       SECRET_KEY_FILE: keySource.kind === 'file' ? keySource.path : '',
       REQUIRE_SECOND_FACTOR_FOR_OPERATORS: String(secondFactorForOperators),
       WEBHOOK_ALLOW_LOOPBACK: String(webhooks.allowLoopback),
@@ -415,6 +429,15 @@ class SettingsReader {
     const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
     this.#problem(name, `must be a whole number ${range}, not "${text}"`)
     return least
+  }
+
+  /** In development one is enough, and starts sooner. */
+  processes(isDevelopment: boolean): number {
+    const text = this.has('PROCESSES') ? this.text('PROCESSES') : isDevelopment ? '1' : 'auto'
+    if (text === 'auto') return Math.min(mostProcesses, availableParallelism())
+    if (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= mostProcesses) return Number(text)
+    this.#problem('PROCESSES', `must be auto or a whole number from 1 to ${mostProcesses}, not "${text}"`)
+    return 1
   }
 
   /** Nothing may leave while it still has attempts before it. */

@@ -6,10 +6,10 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Actor } from './audit/audit.ts'
 import { isDevelopment } from './config.ts'
+import type { SharedContext } from './context.ts'
 import { randomLetters } from './crypto/random.ts'
 import type { Database } from './database/database.ts'
 import type { Environment } from './environment.ts'
-import type { Gateway } from './gateway.ts'
 import { createClient } from './partners/client.ts'
 import {
   addMember,
@@ -41,11 +41,18 @@ export interface Demo extends DemoClient {
   readonly sandbox: DemoClient
 }
 
+/** Where the demo is made. */
+export interface DemoHouse {
+  readonly baseUrl: string
+  readonly sandboxUrl: string
+  readonly context: Pick<SharedContext, 'config' | 'db' | 'clock' | 'vault' | 'passwords'>
+}
+
 const by: Actor = { name: 'operator:demo' }
 const callbackUrl = 'http://localhost:3000/callback'
 
 /** Undefined where there is no demo: a database of one's own, an address others can reach, data made by hand. */
-export async function ensureDemo(gateway: Gateway): Promise<Demo | undefined> {
+export async function ensureDemo(gateway: DemoHouse): Promise<Demo | undefined> {
   const { config, db } = gateway.context
   if (config.databaseUrl !== undefined || !isDevelopment(config)) return undefined
   const path = join(config.dataDir, 'demo.json')
@@ -74,7 +81,7 @@ function readDemo(path: string): Demo | undefined {
 }
 
 /** All of it or nothing: the file is written before the data are committed, and a file without data is made anew. */
-function makeDemo(gateway: Gateway, path: string): Promise<Demo> {
+function makeDemo(gateway: DemoHouse, path: string): Promise<Demo> {
   const { db } = gateway.context
   return db.transaction(async (sql) => {
     const demo = await fillDemo(gateway, { ...db, ...sql, transaction: (work) => work(sql) })
@@ -83,7 +90,7 @@ function makeDemo(gateway: Gateway, path: string): Promise<Demo> {
   })
 }
 
-async function fillDemo(gateway: Gateway, db: Database): Promise<Demo> {
+async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
   const { passwords, clock } = gateway.context
   const now = clock.now()
   const password = randomLetters(16)

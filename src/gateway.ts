@@ -21,9 +21,10 @@ import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
 import { refuseOtherMethods } from './http/methods.ts'
-import { openPlaces } from './http/places.ts'
+import { openPlaces, type Places } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import { closeServer, openServer } from './http/server.ts'
+import { openTally, type Tally } from './http/tally.ts'
 import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
 import { openMetricsServer } from './metrics/server.ts'
 import { openCourier } from './notices/courier.ts'
@@ -70,7 +71,21 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly clock?: Clock
   readonly log?: Logger
+  /** Given to one of several processes behind one port. */
+  readonly sibling?: Sibling
 }
+
+/** Of several processes this one. The private server and the address for Prometheus are their parent's, who counts for all of them. */
+export interface Sibling {
+  /** Does what is done once for all of them. */
+  readonly keepsHouse: boolean
+  /** `tell`: what the others count is known here before anybody asks. */
+  openTally(limit: string, tell: boolean): Tally
+  openPlaces(places: string, most: number): Places
+}
+
+/** The only process there is. */
+const alone: Sibling = { keepsHouse: true, openTally, openPlaces: (_, most) => openPlaces(most) }
 
 /** A site's context whose addresses are filled in once its server listens. */
 type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
@@ -82,7 +97,7 @@ const waitsPerBranch = 20
 const tooManyRequests = 'This token has used up its requests for this minute.'
 
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
-  const { log = openLog(config.logLevel) } = options
+  const { log = openLog(config.logLevel), sibling = alone } = options
   const closers: (() => Promise<void>)[] = []
   const closing = new AbortController()
   const close = async () => {
@@ -93,7 +108,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const tracing = await openTracing(config, log)
     if (tracing) closers.push(tracing.close)
     const vault = openVault(config.keySource)
-    const storage = await openStorage(config, 'serve', (message) => log.warn(message))
+    const storage = await openStorage(config, options.sibling ? 'child' : 'serve', (message) => log.warn(message))
     closers.push(storage.close)
     const { db } = storage
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
@@ -124,12 +139,21 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       bearers: openBearers(db, changes, clock),
       lastUse: openLastUse(db),
       activity: openActivity(db),
-      clientFailures: openRateLimit(clock, config.limits.clientFailuresPerMinute, tooManyFailures),
-      addressFailures: openRateLimit(clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures),
+      clientFailures: openRateLimit(
+        ...([clock, config.limits.clientFailuresPerMinute, tooManyFailures] as const),
+        sibling.openTally('client failures', true),
+      ),
+      addressFailures: openRateLimit(
+        ...([clock, 10 * config.limits.clientFailuresPerMinute, tooManyFailures] as const),
+        sibling.openTally('address failures', false),
+      ),
       publisher: openPublisher(db, announcer),
-      streams: openPlaces(streamsPerBranch),
-      waits: openPlaces(waitsPerBranch),
-      testHooks: openRateLimit(clock, config.limits.testHooksPerMinute, tooManyTestHooks),
+      streams: sibling.openPlaces('streams', streamsPerBranch),
+      waits: sibling.openPlaces('waits', waitsPerBranch),
+      testHooks: openRateLimit(
+        ...([clock, config.limits.testHooksPerMinute, tooManyTestHooks] as const),
+        sibling.openTally('test hooks', false),
+      ),
       guard: config.webhooks,
       eventSignal: openSignal(),
       branchSignal: openBranchSignal(),
@@ -148,9 +172,12 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     }
     closers.push(shared.chainCheck.close)
     const rounds = openRounds(shared)
-    closers.push(rounds.close, openHousekeeping(shared, rounds).close)
+    closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
     if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds))
-    const [live, sandbox] = config.sites.map((site) => openSite(shared, site)) as [OpeningContext, OpeningContext]
+    const [live, sandbox] = config.sites.map((site) => openSite(shared, site, sibling)) as [
+      OpeningContext,
+      OpeningContext,
+    ]
     for (const [site, context] of [
       [config.sites[0]!, live],
       [config.sites[1]!, sandbox],
@@ -160,14 +187,20 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       context.baseUrl = await listen(app, config, site)
     }
     const metricsServer =
-      metrics && config.metrics && (await openMetricsServer(metrics, config.metrics.host, config.metrics.port))
+      metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
     if (metricsServer) closers.push(metricsServer.close)
     live.sisterUrl = sandbox.baseUrl
     sandbox.sisterUrl = live.baseUrl
     const { baseUrl } = live
     if (config.roles.includes('worker'))
       closers.push(openNotices(shared, { live: baseUrl, sandbox: sandbox.baseUrl }, rounds))
-    return { baseUrl, sandboxUrl: sandbox.baseUrl, metricsUrl: metricsServer?.url, context: shared, close }
+    return {
+      baseUrl,
+      sandboxUrl: sandbox.baseUrl,
+      metricsUrl: metricsServer ? metricsServer.url : undefined,
+      context: shared,
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -223,7 +256,9 @@ function listenersOf({ log, metrics, tracing }: SharedContext): ((attempt: Attem
   ]
 }
 
-function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMinute }: SiteConfig): OpeningContext {
+function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibling): OpeningContext {
+  const { environment, baseUrl, rateLimitPerMinute } = site
+  const tally = sibling.openTally(`${environment} tokens`, false)
   const { db, changes, clock, vault } = shared
   return {
     ...shared,
@@ -233,7 +268,7 @@ function openSite(shared: SharedContext, { environment, baseUrl, rateLimitPerMin
     codes: openCodeExchange(db, changes, clock, environment),
     refreshes: openTokenRefresh({ db, changes, clock, vault, environment }),
     profiles: openProfiles(db, environment),
-    tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests),
+    tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests, tally),
   }
 }
 

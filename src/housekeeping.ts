@@ -1,10 +1,10 @@
 /**
  * What a node does beside answering: once a second it writes down last uses, once a minute it removes what is dead, in small batches; what
  * is seldom there to be done is asked for in rounds. Every task can be run alone and answers what it did; several nodes may run
- * the same task at the same time.
+ * the same task at the same time. Of the processes of one node a single one keeps house; the others write down what they remember.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { openAnchorWriter } from './audit/anchor.ts'
+import { type AnchorWriter, openAnchorWriter } from './audit/anchor.ts'
 import { isUnsealed, sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
@@ -12,14 +12,20 @@ import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
-import { repeat } from './repeat.ts'
+import { type Repeated, repeat } from './repeat.ts'
 import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
-import { areToBeCleared, type DeletedClearing, openDeletedClearing, openInboxClearing } from './webhooks/clearing.ts'
+import {
+  areToBeCleared,
+  type DeletedClearing,
+  type InboxClearing,
+  openDeletedClearing,
+  openInboxClearing,
+} from './webhooks/clearing.ts'
 import { openDaysAhead } from './webhooks/days.ts'
 import { areReplaysRunning } from './webhooks/deliveries.sql.ts'
 import { pullOnce } from './webhooks/recovery.ts'
@@ -101,19 +107,35 @@ export interface Housekeeping {
   close(): Promise<void>
 }
 
-export function openHousekeeping(context: SharedContext, rounds: Rounds): Housekeeping {
+export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHouse: boolean): Housekeeping {
   const inbox = openInboxClearing(context.db, context.dispatch.readParts)
-  const sweeper = openSweeper(context)
-  const deleted = openDeletedClearing(context.db, context.clock)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.recorder.flush()),
+    repeat(context.log, 'inbox', second, () => inbox.clear()),
+    ...(keepsHouse ? keepHouse(context, rounds, inbox, anchors) : []),
+  ]
+  return {
+    async close() {
+      await Promise.all(tasks.map((task) => task.stop()))
+      await context.lastUse.flush().catch(() => {})
+      await context.activity.flush().catch(() => {})
+      await context.recorder.flush().catch(() => {})
+      if (keepsHouse) await anchors.write().catch(() => {})
+    },
+  }
+}
+
+/** What is the same whoever does it. */
+function keepHouse(context: SharedContext, rounds: Rounds, inbox: InboxClearing, anchors: AnchorWriter): Repeated[] {
+  const sweeper = openSweeper(context)
+  const deleted = openDeletedClearing(context.db, context.clock)
+  return [
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
-    repeat(context.log, 'inbox', second, () => inbox.clear()),
     repeat(context.log, 'whole inbox', minute, () => inbox.clearAll()),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
     rounds.add({
@@ -125,13 +147,4 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds): Housek
     rounds.add({ name: 'clearing', question: areToBeCleared, work: () => clearDeleted(deleted, context.closing) }),
     rounds.add({ name: 'skips', question: areSkipsRunning, work: () => skipAll(context) }),
   ]
-  return {
-    async close() {
-      await Promise.all(tasks.map((task) => task.stop()))
-      await context.lastUse.flush().catch(() => {})
-      await context.activity.flush().catch(() => {})
-      await context.recorder.flush().catch(() => {})
-      await anchors.write().catch(() => {})
-    },
-  }
 }

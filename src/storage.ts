@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import { type Database, DatabaseUnavailable, openDatabase, statement } from './database/database.ts'
 import { migrate } from './database/migrations.ts'
-import { openPrivateServer } from './database/private-server.ts'
+import { joinPrivateServer, openPrivateServer, type PrivateServer } from './database/private-server.ts'
+import { wantedConnections } from './share.ts'
 
 export interface Storage {
   readonly db: Database
@@ -17,11 +18,16 @@ export interface Storage {
 const greet = statement('greet', 'SELECT 1')
 const visitTimeoutMs = 30_000
 /** No statement of a gateway takes a tenth of this; commands may take their time. */
-const answerTimeoutMs = 5_000
+const gatewayTimeoutMs = 5_000
+
+/** `parent` keeps the private server for several processes, and asks little itself; `child` is one of them. */
+export type Purpose = 'serve' | 'parent' | 'child' | 'visit'
+
+const parentPools = { databaseConnections: 2, streamConnections: 1 }
 
 export async function openStorage(
   config: Config,
-  purpose: 'serve' | 'visit',
+  purpose: Purpose,
   log: (message: string) => void = () => {},
 ): Promise<Storage> {
   const deadline = Date.now() + visitTimeoutMs
@@ -37,20 +43,20 @@ export async function openStorage(
   }
 }
 
-async function open(config: Config, purpose: 'serve' | 'visit', log: (message: string) => void): Promise<Storage> {
-  const { dataDir, searchPath } = config
-  const server =
-    config.databaseUrl === undefined ? await openPrivateServer({ dataDir, purpose, searchPath, log }) : undefined
+async function open(config: Config, purpose: Purpose, log: (message: string) => void): Promise<Storage> {
+  const server = config.databaseUrl === undefined ? await openServer(config, purpose, log) : undefined
+  const answerTimeoutMs = purpose === 'visit' ? undefined : gatewayTimeoutMs
+  const { databaseConnections, streamConnections } = purpose === 'parent' ? parentPools : config
   const connectionString = server?.connectionString ?? config.databaseUrl!
   const db = openDatabase({
     connectionString,
-    connections: Math.max(2, config.databaseConnections),
-    answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
+    connections: Math.max(2, databaseConnections),
+    answerTimeoutMs,
   })
   const streamDb = openDatabase({
     connectionString,
-    connections: config.streamConnections,
-    answerTimeoutMs: purpose === 'serve' ? answerTimeoutMs : undefined,
+    connections: streamConnections,
+    answerTimeoutMs,
   })
   const close = async () => {
     await streamDb.close()
@@ -65,6 +71,13 @@ async function open(config: Config, purpose: 'serve' | 'visit', log: (message: s
     await close()
     throw error
   }
+}
+
+async function openServer(config: Config, purpose: Purpose, log: (message: string) => void): Promise<PrivateServer> {
+  const { dataDir, searchPath } = config
+  if (purpose === 'child') return joinPrivateServer(dataDir)
+  const stay = purpose === 'visit' ? 'visit' : 'serve'
+  return openPrivateServer({ dataDir, purpose: stay, searchPath, log, connections: wantedConnections(config) })
 }
 
 /** On a connection that may take its time. */

@@ -4,7 +4,7 @@ import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
-import { printUsage } from '../http/rate-limit.ts'
+import { printUsage, type Usage } from '../http/rate-limit.ts'
 import type { Judge } from '../http/standing.ts'
 import {
   type Bearer,
@@ -101,10 +101,13 @@ export function bearer(scope: Scope): Gate<Bearer> {
       if (typeof bearer === 'string') throw obstructedToken(bearer)
       request.who = bearer
       const now = context.clock.now()
-      countUse(context, bearer, reply, now)
-      requireScope(bearer, scope)
-      context.activity.note(bearer, scope, now)
-      return bearer
+      const enter = () => {
+        requireScope(bearer, scope)
+        context.activity.note(bearer, scope, now)
+        return bearer
+      }
+      const counted = countUse(context, bearer, reply, now)
+      return counted ? counted.then(enter) : enter()
     }
     const known = context.bearers.recall(text)
     if (known?.environment === context.environment) return admit(known)
@@ -140,7 +143,7 @@ export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, req
   const known = await context.bearers.find(token)
   if (!known) throw personal ? branchRefusal() : invalidToken()
   request.who = known
-  countUse(context, known, reply, context.clock.now())
+  await countUse(context, known, reply, context.clock.now())
   const { environment } = context
   const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
   const branchId = await getBranchOfMember(context.db, known.userId)
@@ -190,7 +193,7 @@ async function findService(
   const key = failureKey(request, readings[0]!.id)
   context.clientFailures.check(key)
   const found = await context.services.authenticate(readings, context.environment)
-  if (!found) countFailure(context, request, key)
+  if (!found) await countFailure(context, request, key)
   return found
 }
 
@@ -199,9 +202,17 @@ function branchRefusal(description = branchRemedy): Problem {
   return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
 }
 
-function countUse(context: Context, known: Bearer, reply: FastifyReply, now: Date): void {
-  if (context.tokenRate.isOn) reply.headers(printUsage(context.tokenRate.count(`${known.kind}:${known.tokenId}`)))
-  context.lastUse.ofBearer(known, now)
+/** Done at once where this process counts for itself. */
+function countUse(context: Context, known: Bearer, reply: FastifyReply, now: Date): Promise<void> | undefined {
+  const { tokenRate, lastUse } = context
+  const note = (usage?: Usage) => {
+    if (usage) reply.headers(printUsage(usage))
+    lastUse.ofBearer(known, now)
+  }
+  const usage = tokenRate.isOn ? tokenRate.count(`${known.kind}:${known.tokenId}`) : undefined
+  if (usage instanceof Promise) return usage.then(note)
+  note(usage)
+  return undefined
 }
 
 function readCredentials(request: FastifyRequest): Credentials[] {
@@ -236,13 +247,13 @@ async function findClient(
   const { authorization } = request.headers
   const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
   if (found) return admitClient(context, reply, found, now)
-  countFailure(context, request, key)
+  await countFailure(context, request, key)
   return undefined
 }
 
-function countFailure(context: Context, request: FastifyRequest, key: string): void {
-  context.clientFailures.count(key)
-  context.addressFailures.count(subnetOf(request.ip))
+async function countFailure(context: Context, request: FastifyRequest, key: string): Promise<void> {
+  await context.clientFailures.count(key)
+  await context.addressFailures.count(subnetOf(request.ip))
 }
 
 function failureKey(request: FastifyRequest, clientId: string): string {

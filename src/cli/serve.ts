@@ -1,18 +1,24 @@
-/** `countersign serve`: runs the gateway until it is told to stop. */
+/** `countersign serve`: runs the gateway until it is told to stop, in this process or in several that this one watches over. */
+import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
-import { type Config, settings } from '../config.ts'
-import { ensureDemo, printDemo } from '../demo.ts'
-import { type Gateway, openGateway } from '../gateway.ts'
+import { systemClock } from '../clock.ts'
+import { type Config, isDevelopment, settings } from '../config.ts'
+import type { DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
 
+/** What runs, and where demo data would be made. */
+interface Served extends DemoHouse {
+  close(): Promise<void>
+}
+
 export async function serve(config: Config): Promise<void> {
-  const log = openLog(config.logLevel, openOutput())
+  const log = openLog(config.logLevel, openOutput(config.processes > 1))
   const starting = start(config, log)
   // Told to stop while it starts, it finishes the start first: no server of its own outlives it.
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping: requests under way are finished first')
     starting
-      .then((gateway) => gateway.close())
+      .then((served) => served.close())
       .then(
         () => process.exit(0),
         (error: unknown) => {
@@ -26,12 +32,40 @@ export async function serve(config: Config): Promise<void> {
   await starting
 }
 
-async function start(config: Config, log: Logger): Promise<Gateway> {
-  const gateway = await openGateway(config, { log })
-  log.info({ live: gateway.baseUrl, sandbox: gateway.sandboxUrl }, 'Countersign is ready')
-  const demo = await ensureDemo(gateway)
-  if (demo && config.logLevel !== 'silent') process.stdout.write(printDemo(demo))
-  return gateway
+async function start(config: Config, log: Logger): Promise<Served> {
+  const { processes } = config
+  const served = processes === 1 ? await openAlone(config, log) : await openTogether(config, log)
+  const addresses = { live: served.baseUrl, sandbox: served.sandboxUrl }
+  log.info(processes === 1 ? addresses : { ...addresses, processes }, 'Countersign is ready')
+  if (config.databaseUrl === undefined && isDevelopment(config)) await showDemo(served)
+  return served
+}
+
+async function openAlone(config: Config, log: Logger): Promise<Served> {
+  const { openGateway } = await import('../gateway.ts')
+  return openGateway(config, { log })
+}
+
+/** Only the children load the gateway. */
+async function openTogether(config: Config, log: Logger): Promise<Served> {
+  const [{ openParent }, { openPasswords }] = await Promise.all([
+    import('../processes/parent.ts'),
+    import('../users/password.ts'),
+  ])
+  const { live, sandbox, db, vault, close } = await openParent(config, log, childProgram())
+  const context = { config, db, vault, clock: systemClock, passwords: openPasswords(1) }
+  return { baseUrl: live, sandboxUrl: sandbox, context, close }
+}
+
+/** Beside this file, built or as it is. */
+function childProgram(): string {
+  return fileURLToPath(import.meta.url).replace(/serve(\.\w+)$/, 'process$1')
+}
+
+async function showDemo(served: Served): Promise<void> {
+  const { ensureDemo, printDemo } = await import('../demo.ts')
+  const demo = await ensureDemo(served)
+  if (demo && served.context.config.logLevel !== 'silent') process.stdout.write(printDemo(demo))
 }
 
 export function printServeHelp(): string {

@@ -38,12 +38,17 @@ export interface PrivateServerOptions {
   readonly purpose: 'serve' | 'visit'
   readonly searchPath: string
   readonly log?: (message: string) => void
+  /** What the gateway opens at most; there is room for commands beside them. */
+  readonly connections?: number
 }
 
 const startTimeoutMs = 60_000
 /** How long a visitor waits for the server it started to end; other visitors may still be at work on it. */
 const visitorPatienceMs = 1_000
 const socketPathLimit = 107
+const usualConnections = 100
+/** For commands, the doctor, and PostgreSQL's own. */
+const connectionsBeside = 40
 const databaseName = 'countersign'
 const superuser = 'countersign'
 
@@ -65,6 +70,7 @@ interface Cluster {
   readonly ownerFile: string
   readonly logFile: string
   readonly searchPath: string
+  readonly connections: number
   readonly binaries: PostgresBinaries
   readonly disguise: Disguise
 }
@@ -77,7 +83,7 @@ export function hasCluster(dataDir: string): boolean {
 export async function openPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const home = join(resolve(options.dataDir), 'postgres')
   if (options.purpose === 'visit' && (await accepts(socketFile(socketFolderFor(home))))) return joined(home)
-  const cluster = prepareCluster(home, options.searchPath)
+  const cluster = prepareCluster(home, options)
   const deadline = Date.now() + startTimeoutMs
   for (;;) {
     forgetReusedPid(cluster)
@@ -90,6 +96,11 @@ export async function openPrivateServer(options: PrivateServerOptions): Promise<
     }
     await wait(100)
   }
+}
+
+/** The server that another process keeps. */
+export function joinPrivateServer(dataDir: string): PrivateServer {
+  return joined(join(resolve(dataDir), 'postgres'))
 }
 
 function joined(home: string): PrivateServer {
@@ -145,13 +156,14 @@ function letGo(guard: ChildProcess): void {
   for (const stream of guard.stdio) (stream as { unref?: () => void } | null)?.unref?.()
 }
 
-function prepareCluster(home: string, searchPath: string): Cluster {
+function prepareCluster(home: string, { searchPath, connections = 0 }: PrivateServerOptions): Cluster {
   const cluster: Cluster = {
     folder: join(home, 'cluster'),
     socketFolder: socketFolderFor(home),
     ownerFile: join(home, 'owner.json'),
     logFile: join(home, 'server.log'),
     searchPath,
+    connections,
     binaries: findPostgres(searchPath),
     disguise: findDisguise(),
   }
@@ -268,7 +280,7 @@ function serverCommand(cluster: Cluster): string[] {
     // A list: quoted, so that a comma in the path is a letter of it.
     unix_socket_directories: `"${cluster.socketFolder.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
-    max_connections: '100',
+    max_connections: String(Math.max(usualConnections, cluster.connections + connectionsBeside)),
   }
   const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   return [...cluster.disguise.prefix, cluster.binaries.postgres, '-D', cluster.folder, ...words]

@@ -21,6 +21,7 @@ import { both, type Known, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
 import { checkNotifications, checkSessions } from './sessions.ts'
 import { checkPort, checkSite } from './sites.ts'
+import { checkWorkers } from './workers.ts'
 
 export async function examine(readConfig: () => Config, clock: Clock): Promise<readonly Result[]> {
   const round = openRound(limits.checkMs)
@@ -41,8 +42,9 @@ function checkConfiguration(readConfig: () => Config): Answer<Config> {
   try {
     const config = readConfig()
     const database = config.databaseUrl === undefined ? 'a private PostgreSQL' : 'DATABASE_URL'
+    const processes = config.processes === 1 ? 'one process' : `${config.processes} processes`
     return {
-      finding: ok(`Every setting can be used: roles ${config.roles.join(' and ')}, ${database}.`),
+      finding: ok(`Every setting can be used: roles ${config.roles.join(' and ')}, ${processes}, ${database}.`),
       value: config,
     }
   } catch (error) {
@@ -72,6 +74,7 @@ async function examineStorage(
   await round.ask('audit anchors', both(both(config, keys), schema), ([[given, sealing], db]) =>
     checkAnchors(given, sealing, db),
   )
+  await round.ask('workers', schema, checkWorkers)
   await round.ask('dispatch', schema, (db) => checkDispatch(db, clock))
   await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
   await round.ask('promises', schema, (db) => checkPromises(db, clock), limits.promisesMs)

@@ -20,6 +20,4 @@ export const limits = {
   disk: { warnBytes: 2048 * mebibyte, failBytes: 256 * mebibyte },
   dispatch: { warnMs: 10 * second, failMs: 5 * minute },
   delivery: { warnMs: minute, failMs: 15 * minute },
-  /** Beside its pools a node listens for changes and for work. */
-  listeners: 2,
 } as const

@@ -1,7 +1,9 @@
 /** The PostgreSQL that was found: its release, its schema, its room for more connections, and whether it keeps its word. */
 import type { Config } from '../config.ts'
+import { findConnectionRoom } from '../database/connection-room.ts'
 import { type Database, statement } from '../database/database.ts'
 import { inspectSchema } from '../database/migrations.ts'
+import { wantedConnections } from '../share.ts'
 import type { Primary } from './database-hosts.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
@@ -44,49 +46,18 @@ export async function checkSchema({ db }: Primary): Promise<Answer<Database>> {
   }
 }
 
-const countConnections = statement(
-  '',
-  `WITH clients AS (
-     SELECT datname, usename, application_name FROM pg_stat_activity
-     WHERE datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend')
-   SELECT current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
-       - coalesce(current_setting('reserved_connections', true)::integer, 0) AS "serverLimit",
-     (SELECT count(*) FROM clients) AS "serverUse",
-     (SELECT count(*) FROM clients WHERE application_name = 'countersign') AS ours,
-     CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END AS "userLimit",
-     (SELECT count(*) FROM clients WHERE usename = current_user) AS "userUse",
-     CASE WHEN rolsuper THEN -1 ELSE datconnlimit END AS "databaseLimit",
-     (SELECT count(*) FROM clients WHERE datname = current_database()) AS "databaseUse"
-   FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()`,
-)
-
-interface Connections {
-  readonly serverLimit: number
-  readonly serverUse: number
-  readonly ours: number
-  readonly userLimit: number
-  readonly userUse: number
-  readonly databaseLimit: number
-  readonly databaseUse: number
-}
-
 export async function checkConnections({ db }: Primary, config: Config): Promise<Answer> {
-  const [row] = await db.query<Connections>(countConnections)
-  const { serverLimit, serverUse, ours, userLimit, userUse, databaseLimit, databaseUse } = row!
-  const free = Math.min(
-    serverLimit - serverUse,
-    userLimit < 0 ? Number.POSITIVE_INFINITY : userLimit - userUse,
-    databaseLimit < 0 ? Number.POSITIVE_INFINITY : databaseLimit - databaseUse,
-  )
-  const wanted = config.databaseConnections + config.streamConnections + limits.listeners
+  const { free, limit, serverUse, serverLimit, ours } = await findConnectionRoom(db)
+  const wanted = wantedConnections(config)
+  const who = config.processes === 1 ? 'a node takes' : `a node of ${config.processes} processes takes`
   const found =
     `${free} connections are free, ${serverUse} of ${serverLimit} are in use (${ours} by Countersign, this command's among them); ` +
-    `a node takes up to ${wanted}.`
+    `${who} up to ${wanted}.`
   if (free >= wanted) return { finding: ok(found) }
   return {
     finding: warn(
       found,
-      'Raise max_connections or the limit of the user, or lower DATABASE_CONNECTIONS or DATABASE_STREAM_CONNECTIONS, before you add a node.',
+      `Raise ${limit}, or lower DATABASE_CONNECTIONS, DATABASE_STREAM_CONNECTIONS or PROCESSES, before you add a node.`,
     ),
   }
 }

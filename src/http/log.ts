@@ -35,9 +35,16 @@ const maybeSecret = [
 
 const flushEveryMs = 200
 
-/** Lines are written together, a few times a second; the last ones when the process ends. A terminal is not moved by what they hold. */
-export function openOutput(): DestinationStream {
-  const output = pino.destination({ fd: 1, sync: false, minLength: 4 * 1024, maxLength: 16 * 1024 * 1024 })
+/** What a pipe takes at once, whoever else writes to it. */
+const atOnceBytes = 4 * 1024
+
+/**
+ * Lines are written together, a few times a second; the last ones when the process ends. Several processes write so little at once that
+ * no line of one comes into a line of another. A terminal is not moved by what they hold.
+ */
+export function openOutput(isShared = false): DestinationStream {
+  const sizes = isShared ? { minLength: atOnceBytes / 2, maxWrite: atOnceBytes } : { minLength: 4 * 1024 }
+  const output = pino.destination({ fd: 1, sync: false, ...sizes, maxLength: 16 * 1024 * 1024 })
   setInterval(() => output.flush(), flushEveryMs).unref()
   process.once('exit', () => output.flushSync())
   return isatty(1) ? { write: (line) => void output.write(escapeLines(line)) } : output

@@ -1,6 +1,7 @@
-/** Counts in windows of one minute, aligned to the clock, in this process. Each window starts with an empty table. */
+/** Counts in windows of one minute, aligned to the clock, of this process or of all that share its port. */
 import { type Clock, minute, second } from '../clock.ts'
 import { TooManyRequests } from '../problem.ts'
+import { openTally, type Tally } from './tally.ts'
 
 export interface Usage {
   readonly allowed: number
@@ -12,8 +13,8 @@ export interface Usage {
 export interface RateLimit {
   /** False when there is no limit. */
   readonly isOn: boolean
-  /** Counts one; throws when the limit is passed. */
-  count(key: string): Usage
+  /** Counts one; throws when the limit is passed. At once where the process counts for itself. */
+  count(key: string): Usage | Promise<Usage>
   /** True while nothing was counted: there is no need to check. */
   readonly isQuiet: boolean
   /** Throws when the limit is reached, without counting. */
@@ -30,41 +31,40 @@ export function printUsage({ allowed, used, available, expiryMs }: Usage): Recor
   }
 }
 
-export function openRateLimit(clock: Clock, allowed: number, description: string): RateLimit {
-  let counts = new Map<string, number>()
-  let window = 0
-
-  function current(nowMs: number): Map<string, number> {
-    const now = Math.floor(nowMs / minute)
-    if (now !== window) {
-      window = now
-      counts = new Map()
-    }
-    return counts
-  }
-  function refuse(nowMs: number): never {
+export function openRateLimit(
+  clock: Clock,
+  allowed: number,
+  description: string,
+  tally: Tally = openTally(),
+): RateLimit {
+  function refuse(window: number, nowMs: number): never {
     const expiryMs = (window + 1) * minute
     const headers = printUsage({ allowed, used: allowed, available: 0, expiryMs })
     throw new TooManyRequests(description, Math.ceil((expiryMs - nowMs) / second), headers)
+  }
+  const now = () => {
+    const nowMs = clock.now().getTime()
+    return { nowMs, window: Math.floor(nowMs / minute) }
   }
 
   return {
     isOn: allowed > 0,
     get isQuiet() {
-      return counts.size === 0
+      return tally.isQuiet
     },
     count(key) {
-      const nowMs = clock.now().getTime()
-      const table = current(nowMs)
-      const used = (table.get(key) ?? 0) + 1
-      if (used > allowed) refuse(nowMs)
-      table.set(key, used)
-      return { allowed, used, available: allowed - used, expiryMs: (window + 1) * minute }
+      const { nowMs, window } = now()
+      const judge = (used: number): Usage => {
+        if (used > allowed) refuse(window, nowMs)
+        return { allowed, used, available: allowed - used, expiryMs: (window + 1) * minute }
+      }
+      const used = tally.count(window, key, allowed)
+      return typeof used === 'number' ? judge(used) : used.then(judge)
     },
     check(key) {
       if (allowed === 0) return
-      const nowMs = clock.now().getTime()
-      if ((current(nowMs).get(key) ?? 0) >= allowed) refuse(nowMs)
+      const { nowMs, window } = now()
+      if (tally.find(window, key) >= allowed) refuse(window, nowMs)
     },
   }
 }

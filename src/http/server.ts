@@ -59,8 +59,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       const server = tls
         ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
         : createServer(patience, listener)
-      // Those beyond are closed unheard: whoever is being served stays so.
-      server.maxConnections = limits.connections
+      // Those beyond are closed unheard: whoever is being served stays so. Of several processes each has its share; without the second word those
+      // that are full would hand a connection round and round.
+      Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
       server.on('connect', (_request, socket: Socket) => {
         const requestId = nextId()
         logBroken(requestId, socket, refuseTunnel(socket, requestId))

@@ -3,7 +3,16 @@
  * somebody asks, at most once a second. No label carries
  * anything that a partner or an account holder could choose.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  type Aggregator,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { AttemptMade } from '../webhooks/attempt-made.ts'
@@ -30,10 +39,15 @@ export interface Metrics {
   turnedAway(site: string, requests: number): void
   attempt(attempt: AttemptMade): void
   swept(swept: Swept): void
+  /** As values, for whoever adds up those of several processes. */
+  collect(): Promise<CollectedMetrics>
   /** In the text format that Prometheus reads. */
   print(): Promise<string>
   readonly contentType: string
 }
+
+/** Each says how those of several processes become one. */
+export type CollectedMetrics = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 /** Those for requests and deliveries, and those for answers that go on. */
 export interface Pools {
@@ -41,10 +55,23 @@ export interface Pools {
   readonly streamDb: Database
 }
 
+/** What is not their sum: the slowest of them is the one to look at, and the oldest tells since when there are any. */
+const ofSeveralProcesses: Record<string, Aggregator> = {
+  process_start_time_seconds: 'min',
+  nodejs_eventloop_lag_seconds: 'max',
+  nodejs_eventloop_lag_mean_seconds: 'max',
+  nodejs_eventloop_lag_stddev_seconds: 'max',
+  nodejs_eventloop_lag_p50_seconds: 'max',
+  nodejs_eventloop_lag_p90_seconds: 'max',
+  nodejs_eventloop_lag_p99_seconds: 'max',
+}
+
 export function openMetrics(pools: Pools, clock: Clock): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry, prefix: 'countersign_' })
+  for (const [name, aggregator] of Object.entries(ofSeveralProcesses))
+    Object.assign(registry.getSingleMetric(`countersign_${name}`) ?? {}, { aggregator })
   const requests = new Counter({
     name: 'countersign_http_requests_total',
     help: 'Requests answered.',
@@ -99,6 +126,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
         arrivalSeconds.observe((answeredAt.getTime() - delivery.event.published_at.getTime()) / 1000)
     },
     swept,
+    collect: () => registry.getMetricsAsJSON(),
     print: () => registry.metrics(),
     contentType: registry.contentType,
   }
@@ -150,7 +178,8 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
   }
   for (const [key, [name, help]] of Object.entries(depthHelp) as [keyof Depths, [string, string]][]) {
     new Gauge({
-      ...{ name, help, registers },
+      // The same whichever process is asked.
+      ...{ name, help, registers, aggregator: 'first' },
       async collect() {
         try {
           this.set((await read())[key])

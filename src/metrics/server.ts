@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { refuseTunnel } from '../http/broken-request.ts'
-import type { Metrics } from './metrics.ts'
 
 export interface MetricsServer {
   readonly url: string
@@ -13,7 +12,18 @@ export interface MetricsServer {
 
 const methods = ['GET', 'HEAD']
 
-export async function openMetricsServer(metrics: Metrics, host: string, port: number): Promise<MetricsServer> {
+/** What is counted here, or by several processes together. */
+export interface Printed {
+  print(): Promise<string>
+  readonly contentType: string
+}
+
+export interface MetricsAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export async function openMetricsServer(metrics: Printed, { host, port }: MetricsAddress): Promise<MetricsServer> {
   const server = createServer(async (request, response) => {
     if (request.url?.split('?', 1)[0] !== '/metrics') return void response.writeHead(404).end()
     if (!methods.includes(request.method!)) return void response.writeHead(405, { allow: methods.join(', ') }).end()

@@ -37,7 +37,7 @@ export async function streamPart(visit: Visit, watcher: Watcher, print: () => Pr
   const { context, request, reply } = visit
   // What is not there is refused while that can still be said.
   await print()
-  const leave = context.streams.take(watcher.place)
+  const leave = await context.streams.take(watcher.place)
   if (!leave) throw new TooManyRequests('Too many such pages are open at once.', retrySeconds)
   const out = openEventStream(request, reply)
   const watch = watchStanding(context, watcher.judge)

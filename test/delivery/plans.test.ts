@@ -298,6 +298,7 @@ const notHot: Record<string, string> = {
   select_webhook: 'a person looks at a webhook',
   select_webhooks: 'a person looks at webhooks',
   update_webhook: 'a person changes a webhook',
+  select_seen_workers: 'a person looks at workers, of which there are a few',
   update_active_to_disabled: 'a webhook that has failed for days',
   insert_webhook_secret: 'a person changes a secret',
   end_older_webhook_secrets: 'a person changes a secret',

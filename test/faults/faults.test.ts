@@ -11,7 +11,7 @@ import { runScenario } from './suite/run.ts'
 import { scenarios } from './suite/scenarios.ts'
 import { startTraffic } from './suite/traffic.ts'
 
-const scale = { calmMs: 500, faultMs: 1_500, waiting: 20_000 }
+const scale = { calmMs: 500, faultMs: 1_500, isFull: false, waiting: 20_000 }
 
 test('faults', { concurrency: 2 }, async (suite) => {
   await Promise.all(

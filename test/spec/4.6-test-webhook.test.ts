@@ -104,7 +104,7 @@ test('a branch waits for twenty outcomes at once; beyond that the preference is 
   const fire = () => program.call('POST', transactionPath, transaction(), { prefer: 'wait=30' })
   const waiting = Array.from({ length: 20 }, fire)
   await eventually('twenty that wait', async () => {
-    const leave = house.gateway.context.waits.take(`live:${program.branchId}`)
+    const leave = await house.gateway.context.waits.take(`live:${program.branchId}`)
     leave?.()
     return leave === undefined
   })

@@ -13,7 +13,7 @@ import { basic, type TestClient } from './gateway.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-/** Every program is started with this and the test's own settings, and nothing else of the environment. */
+/** Every program is started with this and the test's own settings, and nothing else of the environment. `PROCESSES=3 npm test` has gateways run several. */
 const common: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
   HOST: '127.0.0.1',
@@ -24,6 +24,7 @@ const common: NodeJS.ProcessEnv = {
   TEST_HOOKS_PER_MINUTE: '0',
   LOGIN_FAILURES_PER_ADDRESS: '1000',
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+  PROCESSES: process.env.PROCESSES,
 }
 
 /** Long enough for the busiest machine; what is well takes a fraction of it. */

@@ -80,7 +80,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
     const resumed = request.headers['last-event-id']
     const start = Number(typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0))
     if (request.headers.accept?.includes('text/event-stream')) {
-      const leave = context.streams.take(`${caller.environment} ${caller.branchId}`)
+      const leave = await context.streams.take(`${caller.environment} ${caller.branchId}`)
       if (!leave)
         throw new TooManyRequests('This branch has as many streams open as it may have. Close one.', retrySeconds)
       return stream(context, caller, start, request, reply).finally(leave)

@@ -74,14 +74,14 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       const payload = request.body as Payload
       const [amount] = exactAmounts(request.bodyText, [payload], () => 'amount')
       const event = simulateEvent(caller, kind, payload, amount)
-      if (context.testHooks.isOn) context.testHooks.count(branchKey(caller))
+      if (context.testHooks.isOn) await context.testHooks.count(branchKey(caller))
       const [published] = await context.publisher.publish([event], context.clock.now(), {
         traceparent: request.span?.traceparent,
       })
       const { id, uid } = published!
       const wished = parsePatience(request.headers.prefer)
       // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
-      const leave = wished > 0 ? context.waits.take(branchKey(caller)) : undefined
+      const leave = wished > 0 ? await context.waits.take(branchKey(caller)) : undefined
       const patience = leave ? wished : 0
       const deliveries = await findDeliveries(context, caller.branchId, id, patience).finally(leave)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)

@@ -25,7 +25,7 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
   const format = asked.oneOf('format', formats) ?? 'csv'
   const { problem, values } = asked.draft()
   if (problem) throw problem
-  const leave = context.streams.take('console export')
+  const leave = await context.streams.take('console export')
   if (!leave) throw new TooManyRequests('Too many exports are under way at once.', retrySeconds)
   const watch = watchStanding(context, judgeOperator(visit))
   const end = () => {

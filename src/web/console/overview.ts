@@ -13,10 +13,11 @@ import {
   listLanes,
   unwellConditions,
 } from '../../webhooks/lane-health.ts'
+import { listWorkers, type SeenWorker } from '../../webhooks/worker-list.ts'
 import { periodOf } from '../charts.ts'
 import { type Content, type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
-import { facts, printMoment, table } from '../parts.ts'
+import { badge, facts, printMoment, type Tone, table } from '../parts.ts'
 import type { Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import { held } from './held.ts'
@@ -50,11 +51,13 @@ function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
     () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
     second,
   )
+  const workers = held(() => listWorkers(db, clock.now()), second)
   const refused = held(() => readRefused(context), second)
   const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
   return async () => html`${printWaiting(await waiting())}
 ${printQueue(await depths(), await refused())}
 ${printLanes(await lanes(), await worst(), clock.now())}
+${printWorkers(await workers())}
 ${printThroughput(await throughput(), period, here)}`
 }
 
@@ -130,4 +133,23 @@ function printWorst(worst: readonly Lane[], now: Date): Html {
 </tr>`,
   )
   return table('Webhooks that are not well', ['URL', 'Health', 'Partner', 'Failing for'], rows)
+}
+
+const workerTones: Record<SeenWorker['state'], Tone> = { well: 'good', silent: 'wait', gone: 'bad' }
+
+/** A row for each process that delivers. */
+function printWorkers(workers: readonly SeenWorker[]): Html {
+  if (workers.length === 0)
+    return html`<section class="card"><h2>Workers</h2><p class="empty">Nobody delivers: no node has the role worker.</p></section>`
+  const rows = workers.map(
+    ({ number, address, since, lanes, state }) => html`<tr>
+<td>${number}</td>
+<td>${address ?? 'this machine'}</td>
+<td>${since ? printMoment(since) : '–'}</td>
+<td>${lanes.toLocaleString('en')}</td>
+<td>${badge(workerTones[state], state)}</td>
+</tr>`,
+  )
+  return html`<section class="card"><h2>Workers</h2>
+${table('Workers', ['Worker', 'From', 'Since', 'Lanes', 'State'], rows)}</section>`
 }

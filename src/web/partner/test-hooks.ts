@@ -61,7 +61,7 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
   const event = simulateEvent(member.branch, kind, payload, values.amount)
   const { traceparent } = request.span ?? {}
   const publish = async (db: Database) => {
-    if (context.testHooks.isOn) context.testHooks.count(branchKey(member.branch))
+    if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
     return (await insertEvents(db, [event], now, traceparent === undefined ? undefined : [traceparent]))[0]!
   }
   const { path } = await makeOnce(context, member, form, publish, ({ id }) => `${member.home}/test/${id}`)

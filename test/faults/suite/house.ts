@@ -48,19 +48,20 @@ export interface House {
   close(): Promise<void>
 }
 
-const nodeCount = 3
+const usualNodes = 3
 const usualHooks = ['/one', '/two', '/three', '/four']
 
 export interface HouseOptions {
   /** On a disk of the caller's choosing. */
   readonly primaryFolder?: string | undefined
+  readonly nodes?: number | undefined
   readonly nodeSettings?: NodeJS.ProcessEnv | undefined
   /** Paths of the receiver that are registered. */
   readonly hooks?: readonly string[] | undefined
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
-  const { primaryFolder = makeFolder(), nodeSettings, hooks = usualHooks } = options
+  const { primaryFolder = makeFolder(), nodes: count = usualNodes, nodeSettings, hooks = usualHooks } = options
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.reverse()) await closer()
@@ -76,7 +77,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     closers.push(() => receiver.close())
     const key = randomBytes(32).toString('hex')
     const nodes: Node[] = []
-    for (let index = 0; index < nodeCount; index++) {
+    for (let index = 0; index < count; index++) {
       const node = await openNode(pair, key, nodeSettings)
       closers.push(node.close)
       nodes.push(node)

@@ -34,10 +34,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Few connections, so that they can be used up; a standby that comes back soon. */
+/** Few connections, so that they can be used up, but enough for the processes of three nodes; a standby that comes back soon. */
 const settings = {
   listen_addresses: '127.0.0.1',
-  max_connections: '60',
+  max_connections: String(60 + 15 * (Number(process.env.PROCESSES ?? 1) - 1)),
   superuser_reserved_connections: '5',
   wal_keep_size: '256MB',
   wal_retrieve_retry_interval: '200ms',

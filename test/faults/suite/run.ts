@@ -10,6 +10,7 @@ export interface Scale {
   /** Traffic before the fault, and after everything works again. */
   readonly calmMs: number
   readonly faultMs: number
+  readonly isFull: boolean
   /** Deliveries of a backlog. */
   readonly waiting: number
 }
@@ -21,7 +22,8 @@ export interface Verdict extends Findings {
 
 /** Undefined where this machine cannot have the fault. */
 export async function runScenario(scenario: Scenario, scale: Scale): Promise<Verdict | undefined> {
-  const { calmMs, faultMs, waiting } = scale
+  const { calmMs, waiting } = scale
+  const faultMs = lengthOf(scenario, scale)
   const preparation = scenario.prepare ? scenario.prepare() : { options: {} }
   if (!preparation) return undefined
   try {
@@ -42,6 +44,11 @@ export async function runScenario(scenario: Scenario, scale: Scale): Promise<Ver
   } finally {
     preparation.disk?.close()
   }
+}
+
+function lengthOf({ lasts }: Scenario, { faultMs, isFull }: Scale): number {
+  if (!lasts) return faultMs
+  return isFull ? lasts.fullMs : lasts.shortMs
 }
 
 /** Whoever waits longer has found a fault that does not heal. */

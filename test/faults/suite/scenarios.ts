@@ -7,6 +7,7 @@ import type { House, HouseOptions, Node } from './house.ts'
 import { makeNextRelease } from './next-release.ts'
 import { ordinaryLife } from './ordinary-life.ts'
 import type { Server } from './postgres.ts'
+import { processFaults } from './processes.ts'
 import type { Weather } from './relay.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
@@ -14,6 +15,8 @@ export interface Scenario {
   readonly name: string
   /** Left out where time is short: another one is of the same kind. */
   readonly onlyAtLength?: boolean
+  /** How long the fault lasts, where that is not as long as any other: in the short form, and at length. */
+  readonly lasts?: { readonly shortMs: number; readonly fullMs: number }
   /** Answers undefined where this machine cannot have the fault. */
   prepare?(): Preparation | undefined
   /** `waiting`: how large a backlog is. */
@@ -133,6 +136,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'network of every node silent',
     inject: ({ nodes }, faultMs) => changeWeather(nodes, { kind: 'silent' }, faultMs),
   },
+  ...processFaults,
   ...ordinaryLife,
 ]
 

@@ -1,0 +1,74 @@
+/** One of several processes behind one port. It ends in order when it is told to, and when its parent is gone. */
+import cluster from 'node:cluster'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { type Gateway, openGateway } from '../gateway.ts'
+import { shareOf } from '../share.ts'
+import { openLine } from './line.ts'
+import type { FromChild, FromParent } from './messages.ts'
+
+/** Nobody is left who would kill one that does not come to an end. */
+const orphanPatienceMs = 30_000
+
+export async function serveAsChild(config: Config, log: Logger, number: number): Promise<void> {
+  const line = openLine(tellParent)
+  const sibling = { ...line, keepsHouse: number === 0 }
+  const starting = openGateway(shareOf(config), { log, sibling })
+  endInOrder(starting, log)
+  process.on('message', (message: FromParent) => {
+    if (message.kind === 'collect') tellMetrics(starting, message.number)
+    else line.hear(message)
+  })
+  try {
+    const { baseUrl: live, sandboxUrl: sandbox } = await starting
+    tellParent({ kind: 'ready', live, sandbox })
+  } catch (error) {
+    // What is printed is the parent's to say; a cause without a word of its own is told whole.
+    tellParent({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }, () =>
+      process.exit(1),
+    )
+  }
+}
+
+/** Whoever has left hears nothing. */
+function tellParent(message: FromChild, sent: () => void = () => {}): void {
+  if (process.connected) process.send!(message, undefined, undefined, sent)
+  else sent()
+}
+
+/** One that does not start has counted nothing. */
+function tellMetrics(starting: Promise<Gateway>, number: number): void {
+  starting
+    .then((gateway) => gateway.context.metrics?.collect())
+    .then(
+      (metrics) => tellParent({ kind: 'metrics', number, metrics: metrics ?? [] }),
+      () => {},
+    )
+}
+
+function endInOrder(starting: Promise<Gateway>, log: Logger): void {
+  let isEnding = false
+  const end = (why: object, words: string) => {
+    if (isEnding) return
+    isEnding = true
+    log.info(why, words)
+    starting
+      .then((gateway) => gateway.close())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ err: error }, 'stopping failed')
+          process.exit(1)
+        },
+      )
+  }
+  // A terminal tells everybody at once, the parent its children once more.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => end({ signal }, 'stopping: requests under way are finished first'))
+  cluster.worker!.once('disconnect', () => {
+    // Without this Node ends the process on the spot.
+    cluster.worker!.exitedAfterDisconnect = true
+    setTimeout(() => process.exit(1), orphanPatienceMs).unref()
+    end({}, 'the process that started this one is gone; this one ends too')
+  })
+}

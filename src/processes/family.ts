@@ -1,0 +1,156 @@
+/**
+ * The processes of a node behind one port. Each has its place, and whoever dies is started again in it, after a pause that grows while
+ * it dies young. Connections are accepted by the parent and handed round, so that a process that hangs is handed no more.
+ */
+import cluster, { type Worker } from 'node:cluster'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { second } from '../clock.ts'
+import { rescueConnections } from './handover.ts'
+import type { FromChild, FromParent } from './messages.ts'
+
+const firstPauseMs = 100
+const longestPauseMs = 30 * second
+/** While nobody else serves. */
+const longestAloneMs = second
+/** Who has lived so long did not die of its start. */
+const provenMs = 10 * second
+
+export interface FamilyDesk {
+  readonly log: Logger
+  readonly processes: number
+  /** The program of a child; it is told its place and how many there are. */
+  readonly program: string
+  readonly stopPatienceMs: number
+  readonly heard: (child: number, message: FromChild) => void
+  readonly ended: (child: number) => void
+}
+
+export interface Addresses {
+  readonly live: string
+  readonly sandbox: string
+}
+
+export interface Family {
+  /** Starts all of them; answers when each of them listens. What keeps one from starting keeps all of them. */
+  start(): Promise<Addresses>
+  /** Those that can hear, but for one. */
+  tell(message: FromParent, except?: number): void
+  /** False when it is not there to hear. */
+  say(child: number, message: FromParent): boolean
+  readonly restarts: number
+  /** Those that live. */
+  running(): number[]
+  close(): Promise<void>
+}
+
+class Place {
+  worker: Worker | undefined
+  startedMs = 0
+  /** How often it died young. */
+  deaths = 0
+  restart: NodeJS.Timeout | undefined
+  ready = Promise.withResolvers<Addresses>()
+  exited = Promise.resolve()
+}
+
+export function openFamily(desk: FamilyDesk): Family {
+  const { log, processes } = desk
+  const places = Array.from({ length: processes }, () => new Place())
+  const numbers = [...places.keys()]
+  let isClosing = false
+  let restarts = 0
+  cluster.schedulingPolicy = cluster.SCHED_RR
+
+  function start(number: number): void {
+    const place = places[number]!
+    cluster.setupPrimary({ exec: desk.program, args: [String(number), String(processes)] })
+    const worker = cluster.fork()
+    rescueConnections(worker)
+    place.worker = worker
+    place.startedMs = performance.now()
+    worker.on('message', (message: FromChild) => hear(number, message))
+    // A message to one that is gone.
+    worker.on('error', () => {})
+    place.exited = new Promise((done) => {
+      worker.once('exit', (code, signal) => {
+        end(number, code, signal)
+        done()
+      })
+    })
+  }
+
+  function hear(number: number, message: FromChild): void {
+    const place = places[number]!
+    if (message.kind === 'ready') place.ready.resolve(message)
+    else if (message.kind === 'failed') {
+      place.ready.reject(new Error(message.message))
+      log.error({ process: number, why: message.message }, 'a process could not start')
+    } else desk.heard(number, message)
+  }
+
+  function end(number: number, code: number | null, signal: string | null): void {
+    const place = places[number]!
+    place.worker = undefined
+    desk.ended(number)
+    place.ready.reject(new Error(`A process ended while it started (${signal ?? code}).`))
+    if (isClosing) return
+    if (performance.now() - place.startedMs >= provenMs) place.deaths = 0
+    const isLast = running().length === 0
+    const pauseMs = Math.min(isLast ? longestAloneMs : longestPauseMs, firstPauseMs * 2 ** place.deaths++)
+    log.warn({ process: number, code, signal, pauseMs }, 'a process ended; it is started again')
+    place.restart = setTimeout(() => {
+      restarts++
+      start(number)
+    }, pauseMs)
+  }
+
+  function running(): number[] {
+    return numbers.filter((number) => places[number]!.worker !== undefined)
+  }
+
+  async function endAll(): Promise<void> {
+    isClosing = true
+    for (const { restart, worker } of places) {
+      clearTimeout(restart)
+      worker?.process.kill('SIGTERM')
+    }
+    const tooLate = new AbortController()
+    const impatience = wait(desk.stopPatienceMs, undefined, tooLate).then(killAll, () => {})
+    await Promise.all(places.map(({ exited }) => exited))
+    tooLate.abort()
+    await impatience
+  }
+  function killAll(): void {
+    for (const [number, { worker }] of places.entries()) {
+      if (!worker) continue
+      log.error({ process: number }, 'a process did not stop in time; it is killed')
+      worker.process.kill('SIGKILL')
+    }
+  }
+
+  function say(number: number, message: FromParent): boolean {
+    const worker = places[number]?.worker
+    if (!worker?.isConnected()) return false
+    worker.send(message, () => {})
+    return true
+  }
+
+  return {
+    async start() {
+      for (const { ready } of places) ready.promise.catch(() => {})
+      for (const number of numbers) start(number)
+      const [first] = await Promise.all(places.map(({ ready }) => ready.promise))
+      return first!
+    },
+    tell(message, except) {
+      for (const number of numbers) if (number !== except) say(number, message)
+    },
+    say,
+    get restarts() {
+      return restarts
+    },
+    running,
+    close: endAll,
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * In a child: the line to the parent, who counts for all. What is asked in one turn of the event loop travels together, so that a busy process
+ * asks a few hundred times a second whatever it answers. A parent that is gone or hangs is not waited for: then the process counts for itself.
+ */
+import type { Sibling } from '../gateway.ts'
+import { openTakenPlaces, type Places } from '../http/places.ts'
+import { type OwnTally, openTally, type Tally } from '../http/tally.ts'
+import type { FromChild, FromParent, Question } from './messages.ts'
+
+const patienceMs = 1_000
+
+interface Asked {
+  readonly question: Question
+  readonly answer: (answer: number | undefined) => void
+  isGivenUp?: boolean
+}
+
+export interface Line {
+  readonly openTally: Sibling['openTally']
+  readonly openPlaces: Sibling['openPlaces']
+  hear(message: FromParent): void
+}
+
+export function openLine(send: (message: FromChild) => void): Line {
+  const known = new Map<string, OwnTally>()
+  const underWay = new Map<number, readonly Asked[]>()
+  let waiting: Asked[] = []
+  let number = 0
+
+  function ask(question: Question): Promise<number | undefined> {
+    return new Promise((answer) => {
+      if (waiting.length === 0) setImmediate(sendAll)
+      waiting.push({ question, answer })
+    })
+  }
+  function sendAll(): void {
+    const asked = waiting
+    waiting = []
+    const mine = ++number
+    underWay.set(mine, asked)
+    setTimeout(() => giveUp(mine), patienceMs).unref()
+    send({ kind: 'ask', number: mine, questions: asked.map(({ question }) => question) })
+  }
+  function giveUp(which: number): void {
+    for (const each of underWay.get(which) ?? []) {
+      each.isGivenUp = true
+      each.answer(undefined)
+    }
+  }
+  /** A place that is granted too late is nobody's. */
+  function settle(which: number, answers: readonly number[]): void {
+    const asked = underWay.get(which) ?? []
+    underWay.delete(which)
+    for (const [place, { question, answer, isGivenUp }] of asked.entries())
+      if (!isGivenUp) answer(answers[place])
+      else if (question.kind === 'take' && answers[place] === 1) send({ ...question, kind: 'leave' })
+  }
+
+  function openSharedTally(limit: string, tell: boolean): Tally {
+    const own = openTally()
+    known.set(limit, own)
+    return {
+      get isQuiet() {
+        return own.isQuiet
+      },
+      find: own.find,
+      async count(window, key, allowed) {
+        const used = await ask({ kind: 'count', limit, window, key, allowed, tell })
+        if (used === undefined) return own.count(window, key, allowed)
+        if (used <= allowed) own.learn(window, key, used)
+        return used
+      },
+    }
+  }
+  function openSharedPlaces(places: string, most: number): Places {
+    const own = openTakenPlaces()
+    return {
+      async take(key) {
+        const taken = await ask({ kind: 'take', places, key, most })
+        if (taken === undefined) return own.take(key, most) ? () => own.leave(key) : undefined
+        return taken === 1 ? () => send({ kind: 'leave', places, key }) : undefined
+      },
+    }
+  }
+
+  return {
+    openTally: openSharedTally,
+    openPlaces: openSharedPlaces,
+    hear(message) {
+      if (message.kind === 'answer') settle(message.number, message.answers)
+      if (message.kind !== 'tell') return
+      for (const { limit, window, key, used } of message.counted) known.get(limit)?.learn(window, key, used)
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/** What the processes of a node say to each other. */
+import type { CollectedMetrics } from '../metrics/metrics.ts'
+
+/** Asked of the parent, who counts for all. Answered by a number. */
+export type Question =
+  | {
+      readonly kind: 'count'
+      readonly limit: string
+      readonly window: number
+      readonly key: string
+      readonly allowed: number
+      /** Whether the others are to know of it. */
+      readonly tell: boolean
+    }
+  | { readonly kind: 'take'; readonly places: string; readonly key: string; readonly most: number }
+
+export interface Counted {
+  readonly limit: string
+  readonly window: number
+  readonly key: string
+  readonly used: number
+}
+
+export type FromChild =
+  | { readonly kind: 'ready'; readonly live: string; readonly sandbox: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  /** Those of one moment travel together. */
+  | { readonly kind: 'ask'; readonly number: number; readonly questions: readonly Question[] }
+  | { readonly kind: 'leave'; readonly places: string; readonly key: string }
+  | { readonly kind: 'metrics'; readonly number: number; readonly metrics: CollectedMetrics }
+
+export type FromParent =
+  | { readonly kind: 'answer'; readonly number: number; readonly answers: readonly number[] }
+  | { readonly kind: 'tell'; readonly counted: readonly Counted[] }
+  | { readonly kind: 'collect'; readonly number: number }

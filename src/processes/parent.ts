@@ -1,0 +1,83 @@
+/**
+ * `serve` with several processes: the parent. It owns the private PostgreSQL, brings the schema up to date, makes what is made once, counts
+ * for all, answers Prometheus, and watches over the children, who do the work. It answers no request itself, and loads nothing that they do it with.
+ */
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { openVault, type Vault } from '../crypto/vault.ts'
+import { findConnectionRoom } from '../database/connection-room.ts'
+import type { Database } from '../database/database.ts'
+import { openMetricsServer } from '../metrics/server.ts'
+import { wantedConnections } from '../share.ts'
+import { openStorage } from '../storage.ts'
+import { type Counter, openCounter } from './counter.ts'
+import { type Addresses, type Family, openFamily } from './family.ts'
+import type { FromChild } from './messages.ts'
+import type { MetricsSum } from './metrics-sum.ts'
+
+type Asked = Extract<FromChild, { kind: 'ask' }>
+
+export interface Parent extends Addresses {
+  readonly db: Database
+  readonly vault: Vault
+  close(): Promise<void>
+}
+
+/** Requests of one site after the other, then attempts under way. */
+const stopPatienceMs = (config: Config) => 2 * config.limits.requestTimeoutMs + 15_000
+
+export async function openParent(config: Config, log: Logger, program: string): Promise<Parent> {
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const vault = openVault(config.keySource)
+    const { db, close: closeStorage } = await openStorage(config, 'parent', (message) => log.warn(message))
+    closers.push(closeStorage)
+    await tellRoom(config, db, log)
+    const counter = openCounter()
+    const sum: MetricsSum | undefined =
+      config.metrics && (await import('./metrics-sum.ts')).openMetricsSum(() => family)
+    const family: Family = openFamily({
+      log,
+      program,
+      processes: config.processes,
+      stopPatienceMs: stopPatienceMs(config),
+      heard(child, message) {
+        if (message.kind === 'ask') answer(family, counter, child, message)
+        if (message.kind === 'leave') counter.leave(child, message.places, message.key)
+        if (message.kind === 'metrics') sum?.hear(child, message)
+      },
+      ended(child) {
+        counter.forget(child)
+        sum?.forget(child)
+      },
+    })
+    closers.push(family.close)
+    const addresses = await family.start()
+    if (sum && config.metrics) closers.push((await openMetricsServer(sum, config.metrics)).close)
+    return { ...addresses, db, vault, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Better said at the start than found out under load. */
+async function tellRoom(config: Config, db: Database, log: Logger): Promise<void> {
+  const { free, limit } = await findConnectionRoom(db)
+  const wanted = wantedConnections(config)
+  if (free >= wanted) return
+  const { processes } = config
+  log.warn(
+    { free, wanted, processes },
+    `${processes} processes take up to ${wanted} connections to PostgreSQL, and ${free} are free: raise ${limit}, or lower DATABASE_CONNECTIONS or PROCESSES`,
+  )
+}
+
+function answer(family: Family, counter: Counter, child: number, asked: Asked): void {
+  const { answers, counted } = counter.answer(child, asked.questions)
+  family.say(child, { kind: 'answer', number: asked.number, answers })
+  if (counted.length > 0) family.tell({ kind: 'tell', counted }, child)
+}
