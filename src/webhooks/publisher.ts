@@ -96,17 +96,51 @@ async function publishTogether(
   return Promise.all(items.map(async (item) => stored.get(item) ?? (await repeatAnswer(db, item))))
 }
 
-/** Keys are taken first: whoever does not get one finds what the request before was answered. */
+/**
+ * Keys are taken first: whoever does not get one finds what the request before was answered. As a rule all of them are new: then nobody waits for the
+ * keys before the events are on their way, and where one is not, everything is undone and done again without its request.
+ */
 async function storeOnce(db: Database, desk: PublisherDesk, items: readonly Publishing[]): Promise<Stored> {
+  const uids = new Map(items.map((item) => [item, item.events.map(() => randomUUID())]))
+  const makeStoring = (winners: readonly Publishing[]) =>
+    new Storing(
+      desk,
+      winners,
+      winners.flatMap((item) => uids.get(item)!),
+    )
+  const all = makeStoring(items)
+  try {
+    await db.transaction(async (sql) => {
+      const [taken] = await Promise.all([takeKeys(sql, items, uids), all.within(sql)])
+      if (!items.every((item) => hasKey(item, taken))) throw keysAreTaken
+    })
+  } catch (error) {
+    all.fail()
+    if (error !== keysAreTaken) throw error
+    return storeOfWinners(db, items, uids, makeStoring)
+  }
+  return all.finish()
+}
+
+const keysAreTaken = new Error('Some of the keys were used before.')
+
+function hasKey({ idempotency }: Publishing, taken: ReadonlySet<string>): boolean {
+  return !idempotency || taken.has(printKey(idempotency))
+}
+
+async function storeOfWinners(
+  db: Database,
+  items: readonly Publishing[],
+  uids: Uids,
+  makeStoring: (winners: readonly Publishing[]) => Storing,
+): Promise<Stored> {
   let storing: Storing | undefined
   try {
     await db.transaction(async (sql) => {
-      const uids = new Map(items.map((item) => [item, item.events.map(() => randomUUID())]))
       const taken = await takeKeys(sql, items, uids)
-      const winners = items.filter((item) => !item.idempotency || taken.has(printKey(item.idempotency)))
+      const winners = items.filter((item) => hasKey(item, taken))
       if (winners.length === 0) return
-      const chosen = winners.flatMap((item) => uids.get(item)!)
-      storing = new Storing(desk, winners, chosen)
+      storing = makeStoring(winners)
       await storing.within(sql)
     })
   } catch (error) {
@@ -115,6 +149,9 @@ async function storeOnce(db: Database, desk: PublisherDesk, items: readonly Publ
   }
   return storing?.finish() ?? new Map()
 }
+
+/** Of the events of each. */
+type Uids = ReadonlyMap<Publishing, readonly string[]>
 
 type Stored = ReadonlyMap<Publishing, readonly PublishedEvent[]>
 
@@ -175,11 +212,7 @@ class Storing {
 
 const printKey = ({ owner, key }: Idempotency) => `${owner} ${key}`
 
-async function takeKeys(
-  sql: Sql,
-  items: readonly Publishing[],
-  uids: ReadonlyMap<Publishing, readonly string[]>,
-): Promise<ReadonlySet<string>> {
+async function takeKeys(sql: Sql, items: readonly Publishing[], uids: Uids): Promise<ReadonlySet<string>> {
   const keyed = items.filter((item) => item.idempotency)
   const rows = await sql.query<Idempotency>(table.insertIdempotencyKeys, [
     keyed.map((item) => item.idempotency!.owner),

@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import { generateKey, openVault } from '../../src/crypto/vault.ts'
 import { type Database, openDatabase, type Sql, statement } from '../../src/database/database.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { makeFolder } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
 const by = { name: 'operator:olga', environment: 'live', address: '192.0.2.7', requestId: 'r-1' } as const
@@ -175,7 +176,7 @@ async function verifyOnTheCommandLine(...args: string[]): Promise<Record<string,
     progress: silent,
   }
   const vault = openVault({ kind: 'environment', keys: [generateKey()] })
-  const desk = { config: readConfig({}), clock: { now: () => now }, db, vault, by, print }
+  const desk = { config: readConfig({ DATA_DIR: makeFolder() }), clock: { now: () => now }, db, vault, by, print }
   await command.run(desk, parseWords(command, args))
   return printed
 }

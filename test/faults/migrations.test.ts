@@ -232,7 +232,14 @@ test('what the engine before left behind is delivered by the one that came: noth
     { id: 7, state: 'canceled', after_id: null, attempts: 0 },
     { id: 8, state: 'waiting', after_id: null, attempts: 0 },
   ])
-  const started = { ...settings(), HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'silent', WEBHOOK_ALLOW_LOOPBACK: 'true' }
+  const started = {
+    ...settings(),
+    DATA_DIR: makeFolder(),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    WEBHOOK_ALLOW_LOOPBACK: 'true',
+  }
   const api = await openGateway(readConfig({ ...started, ROLES: 'api' }))
   t.after(() => api.close())
   const { vault, guard } = api.context
