@@ -14,7 +14,7 @@ import { getWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/engine.ts'
 import { operator } from '../support/gateway.ts'
-import { endGateway, runCommand, startGateway } from '../support/process.ts'
+import { endGateway, makeFolder, runCommand, startGateway } from '../support/process.ts'
 import { openReceiver } from '../support/receiver.ts'
 
 const names = readMigrations().map((migration) => migration.name)
