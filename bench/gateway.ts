@@ -40,7 +40,7 @@ export async function startEmptyGateway(
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const pid = await startServer(stage, {
-    program: new URL('src/cli/main.ts', source.root),
+    program: new URL('bin/countersign.js', source.root),
     args: ['serve'],
     env: {
       HOST: '127.0.0.1',

@@ -13,6 +13,7 @@ import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
 import { latency } from './latency.ts'
 import { loneEvent } from './lone.ts'
+import { memory } from './memory.ts'
 import { nodes } from './nodes.ts'
 import { overload } from './overload.ts'
 import { portal } from './portal.ts'
@@ -26,13 +27,14 @@ import { retire } from './retire.ts'
 import { snapshot } from './snapshot.ts'
 import { checkOut } from './source.ts'
 import { openStage, type Stage } from './stage.ts'
+import { start } from './start.ts'
 import { statements } from './statements.ts'
 import { years } from './years.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection],
   ...[publish, publishBatch, publishKeyed, publishEvent, dispatch, delivery, quiet, nodes, latency, isolation],
-  ...[statements, loneEvent, claim, overload, portal, retire, beside, snapshot, years],
+  ...[statements, loneEvent, claim, overload, portal, retire, beside, snapshot, years, start, memory],
 ]
 
 const leastRows = 1_000

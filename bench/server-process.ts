@@ -7,6 +7,8 @@ import type { Stage } from './stage.ts'
 
 const startTimeoutMs = 30_000
 const stopTimeoutMs = 10_000
+/** Often enough for whoever measures the start. */
+const pollMs = 5
 
 /** Starts a program of this repository, waits until `readyPath` answers 200, and answers its process id. */
 export async function startServer(
@@ -22,7 +24,7 @@ export async function startServer(
   const deadline = Date.now() + startTimeoutMs
   while (!(await answers(`${origin}${readyPath}`))) {
     if (hasEnded(child) || Date.now() > deadline) throw new Error(`${program} does not start. ${lastWords()}`)
-    await wait(50)
+    await wait(pollMs)
   }
   return child.pid!
 }

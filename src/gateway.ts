@@ -17,15 +17,17 @@ import { type Database, DatabaseUnavailable, statement } from './database/databa
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
 import type { OperationSchema } from './described-route.ts'
+import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import type { Refused } from './http/errors.ts'
 import { openLog, wideLines } from './http/log.ts'
 import { refuseOtherMethods } from './http/methods.ts'
 import { openPlaces, type Places } from './http/places.ts'
 import { openRateLimit } from './http/rate-limit.ts'
+import { openSchemaCompilers, type SchemaCompilers } from './http/schema-compilers.ts'
 import { closeServer, openServer } from './http/server.ts'
 import { openTally, type Tally } from './http/tally.ts'
-import { type CountedRequest, openMetrics } from './metrics/metrics.ts'
+import type { CountedRequest } from './metrics/metrics.ts'
 import { openMetricsServer } from './metrics/server.ts'
 import { openCourier } from './notices/courier.ts'
 import { type NoticeToSend, openPost } from './notices/post.ts'
@@ -39,7 +41,7 @@ import { openTokenRefresh } from './oauth/refresh-token.ts'
 import { openFlightRecorder } from './partners/flight-recorder.ts'
 import { watchEndingSecrets } from './partners/secret-notices.ts'
 import { openRounds, type Rounds } from './rounds.ts'
-import { openStorage } from './storage.ts'
+import { openStorage, type Storage } from './storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords } from './users/password.ts'
 import { openProfiles } from './users/profile.ts'
@@ -73,6 +75,8 @@ export interface GatewayOptions {
   readonly log?: Logger
   /** Given to one of several processes behind one port. */
   readonly sibling?: Sibling
+  /** Given where it is being opened already. */
+  readonly storage?: Promise<Storage>
 }
 
 /** Of several processes this one. The private server and the address for Prometheus are their parent's, who counts for all of them. */
@@ -97,6 +101,7 @@ const waitsPerBranch = 20
 const tooManyRequests = 'This token has used up its requests for this minute.'
 
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
+  keepHeapSmall()
   const { log = openLog(config.logLevel), sibling = alone } = options
   const closers: (() => Promise<void>)[] = []
   const closing = new AbortController()
@@ -104,12 +109,19 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     closing.abort()
     for (const closer of closers.splice(0).reverse()) await closer()
   }
+  const purpose = options.sibling ? 'child' : 'serve'
+  const opening = options.storage ?? openStorage(config, purpose, (message) => log.warn(message))
+  closers.push(() =>
+    opening.then(
+      (storage) => storage.close(),
+      () => {},
+    ),
+  )
   try {
     const tracing = await openTracing(config, log)
     if (tracing) closers.push(tracing.close)
     const vault = openVault(config.keySource)
-    const storage = await openStorage(config, options.sibling ? 'child' : 'serve', (message) => log.warn(message))
-    closers.push(storage.close)
+    const storage = await opening
     const { db } = storage
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
@@ -117,7 +129,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
     const clients = openClientDirectory(db, changes)
-    const metrics = config.metrics && openMetrics({ db, streamDb }, clock)
+    // As OpenTelemetry: loaded where somebody asks.
+    const metrics = config.metrics && (await import('./metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
     const days = openDays(db)
     const announcer = openAnnouncer(db)
@@ -174,6 +187,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const rounds = openRounds(shared)
     closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
     if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds))
+    const compilers = openSchemaCompilers()
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site, sibling)) as [
       OpeningContext,
       OpeningContext,
@@ -182,7 +196,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       [config.sites[0]!, live],
       [config.sites[1]!, sandbox],
     ] as const) {
-      const app = await openApp(context)
+      const app = await openApp(context, compilers)
       closers.push(() => closeServer(app, config.limits.requestTimeoutMs))
       context.baseUrl = await listen(app, config, site)
     }
@@ -194,6 +208,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const { baseUrl } = live
     if (config.roles.includes('worker'))
       closers.push(openNotices(shared, { live: baseUrl, sandbox: sandbox.baseUrl }, rounds))
+    compilers.compileRest(closing.signal).catch((error: unknown) => log.error({ err: error }, 'a schema is wrong'))
     return {
       baseUrl,
       sandboxUrl: sandbox.baseUrl,
@@ -272,10 +287,11 @@ function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibling): Op
   }
 }
 
-async function openApp(context: Context): Promise<FastifyInstance> {
+async function openApp(context: Context, compilers: SchemaCompilers): Promise<FastifyInstance> {
   const { config, log, metrics, tracing, db, environment } = context
   const app = await openServer({
     limits: config.limits,
+    compilers,
     trustProxy: config.trustProxy,
     tls: config.tls,
     log: log.child({ environment }),

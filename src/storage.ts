@@ -2,8 +2,8 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from './config.ts'
-import { type Database, DatabaseUnavailable, openDatabase, statement } from './database/database.ts'
-import { migrate } from './database/migrations.ts'
+import { type Database, DatabaseUnavailable, openDatabase } from './database/database.ts'
+import { isMigrated, migrate } from './database/migrations.ts'
 import { joinPrivateServer, openPrivateServer, type PrivateServer } from './database/private-server.ts'
 import { wantedConnections } from './share.ts'
 
@@ -15,7 +15,6 @@ export interface Storage {
   close(): Promise<void>
 }
 
-const greet = statement('greet', 'SELECT 1')
 const visitTimeoutMs = 30_000
 /** No statement of a gateway takes a tenth of this; commands may take their time. */
 const gatewayTimeoutMs = 5_000
@@ -65,8 +64,8 @@ async function open(config: Config, purpose: Purpose, log: (message: string) => 
   }
   try {
     // A visitor's connection keeps the server that it joined from leaving.
-    await db.query(greet)
-    return { db, streamDb, migrated: await migrateAlone(connectionString), close }
+    const migrated = (await isMigrated(db)) ? [] : await migrateAlone(connectionString)
+    return { db, streamDb, migrated, close }
   } catch (error) {
     await close()
     throw error

@@ -1,9 +1,9 @@
 /** GET /openapi.json for partners, and the same with the brokerage's own endpoints for its systems. */
 import type { FastifyInstance } from 'fastify'
-import Type from 'typebox'
 import type { Actor } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { DescribedRoute } from '../described-route.ts'
+import { Type } from '../schema.ts'
 import { describeInterface, type OpenApiDocument } from './openapi.ts'
 import type { Endpoint } from './route.ts'
 

@@ -1,6 +1,5 @@
 /** The two shapes of an error: of the OAuth endpoints (RFC 6749, 5.2), and of everything else. */
-import Type from 'typebox'
-import { text } from '../schema.ts'
+import { Type, text } from '../schema.ts'
 
 const described = {
   error: text('A code for programs.', 'invalid_request'),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Value } from 'typebox/value'
+import type { Errors } from 'typebox/value'
 import { exactAmounts } from '../api/exact-amounts.ts'
 import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
 import { type NewEvent, printEventId } from '../webhooks/event.ts'
@@ -21,7 +21,7 @@ export const eventCommands: readonly Command[] = [
     async run({ db, clock, by, print }, words) {
       const file = words.positionals[0]!
       const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-      const events = parseEvents(text, parseEnvironment(words.find('environment')))
+      const events = await parseEvents(text, parseEnvironment(words.find('environment')))
       const key = words.find('idempotency-key')
       const idempotency = key === undefined ? undefined : { owner: by.name, key }
       const stored = await openPublisher(db).publish(events, clock.now(), { idempotency })
@@ -34,10 +34,12 @@ export const eventCommands: readonly Command[] = [
   },
 ]
 
-function parseEvents(text: string, environment: NewEvent['environment']): NewEvent[] {
+async function parseEvents(text: string, environment: NewEvent['environment']): Promise<NewEvent[]> {
+  // Large, and of no use to any other command.
+  const { Value } = await import('typebox/value')
   const parsed = JSON.parse(text) as Payload | Payload[]
   const events = [parsed].flat()
-  const problems = events.flatMap((payload, index) => findPayloadProblems(payload, `events.${index}`))
+  const problems = events.flatMap((payload, index) => findPayloadProblems(payload, `events.${index}`, Value.Errors))
   if (problems.length > 0) throw new Invalid(problems)
   const amounts = exactAmounts(text, events, (place) => `events.${place}.amount`)
   return events.map((payload, index) => {
@@ -50,11 +52,11 @@ function parseEvents(text: string, environment: NewEvent['environment']): NewEve
   })
 }
 
-function findPayloadProblems(payload: Payload, where: string): FieldProblem[] {
+function findPayloadProblems(payload: Payload, where: string, findFaults: typeof Errors): FieldProblem[] {
   const kind = payload?.type
   if (!isPublishedKind(kind))
     return [{ field: `${where}.type`, problem: `must be one of ${Object.keys(payloads).join(', ')}` }]
-  return [...Value.Errors(payloads[kind], payload)].map((fault) => ({
+  return [...findFaults(payloads[kind], payload)].map((fault) => ({
     field: where + fault.instancePath.replaceAll('/', '.'),
     problem: findOverflow(payload[fault.instancePath.slice(1)]) ?? fault.message,
   }))

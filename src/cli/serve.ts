@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts'
 import { type Config, isDevelopment, settings } from '../config.ts'
 import type { DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
+import { openStorage } from '../storage.ts'
 
 /** What runs, and where demo data would be made. */
 interface Served extends DemoHouse {
@@ -13,7 +14,8 @@ interface Served extends DemoHouse {
 
 export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel, openOutput(config.processes > 1))
-  const starting = start(config, log)
+  // Not before signals are heard: making the cluster of a first start takes its time, and nothing is heard meanwhile.
+  const starting = Promise.resolve().then(() => start(config, log))
   // Told to stop while it starts, it finishes the start first: no server of its own outlives it.
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping: requests under way are finished first')
@@ -42,8 +44,12 @@ async function start(config: Config, log: Logger): Promise<Served> {
 }
 
 async function openAlone(config: Config, log: Logger): Promise<Served> {
+  // PostgreSQL starts while the code is loaded.
+  const storage = openStorage(config, 'serve', (message) => log.warn(message))
+  // Whoever waits for it hears of it.
+  storage.catch(() => {})
   const { openGateway } = await import('../gateway.ts')
-  return openGateway(config, { log })
+  return openGateway(config, { log, storage })
 }
 
 /** Only the children load the gateway. */

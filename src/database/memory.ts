@@ -1,13 +1,18 @@
 /**
- * What a node remembers of the database: a bounded map whose entries carry the tags of the rows they were read
+ * What a node remembers of the database: so many bytes at most, in entries that carry the tags of the rows they were read
  * from. An announced change forgets every entry with its tag. An answer that was being read while anything changed
  * is used once and not kept, because nobody can tell on which side of the change it was read.
  */
+import { bytesOf } from '../bounded-map.ts'
 import { type Changes, everything } from './changes.ts'
 
 export interface Remembered<Value> {
   readonly value: Value
   readonly tags: readonly string[]
+}
+
+interface Kept<Value> extends Remembered<Value> {
+  readonly bytes: number
 }
 
 export interface Memory<Value> {
@@ -16,10 +21,17 @@ export interface Memory<Value> {
   learn(key: string, read: () => Promise<Remembered<Value> | undefined>): Promise<Value | undefined>
 }
 
-export function openMemory<Value extends object>(changes: Changes, maxEntries = 10_000): Memory<Value> {
+const usualBytes = 8 * 1024 * 1024
+/** Of an entry in the tables below, and of each of its tags. */
+const ofEntry = 150
+const ofTag = 60
+
+export function openMemory<Value extends object>(changes: Changes, mostBytes = usualBytes): Memory<Value> {
   /** In the order they were learned: the oldest makes room. Reading moves nothing, so it costs one look-up. */
-  const entries = new Map<string, Remembered<Value>>()
-  const keysByTag = new Map<string, Set<string>>()
+  const entries = new Map<string, Kept<Value>>()
+  /** Most tags are of one entry alone, and a set a tag would take more than all of it. */
+  const keysByTag = new Map<string, string | Set<string>>()
+  let bytes = 0
   let epoch = 0
 
   changes.subscribe((tag) => {
@@ -27,25 +39,35 @@ export function openMemory<Value extends object>(changes: Changes, maxEntries = 
     if (tag === everything) {
       entries.clear()
       keysByTag.clear()
-    } else for (const key of [...(keysByTag.get(tag) ?? [])]) forget(key)
+      bytes = 0
+    } else for (const key of keysOf(keysByTag.get(tag))) forget(key)
   })
 
   function forget(key: string): void {
-    for (const tag of entries.get(key)?.tags ?? []) {
-      const keys = keysByTag.get(tag)
-      keys?.delete(key)
-      if (keys?.size === 0) keysByTag.delete(tag)
-    }
+    const entry = entries.get(key)
+    if (!entry) return
     entries.delete(key)
+    bytes -= entry.bytes
+    for (const tag of entry.tags) {
+      const keys = keysByTag.get(tag)
+      if (typeof keys === 'object') keys.delete(key)
+      if (keys === key || (typeof keys === 'object' && keys.size === 0)) keysByTag.delete(tag)
+    }
   }
 
-  function keep(key: string, entry: Remembered<Value>): void {
+  function keep(key: string, { value, tags }: Remembered<Value>): void {
     forget(key)
-    if (entries.size >= maxEntries) forget(entries.keys().next().value!)
+    const entry = { value, tags, bytes: ofEntry + bytesOf(key) + bytesOf(value) + bytesOf(tags) + ofTag * tags.length }
     entries.set(key, entry)
-    for (const tag of entry.tags) {
-      const keys = keysByTag.get(tag) ?? new Set()
-      keysByTag.set(tag, keys.add(key))
+    bytes += entry.bytes
+    for (const tag of tags) {
+      const keys = keysByTag.get(tag)
+      if (typeof keys === 'object') keys.add(key)
+      else keysByTag.set(tag, keys === undefined || keys === key ? key : new Set([keys, key]))
+    }
+    for (const oldest of entries.keys()) {
+      if (bytes <= mostBytes) return
+      forget(oldest)
     }
   }
 
@@ -58,4 +80,9 @@ export function openMemory<Value extends object>(changes: Changes, maxEntries = 
       return entry?.value
     },
   }
+}
+
+function keysOf(keys: string | Set<string> | undefined): string[] {
+  if (keys === undefined) return []
+  return typeof keys === 'string' ? [keys] : [...keys]
 }

@@ -44,6 +44,12 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
   }
 }
 
+/** Most starts find nothing to do, and ask without waiting for whoever migrates: what that one does is seen whole or not at all. */
+export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
+  const [table] = await sql.query<{ exists: boolean }>(findTable)
+  return table!.exists && (await findMissing(sql, migrations)).length === 0
+}
+
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   return db.transaction(async (sql) => {
     await sql.query(lock, [advisoryLock])

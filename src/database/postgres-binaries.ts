@@ -1,6 +1,6 @@
 /** Finds a PostgreSQL to run, and a way to run it: npm's binaries first, then the system's; never as root. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { accessSync, chownSync, constants, existsSync, readdirSync } from 'node:fs'
+import { accessSync, chownSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 
@@ -87,10 +87,23 @@ export function findDisguise(): Disguise {
   )
 }
 
+/** From the list of users where it is a file; who is not in it may still be known to the system. */
 function idOf(flag: '-u' | '-g', name: string): number | undefined {
+  const listed = readUsers().find((fields) => fields[0] === name)
+  if (listed) return Number(listed[flag === '-u' ? 2 : 3])
   try {
     return Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }))
   } catch {
     return undefined
+  }
+}
+
+function readUsers(): string[][] {
+  try {
+    return readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+  } catch {
+    return []
   }
 }

@@ -1,6 +1,6 @@
 /** The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no brokerage. */
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -13,9 +13,13 @@ import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
 import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
-import { collectAddresses } from './methods.ts'
+import { collectAddresses, letOneStandIn, restoreMethod } from './methods.ts'
+import { openSchemaCompilers, type SchemaCompilers } from './schema-compilers.ts'
 import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
+
+/** Imported, it would bring along all of Node's own fetch and WebSocket, which nobody here uses: ten megabytes. */
+const { createServer } = process.getBuiltinModule('node:http')
 
 export interface ServerOptions {
   readonly limits: Limits
@@ -34,6 +38,8 @@ export interface ServerOptions {
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   readonly turnedAway?: DoorOptions['turnedAway']
+  /** Given where several servers share them. */
+  readonly compilers?: SchemaCompilers
 }
 
 export async function openServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -55,7 +61,11 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
     serverFactory: (handle: RequestListener) => {
-      const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
+      const route: RequestListener = (request, response) => {
+        letOneStandIn(request)
+        handle(request, response)
+      }
+      const listener = guardEntrance(route, { nextId, log: options.log, turnedAway: options.turnedAway })
       const server = tls
         ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
         : createServer(patience, listener)
@@ -70,6 +80,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     },
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
     routerOptions: { querystringParser: parseForm, ignoreTrailingSlash: false, maxParamLength: 100 },
+    schemaController: { compilersFactory: options.compilers ?? openSchemaCompilers() },
     ajv: {
       customOptions: {
         removeAdditional: false,
@@ -87,6 +98,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     },
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      restoreMethod(request.raw)
       reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
       errorHandler(options.log, options.printErrorPage)(error, request, reply)
       logAnswer(lines, request, reply)

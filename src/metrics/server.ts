@@ -1,7 +1,6 @@
 /** GET /metrics on an address of its own, which the brokerage keeps to itself: the sites that partners reach know nothing of it. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { refuseTunnel } from '../http/broken-request.ts'
 
@@ -9,6 +8,9 @@ export interface MetricsServer {
   readonly url: string
   close(): Promise<void>
 }
+
+/** As http/server.ts does, for the same reason. */
+const { createServer } = process.getBuiltinModule('node:http')
 
 const methods = ['GET', 'HEAD']
 

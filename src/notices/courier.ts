@@ -1,8 +1,6 @@
 /** Takes messages away: to a mail server where one is named, into a folder where none is. */
 import type { MailConfig } from '../config.ts'
 import type { Message } from './message.ts'
-import { openOutbox } from './outbox.ts'
-import { openSmtp } from './smtp.ts'
 
 export type Taken =
   | { readonly kind: 'sent' }
@@ -19,6 +17,24 @@ export interface Courier {
   close(): void
 }
 
+/** What writes messages is loaded with the first of them. */
 export function openCourier(mail: MailConfig): Courier {
-  return mail.server ? openSmtp(mail.server, mail.from) : openOutbox(mail.outbox, mail.from)
+  let opening: Promise<Courier> | undefined
+  let closed = false
+  return {
+    async send(message) {
+      if (closed) return { kind: 'away', why: 'The gateway closes.' }
+      opening ??= open(mail)
+      return (await opening).send(message)
+    },
+    close() {
+      closed = true
+      void opening?.then((courier) => courier.close())
+    },
+  }
+}
+
+async function open({ server, from, outbox }: MailConfig): Promise<Courier> {
+  if (server) return (await import('./smtp.ts')).openSmtp(server, from)
+  return (await import('./outbox.ts')).openOutbox(outbox, from)
 }

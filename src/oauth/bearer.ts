@@ -43,8 +43,11 @@ export interface Bearers {
 /** The user has paused the application, or holds none of the accounts any more that the token was given. */
 export type Obstacle = 'paused' | 'no-account'
 
+/** Some twenty-five thousand: whoever comes again after so many others is looked up. */
+const keptBytes = 32 * 1024 * 1024
+
 export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
-  const memory = openMemory<Bearer>(changes, 50_000)
+  const memory = openMemory<Bearer>(changes, keptBytes)
   const living = (bearer: Bearer | undefined) =>
     bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
   async function judge(token: Token): Promise<Bearer | Obstacle | undefined> {

@@ -101,7 +101,7 @@ export interface ServiceDesk {
 }
 
 export function openServiceDesk(db: Database, changes: Changes): ServiceDesk {
-  const memory = openMemory<Service & { hash: Buffer }>(changes, 100)
+  const memory = openMemory<Service & { hash: Buffer }>(changes)
   const read = async (id: string) => {
     const value = await findService(db, wellFormed(id))
     return value && { value, tags: [`service:${id}`] }

@@ -1,9 +1,9 @@
 /** RFC 7662: what a token means, for the client it was issued to and for the brokerage's own services. */
-import Type from 'typebox'
+import type { Static } from 'typebox'
 import { parseToken, type Token } from '../crypto/token.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { integer, text } from '../schema.ts'
+import { integer, Type, text } from '../schema.ts'
 import { printScopes } from '../scope.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
 import type { Bearer, Bearers } from './bearer.ts'
@@ -29,7 +29,7 @@ export const Introspection = Type.Object(
   },
   { title: 'Introspection', description: 'What a token means.' },
 )
-export type Introspection = Type.Static<typeof Introspection>
+export type Introspection = Static<typeof Introspection>
 
 /** Who asks: a service of the brokerage may ask about every token, a client only about its own. */
 export type Asker = { readonly kind: 'service' } | { readonly kind: 'client'; readonly clientId: string }

@@ -1,6 +1,6 @@
 /** Spec 4.3 and 4.4: what both token endpoints answer. */
-import Type from 'typebox'
-import { integer, oneOf, text } from '../schema.ts'
+import type { Static } from 'typebox'
+import { integer, oneOf, Type, text } from '../schema.ts'
 import { printScopes } from '../scope.ts'
 
 /** Spec 8: 24 hours. */
@@ -20,7 +20,7 @@ export const TokenResponse = Type.Object(
   },
   { title: 'TokenResponse', description: 'An access token.' },
 )
-export type TokenResponse = Type.Static<typeof TokenResponse>
+export type TokenResponse = Static<typeof TokenResponse>
 
 export interface IssuedTokens {
   readonly accessToken: string

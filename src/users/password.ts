@@ -1,6 +1,8 @@
 /** Human passwords: argon2id, with a bound on how many are computed at once so that a flood cannot starve the rest. */
 import { randomBytes } from 'node:crypto'
-import { hash, verify } from '@node-rs/argon2'
+
+/** Loaded by the first who signs in. */
+const library = () => import('@node-rs/argon2')
 
 /** OWASP's floor for argon2id: 19 MiB, two passes, one lane. */
 const argon2id = 2
@@ -30,9 +32,10 @@ export function openPasswords(atOnce: number): Passwords {
     get isCrowded() {
       return limit.isFull()
     },
-    hash: (password) => limit(() => hash(password, cost)),
+    hash: (password) => limit(async () => (await library()).hash(password, cost)),
     verify: (stored, password) =>
       limit(async () => {
+        const { hash, verify } = await library()
         decoy ??= hash(randomBytes(32).toString('hex'), cost)
         const matches = await verify(stored ?? (await decoy), password)
         return matches && stored !== undefined

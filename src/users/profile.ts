@@ -1,8 +1,9 @@
 /** Spec 4.5: the profile of the user behind a token, with the accounts that the token may see. */
-import Type from 'typebox'
+import type { Static } from 'typebox'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { integer, oneOf, text } from '../schema.ts'
+import { integer, oneOf, Type, text } from '../schema.ts'
 import { type Account, getUserById, listAccounts } from './user.ts'
 
 const PrintedAccount = Type.Object(
@@ -36,7 +37,7 @@ export const Profile = Type.Object(
   { profile: PrintedUser },
   { title: 'Profile', description: 'The user behind the token.' },
 )
-export type Profile = Type.Static<typeof Profile>
+export type Profile = Static<typeof Profile>
 
 /** Whoever looks, as remembered elsewhere: forgotten there as soon as anything about the user changes. */
 export interface Viewer {
@@ -50,8 +51,11 @@ export interface Profiles {
   find(viewer: Viewer): string | Promise<string>
 }
 
-export function openProfiles(db: Database, environment: Environment): Profiles {
-  const printed = new WeakMap<Viewer, string>()
+/** Of users with an account or two, some ten thousand. */
+const keptBytes = 16 * 1024 * 1024
+
+export function openProfiles(db: Database, environment: Environment, mostBytes = keptBytes): Profiles {
+  const printed = new BoundedMap<Viewer, string>(mostBytes)
   async function print(viewer: Viewer): Promise<string> {
     const { id, name } = await getUserById(db, viewer.userId)
     const all = await listAccounts(db, viewer.userId, environment)
@@ -68,7 +72,7 @@ export function openProfiles(db: Database, environment: Environment): Profiles {
   return { find: (viewer) => printed.get(viewer) ?? print(viewer) }
 }
 
-function printAccount(account: Account): Type.Static<typeof PrintedAccount> {
+function printAccount(account: Account): Static<typeof PrintedAccount> {
   const { account_number, classification, day_trader, option_level, status, type } = account
   return {
     account_number,

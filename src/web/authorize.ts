@@ -1,6 +1,5 @@
 /** Spec 4.1: GET /v1/oauth/authorize. Judges the request and sends the browser to the login page; stores nothing. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import type { Context } from '../context.ts'
 import { cut } from '../cut.ts'
 import type { OperationSchema } from '../described-route.ts'
@@ -17,7 +16,7 @@ import {
 } from '../oauth/authorization-request.ts'
 import type { OAuthError } from '../oauth/oauth-error.ts'
 import type { Registration } from '../partners/client.ts'
-import { oneOf, text } from '../schema.ts'
+import { oneOf, Type, text } from '../schema.ts'
 import { scopePattern } from '../scope.ts'
 import { subnetOf } from '../subnet.ts'
 import { pageHeaders } from './page.ts'

@@ -1,6 +1,7 @@
 /** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
-import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Context } from '../context.ts'
+import { routedMethods } from '../http/methods.ts'
 import { Elsewhere } from '../problem.ts'
 import type { PageRoute } from './page-route.ts'
 
@@ -17,7 +18,7 @@ export function isHere({ environment }: Pick<Context, 'environment'>, { sites }:
 export function leadToLiveSite(app: FastifyInstance, context: Context, routes: readonly PageRoute[]): void {
   for (const url of new Set(routes.map(({ path }) => path))) {
     app.route({
-      method: [...app.supportedMethods] as HTTPMethods[],
+      method: [...routedMethods],
       url,
       exposeHeadRoute: false,
       schema: { hide: true } as object,

@@ -1,23 +1,27 @@
 /** The pages for people, on one screen. */
-import { createToken, revokeToken, showApiSettings } from './api-settings.ts'
-import { pauseApplication, resumeApplication, revokeApplication, showApplications } from './applications.ts'
-import { removeApp, showAppSetup, submitAppSetup } from './authenticator-app.ts'
 import { authorize, authorizeSchema } from './authorize.ts'
-import { showConsent, submitConsent } from './consent.ts'
 import { consoleRoutes } from './console/routes.ts'
-import { closeDevice, closeOtherDevices, showDevices } from './devices.ts'
-import { removeEmail, showEmail, submitEmail } from './email.ts'
 import { gatedForm, gatedPage, strongly, withFactor } from './gates.ts'
-import { showHistory } from './history.ts'
-import { cancelLogin, logout, showLogin, submitLogin } from './login.ts'
-import { chooseNotices, showNotices } from './notices.ts'
 import { makes, onBothSites, type PageRoute, page } from './page-route.ts'
 import { partnerRoutes } from './partner/routes.ts'
-import { removeKey, showPasskeySetup, submitPasskeySetup } from './passkeys.ts'
-import { showPassword, submitPassword } from './password.ts'
-import { makeCodes } from './recovery-codes.ts'
-import { showSecondStep, submitSecondStep } from './second-step.ts'
-import { showSecurity } from './security.ts'
+import { whenVisited } from './when-visited.ts'
+
+const { createToken, revokeToken, showApiSettings } = whenVisited(() => import('./api-settings.ts'))
+const { pauseApplication, resumeApplication, revokeApplication, showApplications } = whenVisited(
+  () => import('./applications.ts'),
+)
+const { removeApp, showAppSetup, submitAppSetup } = whenVisited(() => import('./authenticator-app.ts'))
+const { showConsent, submitConsent } = whenVisited(() => import('./consent.ts'))
+const { closeDevice, closeOtherDevices, showDevices } = whenVisited(() => import('./devices.ts'))
+const { removeEmail, showEmail, submitEmail } = whenVisited(() => import('./email.ts'))
+const { showHistory } = whenVisited(() => import('./history.ts'))
+const { cancelLogin, logout, showLogin, submitLogin } = whenVisited(() => import('./login.ts'))
+const { chooseNotices, showNotices } = whenVisited(() => import('./notices.ts'))
+const { removeKey, showPasskeySetup, submitPasskeySetup } = whenVisited(() => import('./passkeys.ts'))
+const { showPassword, submitPassword } = whenVisited(() => import('./password.ts'))
+const { makeCodes } = whenVisited(() => import('./recovery-codes.ts'))
+const { showSecondStep, submitSecondStep } = whenVisited(() => import('./second-step.ts'))
+const { showSecurity } = whenVisited(() => import('./security.ts'))
 
 /** Each site has its own: the way in, what was approved there, the tokens for it. */
 const ofEachSite: readonly PageRoute[] = [

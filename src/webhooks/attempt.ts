@@ -3,6 +3,7 @@
  * redirects are not followed. Whatever the receiver does, the outcome is a value and the cost is bounded.
  */
 import type { Dispatcher } from 'undici'
+import { BoundedMap } from '../bounded-map.ts'
 import { type GuardPolicy, isAllowedAddress, literalOf } from './address-guard.ts'
 import { type Connections, openConnections } from './connections.ts'
 import { openResolver } from './resolver.ts'
@@ -62,12 +63,12 @@ interface Target {
   readonly isAllowed: boolean
 }
 
-const targetsAtMost = 10_000
+const targetBytes = 4 * 1024 * 1024
 
 export function openSender({ policy, dnsServers, certificateAuthority }: SenderOptions): Sender {
   const { lookup } = openResolver(policy, dnsServers)
   const connections = openConnections({ deadlineMs, lookup, certificateAuthority })
-  const targets = new Map<string, Target>()
+  const targets = new BoundedMap<string, Target>(targetBytes)
   function targetOf(url: string): Target {
     const known = targets.get(url)
     if (known) return known
@@ -78,7 +79,6 @@ export function openSender({ policy, dnsServers, certificateAuthority }: SenderO
       path: pathname + search,
       isAllowed: literal === undefined || isAllowedAddress(literal, policy),
     }
-    if (targets.size >= targetsAtMost) targets.clear()
     targets.set(url, target)
     return target
   }

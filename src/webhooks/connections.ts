@@ -2,8 +2,15 @@
  * The connections that attempts are made on. A receiver may close one that it keeps in the moment in which it is used again: that is nobody's
  * failure, and shows as an error of a connection that was there before the attempt began.
  */
+import { createRequire } from 'node:module'
 import type { LookupFunction } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import type undici from 'undici'
+import type { Agent, buildConnector } from 'undici'
+
+/** Of undici's hundred files these need a third; the rest is fetch, caches and mocks. */
+const require = createRequire(import.meta.url)
+const AgentOfUndici: typeof undici.Agent = require('undici/lib/dispatcher/agent.js')
+const makeConnector: typeof undici.buildConnector = require('undici/lib/core/connect.js')
 
 export interface Connections {
   /** Keeps connections and uses them again. */
@@ -29,7 +36,7 @@ const endedUnheard = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/
 export function openConnections({ deadlineMs, lookup, certificateAuthority }: ConnectionOptions): Connections {
   /** When the connection was opened that an error ended. */
   const openedAt = new WeakMap<Error, number>()
-  const dial = buildConnector({
+  const dial = makeConnector({
     lookup,
     timeout: deadlineMs,
     autoSelectFamily: true,
@@ -53,8 +60,8 @@ export function openConnections({ deadlineMs, lookup, certificateAuthority }: Co
     maxHeaderSize: 16 * 1024,
     connect,
   }
-  const kept = new Agent({ ...settings, pipelining: 1 })
-  const fresh = new Agent({ ...settings, pipelining: 0 })
+  const kept = new AgentOfUndici({ ...settings, pipelining: 1 })
+  const fresh = new AgentOfUndici({ ...settings, pipelining: 0 })
   return {
     kept,
     fresh,

@@ -1,10 +1,12 @@
-/** What events carry, read once for all webhooks that want it, and kept for a while: bounded by its size. */
+/** What events carry, read once for all webhooks that want it, and kept for a while. */
+import { BoundedMap } from '../bounded-map.ts'
 import type { Sql } from '../database/database.ts'
 import { dayOfId } from './days.ts'
 import type { DueEvent } from './lane.ts'
 import { selectBodies } from './lanes.sql.ts'
 
-const keptCharacters = 16 * 1024 * 1024
+/** Of small events some ten thousand: those that many webhooks are being sent at the same time. */
+const keptBytes = 8 * 1024 * 1024
 
 export interface EventBodies {
   /** Somebody has it at hand. */
@@ -12,24 +14,12 @@ export interface EventBodies {
   find(sql: Sql, ids: readonly number[]): Promise<ReadonlyMap<number, DueEvent>>
 }
 
-export function openEventBodies(): EventBodies {
-  /** In the order they were read: the oldest make room. */
-  const known = new Map<number, DueEvent>()
-  let characters = 0
-
-  function keep(event: DueEvent): void {
-    if (known.has(event.id)) return
-    known.set(event.id, event)
-    characters += event.body.length
-    for (const [id, { body }] of known) {
-      if (characters <= keptCharacters) return
-      known.delete(id)
-      characters -= body.length
-    }
-  }
-
+export function openEventBodies(mostBytes = keptBytes): EventBodies {
+  const known = new BoundedMap<number, DueEvent>(mostBytes)
   return {
-    keep,
+    keep(event) {
+      if (!known.has(event.id)) known.set(event.id, event)
+    },
     async find(sql, ids) {
       const found = new Map<number, DueEvent>()
       const missing: number[] = []
@@ -41,7 +31,7 @@ export function openEventBodies(): EventBodies {
       for (const [day, together] of Map.groupBy(missing, dayOfId)) {
         for (const event of await sql.query<DueEvent>(selectBodies(day), [together])) {
           found.set(event.id, event)
-          keep(event)
+          known.set(event.id, event)
         }
       }
       return found

@@ -1,6 +1,6 @@
 /** Spec 2 and 6: the kinds of webhook, the actions of each, and the shape of each payload. Policy as a table. */
-import Type, { type TObject } from 'typebox'
-import { integer, oneOf, text } from '../schema.ts'
+import type { TObject } from 'typebox'
+import { integer, oneOf, Type, text } from '../schema.ts'
 
 export const kinds = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION'] as const
 export type Kind = (typeof kinds)[number]

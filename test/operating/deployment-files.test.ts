@@ -24,7 +24,7 @@ after(() => house.close())
 
 const known = new Set(settings.map(({ name }) => name))
 /** Read by Node itself. */
-const ofNode = new Set(['NODE_ENV'])
+const ofNode = new Set(['NODE_ENV', 'NODE_COMPILE_CACHE'])
 const { port: livePort } = readConfig({}).sites[0]!
 const { port: sandboxPort } = readConfig({}).sites[1]!
 const metricsPort = 9464

@@ -2,24 +2,78 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openMemory } from '../../src/database/memory.ts'
+import { openProfiles } from '../../src/users/profile.ts'
+import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
 import { openTestGateway } from '../support/gateway.ts'
 
 const house = await openTestGateway()
 after(() => house.close())
-const { changes } = house.gateway.context
+const { changes, db } = house.gateway.context
+
+interface Thing {
+  readonly name: string
+  readonly text: string
+}
+
+function openThings(mostBytes: number) {
+  const memory = openMemory<Thing>(changes, mostBytes)
+  return {
+    names: (...names: string[]) => names.map((name) => memory.recall(name)?.name),
+    learn: (name: string, tags = [`thing:${name}`], characters = 10_000) =>
+      memory.learn(name, async () => ({ value: { name, text: 'x'.repeat(characters) }, tags })),
+  }
+}
 
 test('a memory that is full forgets what it learned first', async () => {
-  const memory = openMemory<{ name: string }>(changes, 3)
-  const learn = (name: string) => memory.learn(name, async () => ({ value: { name }, tags: [`thing:${name}`] }))
-  for (const name of ['a', 'b', 'c', 'd']) await learn(name)
-  assert.deepEqual(
-    ['a', 'b', 'c', 'd'].map((name) => memory.recall(name)?.name),
-    [undefined, 'b', 'c', 'd'],
-  )
+  const things = openThings(35_000)
+  for (const name of ['a', 'b', 'c', 'd']) await things.learn(name)
+  assert.deepEqual(things.names('a', 'b', 'c', 'd'), [undefined, 'b', 'c', 'd'])
   changes.announce('thing:c')
-  await learn('e')
-  assert.deepEqual(
-    ['b', 'c', 'd', 'e'].map((name) => memory.recall(name)?.name),
-    ['b', undefined, 'd', 'e'],
-  )
+  await things.learn('e')
+  assert.deepEqual(things.names('b', 'c', 'd', 'e'), ['b', undefined, 'd', 'e'])
+})
+
+test('a memory is bounded by bytes: one large thing takes the room of many small ones', async () => {
+  const things = openThings(35_000)
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await things.learn(name, [], 1_000)
+  assert.deepEqual(things.names('a', 'f'), ['a', 'f'])
+  await things.learn('large', [], 30_000)
+  assert.deepEqual(things.names('a', 'e', 'f', 'large'), [undefined, 'e', 'f', 'large'])
+})
+
+test('a tag that several entries share forgets all of them, and one that is left by some forgets the others', async () => {
+  const things = openThings(1_000_000)
+  for (const name of ['a', 'b', 'c']) await things.learn(name, ['shared', `thing:${name}`])
+  changes.announce('thing:b')
+  assert.deepEqual(things.names('a', 'b', 'c'), ['a', undefined, 'c'])
+  changes.announce('shared')
+  assert.deepEqual(things.names('a', 'b', 'c'), [undefined, undefined, undefined])
+  await things.learn('a', ['shared'])
+  await things.learn('a', ['shared'])
+  changes.announce('shared')
+  assert.deepEqual(things.names('a'), [undefined])
+})
+
+test('the bodies of events are kept to a bound in bytes: the oldest are read again', async () => {
+  const bodies = openEventBodies(35_000)
+  const idOf = (number: number) => 260101 * 10 ** 10 + number
+  for (const number of [1, 2, 3, 4])
+    bodies.keep({
+      ...{ id: idOf(number), uid: '', published_at: new Date(), traceparent: null, simulated: false },
+      body: 'x'.repeat(10_000),
+    })
+  // The database knows none of them.
+  const found = await bodies.find(db, [1, 2, 3, 4].map(idOf))
+  assert.deepEqual([...found.keys()], [2, 3, 4].map(idOf))
+})
+
+test('printed profiles are kept to a bound in bytes: the oldest are printed again', async () => {
+  const { id: userId } = await house.makeUser()
+  const profiles = openProfiles(db, 'live', 3_000)
+  const viewers = Array.from({ length: 20 }, () => ({ userId, accountNumbers: undefined }))
+  for (const viewer of viewers) await profiles.find(viewer)
+  assert.equal(typeof profiles.find(viewers.at(-1)!), 'string')
+  const again = profiles.find(viewers[0]!)
+  assert.ok(again instanceof Promise)
+  assert.equal(await again, profiles.find(viewers.at(-1)!))
 })

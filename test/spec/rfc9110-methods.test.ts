@@ -146,3 +146,18 @@ test('none of it is an error of ours: nothing of the kind is in the log', () => 
   const failures = lines.filter((line) => (JSON.parse(line) as { level: number }).level >= 40)
   assert.deepEqual(failures, [])
 })
+
+test('a method that was refused is named as it was sent, in the answer and in the log', async () => {
+  for (const [path, method] of [
+    ['/v1/user/profile', 'PROPFIND'],
+    ['/nowhere', 'MKCOL'],
+    ['/v1/%', 'REPORT'],
+    ['/v1/user/profile', 'TRACE'],
+  ] as const) {
+    const requestId = `named-${method}`
+    const { status, body } = await ask(house.baseUrl + path, method, { 'x-request-id': requestId })
+    if (status === 405) assert.match(JSON.parse(body).error_description, new RegExp(`^${method} is not a method`))
+    const line = lines.map((each) => JSON.parse(each)).find((each) => each.request_id === requestId)
+    assert.deepEqual([line?.method, line?.route], [method, status === 405 ? path : 'none'])
+  }
+})

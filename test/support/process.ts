@@ -132,8 +132,9 @@ export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
   deadlineMs = 30_000,
+  entry = main,
 ): Promise<Finished> {
-  const program = startProgram(args, settings)
+  const program = startProgram(args, settings, entry)
   const tooLong = setTimeout(() => program.kill('SIGKILL'), deadlineMs)
   const ending = await program.ended
   clearTimeout(tooLong)

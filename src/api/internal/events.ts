@@ -1,8 +1,7 @@
 /** POST /internal/v1/events: the brokerage's own systems say what happened. All events of a request are published, or none. */
-import Type from 'typebox'
 import type { Actor } from '../../audit/audit.ts'
 import { Invalid } from '../../problem.ts'
-import { text } from '../../schema.ts'
+import { Type, text } from '../../schema.ts'
 import { type NewEvent, printEventId } from '../../webhooks/event.ts'
 import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/kind.ts'
 import { exactAmounts } from '../exact-amounts.ts'

@@ -1,8 +1,7 @@
 /** Spec 4.3: POST /v1/oauth/accesstoken. Takes refreshes too, because generic OAuth libraries know one token URL. */
-import Type from 'typebox'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { readRedirectUri } from '../../oauth/redirect-uri.ts'
-import { oneOf, text } from '../../schema.ts'
+import { oneOf, Type, text } from '../../schema.ts'
 import { readFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'

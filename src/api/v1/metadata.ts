@@ -2,8 +2,7 @@
  * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration, where several libraries
  * look for it. Nothing in it claims OpenID: there are no ID tokens.
  */
-import Type from 'typebox'
-import { text } from '../../schema.ts'
+import { Type, text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
 import type { Endpoint } from '../route.ts'
 

@@ -1,7 +1,6 @@
 /** Spec 4.4: POST /v1/oauth/refreshtoken. */
-import Type from 'typebox'
 import { OAuthError } from '../../oauth/oauth-error.ts'
-import { oneOf } from '../../schema.ts'
+import { oneOf, Type } from '../../schema.ts'
 import { readFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'

@@ -1,8 +1,8 @@
 /** RFC 9728: GET /.well-known/oauth-protected-resource, for the site and for each address that takes a bearer token. */
 import type { FastifyReply } from 'fastify'
-import Type from 'typebox'
+import type { Static } from 'typebox'
 import type { OperationSchema } from '../../described-route.ts'
-import { text } from '../../schema.ts'
+import { Type, text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
 import { anyone } from '../gates.ts'
 import { type Protection, pathOf, resourceMetadataPath } from '../protection.ts'
@@ -21,7 +21,7 @@ const ResourceMetadata = Type.Object(
   },
   { title: 'ResourceMetadata', description: 'What RFC 9728 lists of this resource.' },
 )
-type ResourceMetadata = Type.Static<typeof ResourceMetadata>
+type ResourceMetadata = Static<typeof ResourceMetadata>
 
 type Particular = Pick<ResourceMetadata, 'resource' | 'authorization_servers' | 'scopes_supported'>
 

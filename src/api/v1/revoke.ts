@@ -1,6 +1,6 @@
 /** RFC 7009: POST /v1/oauth/revoke. */
-import Type from 'typebox'
 import { revokeToken } from '../../oauth/revocation.ts'
+import { Type } from '../../schema.ts'
 import { readFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'

@@ -1,9 +1,8 @@
 /** What both token endpoints share: forms of at most 8 KiB in, JSON that nobody stores out. */
 import type { FastifyReply } from 'fastify'
-import Type from 'typebox'
 import type { Context } from '../../context.ts'
 import { type IssuedTokens, printTokenResponse, TokenResponse } from '../../oauth/token-response.ts'
-import { text } from '../../schema.ts'
+import { Type, text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
 import type { FormFields } from '../form-fields.ts'
 import type { ClientCaller } from '../gates.ts'

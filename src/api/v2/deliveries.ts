@@ -1,7 +1,6 @@
 /** The delivery log: what was sent where, what came back, and sending it again. */
-import Type from 'typebox'
 import { Invalid } from '../../problem.ts'
-import { instant, integer, oneOf, text } from '../../schema.ts'
+import { instant, integer, oneOf, Type, text } from '../../schema.ts'
 import {
   type Attempt,
   redeliver as again,

@@ -1,6 +1,5 @@
 /** What deliveries look like wherever they are told of. */
-import Type from 'typebox'
-import { integer, oneOf, text } from '../../schema.ts'
+import { integer, oneOf, Type, text } from '../../schema.ts'
 import { deliveryStates } from '../../webhooks/delivery.ts'
 
 /** For examples: an id begins with its day. */

@@ -4,12 +4,11 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import type { Context } from '../../context.ts'
 import { cutEventStream, endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
-import { instant, integer, latestInstantMs, text } from '../../schema.ts'
+import { instant, integer, latestInstantMs, Type, text } from '../../schema.ts'
 import { findLogBounds, type LoggedEvent, printEventId, readLog } from '../../webhooks/event.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'

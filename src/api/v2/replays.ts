@@ -1,7 +1,6 @@
 /** Replaying by time range, by entity, or all that failed: a durable job with a dry run and progress. */
-import Type from 'typebox'
 import { Invalid } from '../../problem.ts'
-import { instant, integer, oneOf } from '../../schema.ts'
+import { instant, integer, oneOf, Type } from '../../schema.ts'
 import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
 import {
   cancelReplay as cancel,

@@ -1,6 +1,5 @@
 /** Skipping all that waits at a webhook: a durable job whose progress can be asked for. */
-import Type from 'typebox'
-import { instant, integer, oneOf, text } from '../../schema.ts'
+import { instant, integer, oneOf, Type, text } from '../../schema.ts'
 import { getSkip, reasonCharactersAtMost, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'

@@ -3,9 +3,8 @@
  * records. The handler publishes an event; the worker delivers it like any other. `Prefer: wait=N` waits for the outcomes.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { integer, text } from '../../schema.ts'
+import { integer, Type, text } from '../../schema.ts'
 import { type EventDelivery, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
 import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
 import { printEventId } from '../../webhooks/event.ts'

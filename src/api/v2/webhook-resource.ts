@@ -1,7 +1,6 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
-import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { instant, integer, oneOf, text } from '../../schema.ts'
+import { instant, integer, oneOf, Type, text } from '../../schema.ts'
 import { kinds } from '../../webhooks/kind.ts'
 import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
 

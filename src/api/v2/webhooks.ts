@@ -1,8 +1,7 @@
 /** Registering webhooks: create, list, fetch one (spec 4.7), update, delete, pause, resume, rotate the secret. */
 import type { FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import type { Context } from '../../context.ts'
-import { instant, text } from '../../schema.ts'
+import { instant, Type, text } from '../../schema.ts'
 import { UrlText } from '../../webhooks/address-guard.ts'
 import {
   createWebhook as create,

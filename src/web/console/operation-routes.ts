@@ -1,13 +1,15 @@
 /** How the gateway is: health, queues, the audit log, settings. */
 import { signedIn } from '../gates.ts'
 import type { PageRoute } from '../page-route.ts'
-import { showAudit } from './audit.ts'
-import { exportAudit } from './audit-export.ts'
+import { whenVisited } from '../when-visited.ts'
 import { chainPage, showChain, startVerification } from './chain.ts'
 import { operatorForm, operatorPage } from './operator.ts'
-import { showOverview } from './overview.ts'
-import { showSettings } from './settings.ts'
-import { pauseWebhook, resumeWebhook, showWebhook, showWebhooks } from './webhooks.ts'
+
+const { showAudit } = whenVisited(() => import('./audit.ts'))
+const { exportAudit } = whenVisited(() => import('./audit-export.ts'))
+const { showOverview } = whenVisited(() => import('./overview.ts'))
+const { showSettings } = whenVisited(() => import('./settings.ts'))
+const { pauseWebhook, resumeWebhook, showWebhook, showWebhooks } = whenVisited(() => import('./webhooks.ts'))
 
 const webhookPage = ({ id }: { readonly id?: string }) => `/console/webhooks/${id}`
 

@@ -1,12 +1,18 @@
 /** Whom the gateway serves: partners and users. */
 import type { PageRoute } from '../page-route.ts'
 import type { Params } from '../visit.ts'
-import { activateClient, declineScopes, grantScopes, setMost, suspendClient } from './client-acts.ts'
+import { whenVisited } from '../when-visited.ts'
 import { operatorForm, operatorPage } from './operator.ts'
-import { approvePartner, grantRefresh, showPartner, suspendPartner, withdrawRefresh } from './partner.ts'
-import { showPartners } from './partners.ts'
-import { showUser } from './user.ts'
-import {
+
+const { activateClient, declineScopes, grantScopes, setMost, suspendClient } = whenVisited(
+  () => import('./client-acts.ts'),
+)
+const { approvePartner, grantRefresh, showPartner, suspendPartner, withdrawRefresh } = whenVisited(
+  () => import('./partner.ts'),
+)
+const { showPartners } = whenVisited(() => import('./partners.ts'))
+const { showUser } = whenVisited(() => import('./user.ts'))
+const {
   closeSession,
   closeSessions,
   liftThrottle,
@@ -15,8 +21,8 @@ import {
   revokeApplication,
   revokeToken,
   unlockUser,
-} from './user-acts.ts'
-import { showUsers } from './users.ts'
+} = whenVisited(() => import('./user-acts.ts'))
+const { showUsers } = whenVisited(() => import('./users.ts'))
 
 const partner = ({ branch }: Params) => `/console/partners/${branch}`
 const user = ({ id }: Params) => `/console/users/${id}`

@@ -2,37 +2,33 @@
 import { freshlySignedIn } from '../gates.ts'
 import { makes, onBothSites, type PageRoute, page } from '../page-route.ts'
 import type { Params } from '../visit.ts'
-import {
-  askRefresh,
-  askScopes,
-  createClient,
-  revokeSecret,
-  rotateSecret,
-  showClient,
-  showClients,
-  updateClient,
-} from './clients.ts'
-import { showDeliveries } from './deliveries.ts'
-import { redeliver, showDelivery, skip } from './delivery.ts'
-import { acceptInvited, declineInvited, showEntry, showPartner, submitApplication } from './entry.ts'
+import { whenVisited } from '../when-visited.ts'
 import { memberForm, memberPage } from './member.ts'
-import { invite, remove, showMembers, uninvite } from './members.ts'
-import { showRecovery, startRecovery } from './recovery.ts'
-import { showReference } from './reference.ts'
-import { showRefusals } from './refusals.ts'
-import { cancelReplay, showProgress, showReplay, startReplay } from './replays.ts'
-import { showSkip, showSkipProgress, startSkip } from './skips.ts'
-import { sendTestHook, showTestHooks, showTestOutcome } from './test-hooks.ts'
-import {
+
+const { askRefresh, askScopes, createClient, revokeSecret, rotateSecret, showClient, showClients, updateClient } =
+  whenVisited(() => import('./clients.ts'))
+const { showDeliveries } = whenVisited(() => import('./deliveries.ts'))
+const { redeliver, showDelivery, skip } = whenVisited(() => import('./delivery.ts'))
+const { acceptInvited, declineInvited, showEntry, showPartner, submitApplication } = whenVisited(
+  () => import('./entry.ts'),
+)
+const { invite, remove, showMembers, uninvite } = whenVisited(() => import('./members.ts'))
+const { showRecovery, startRecovery } = whenVisited(() => import('./recovery.ts'))
+const { showReference } = whenVisited(() => import('./reference.ts'))
+const { showRefusals } = whenVisited(() => import('./refusals.ts'))
+const { cancelReplay, showProgress, showReplay, startReplay } = whenVisited(() => import('./replays.ts'))
+const { showSkip, showSkipProgress, startSkip } = whenVisited(() => import('./skips.ts'))
+const { sendTestHook, showTestHooks, showTestOutcome } = whenVisited(() => import('./test-hooks.ts'))
+const {
   createWebhook,
   deleteWebhook,
   pauseWebhook,
   resumeWebhook,
-  rotateSecret as rotateWebhookSecret,
+  rotateSecret: rotateWebhookSecret,
   showWebhook,
   showWebhooks,
   updateWebhook,
-} from './webhooks.ts'
+} = whenVisited(() => import('./webhooks.ts'))
 
 const webhooks = () => '/webhooks'
 const webhook = ({ id }: Params) => `/webhooks/${id}`

@@ -1,0 +1,92 @@
+/**
+ * Fastify's own compilers of schemas, put off: a schema becomes a function when the first request needs it or, if none has, in one of the turns
+ * that follow a start. Whoever shares the compilers shares what they made.
+ */
+import { createRequire } from 'node:module'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** As Fastify asks for them. */
+export interface SchemaCompilers {
+  readonly buildValidator: (schemas: object, options: object) => (part: SchemaOfPart) => Validator
+  readonly buildSerializer: (schemas: object, options: object) => (part: SchemaOfPart) => Serializer
+  /** Compiles what is left, one in a turn, so that requests come between. */
+  compileRest(signal: AbortSignal): Promise<void>
+}
+
+export interface SchemaOfPart {
+  readonly schema: Schema
+  readonly httpPart?: string
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, unknown>>
+  readonly required?: readonly string[]
+}
+
+export type Validator = { (value: unknown): unknown; errors?: unknown }
+export type Serializer = (value: unknown) => string
+
+type Factory<Made> = () => (schemas: object, options: object) => (part: SchemaOfPart) => Made
+
+export function openSchemaCompilers(): SchemaCompilers {
+  const requireAsFastify = createRequire(import.meta.resolve('fastify'))
+  const left = new Set<() => unknown>()
+  /** Once a schema, when it is first called for. */
+  const putOff = <Made>(name: string, wrap: (make: () => Made) => Made) => {
+    const known = new WeakMap<Schema, Made>()
+    const build = once(() => (requireAsFastify(name) as Factory<Made>)())
+    return (schemas: object, options: object) => (part: SchemaOfPart) => {
+      const make = once(() => {
+        left.delete(make)
+        return build()(schemas, options)(withLowerCaseHeaders(part))
+      })
+      const made = known.get(part.schema) ?? wrap(make)
+      if (!known.has(part.schema)) left.add(make)
+      known.set(part.schema, made)
+      return made
+    }
+  }
+  return {
+    buildValidator: putOff<Validator>('@fastify/ajv-compiler', wrapValidator),
+    buildSerializer: putOff<Serializer>('@fastify/fast-json-stringify-compiler', (make) => (value) => make()(value)),
+    async compileRest(signal) {
+      for (const make of left) {
+        await nextTurn()
+        if (signal.aborted) return
+        make()
+      }
+    },
+  }
+}
+
+/** Faults are read from the function that found them. */
+function wrapValidator(make: () => Validator): Validator {
+  const validator: Validator = (value) => {
+    const validate = make()
+    const verdict = validate(value)
+    validator.errors = validate.errors
+    return verdict
+  }
+  return validator
+}
+
+/** As Node tells them; Fastify does this itself only where its compilers are not handed to it. */
+function withLowerCaseHeaders(part: SchemaOfPart): SchemaOfPart {
+  const { properties, required = [] } = part.schema
+  if (part.httpPart !== 'headers' || !properties) return part
+  const lowerCase = Object.entries(properties).map(([name, schema]) => [name.toLowerCase(), schema])
+  const schema = {
+    ...part.schema,
+    properties: Object.fromEntries(lowerCase),
+    required: required.map((name) => name.toLowerCase()),
+  }
+  return { ...part, schema }
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}

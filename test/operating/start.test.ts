@@ -1,0 +1,85 @@
+/** A start loads what it needs; what few need is loaded by the first who does. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { generateKey, printKey } from '../../src/crypto/vault.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { endGateway, type GatewayProcess, makeFolder, runCommand, startGateway } from '../support/process.ts'
+
+const noteModules = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
+
+const database = await openTestDatabase()
+let gateway: GatewayProcess | undefined
+after(async () => {
+  await endGateway(gateway)
+  await database.close()
+})
+
+function openList() {
+  const path = join(makeFolder(), 'modules')
+  return {
+    settings: { LOADED_MODULES: path, NODE_OPTIONS: `--import ${noteModules}` },
+    read: () => readFileSync(path, 'utf8').split('\n'),
+  }
+}
+
+const has = (urls: readonly string[], part: string) => urls.some((url) => url.includes(part))
+
+/** Large, and needed only where something is set, or when somebody comes who wants it. */
+const putOff = [
+  ...['@opentelemetry/', 'prom-client/', 'nodemailer/', 'typebox/', '@simplewebauthn/', '@node-rs/argon2'],
+  ...['uqr/', 'undici/index.js', 'undici/lib/web/'],
+  ...['src/web/login.ts', 'src/web/consent.ts', 'src/web/partner/clients.ts', 'src/web/console/users.ts'],
+  ...['src/cli/commands.ts', 'src/cli/client.ts', 'src/doctor/'],
+]
+
+test('a gateway that starts loads no telemetry, mail, schema library, page or command', async () => {
+  const list = openList()
+  const settings = { DATABASE_URL: database.url, DATA_DIR: makeFolder(), SECRET_KEY: printKey(generateKey()) }
+  gateway = await startGateway({ ...settings, ...list.settings })
+  const loaded = list.read()
+  for (const needed of ['src/gateway.ts', 'fastify/', '/pg/']) assert.ok(has(loaded, needed), needed)
+  assert.deepEqual(
+    putOff.filter((part) => has(loaded, part)),
+    [],
+  )
+  const answer = await fetch(`${gateway.baseUrl}/login`)
+  assert.equal(answer.status, 200)
+  assert.ok(has(list.read(), 'src/web/login.ts'), 'the page is loaded by its visitor')
+  assert.equal(has(list.read(), 'src/web/console/users.ts'), false)
+})
+
+test('a command loads no gateway', async () => {
+  const list = openList()
+  const { code } = await runCommand(['--help'], list.settings)
+  assert.equal(code, 0)
+  const loaded = list.read()
+  assert.ok(has(loaded, 'src/cli/commands.ts'))
+  assert.deepEqual(
+    ['fastify/', 'src/gateway.ts', 'src/http/server.ts', 'src/web/routes.ts', '@opentelemetry/'].filter((part) =>
+      has(loaded, part),
+    ),
+    [],
+  )
+})
+
+test('what Node made of the code is kept where NODE_COMPILE_CACHE says, and a folder that cannot be written is no obstacle', async () => {
+  const folder = join(makeFolder(), 'cache')
+  const kept = await runCommand(['--help'], { NODE_COMPILE_CACHE: folder }, undefined, program)
+  assert.equal(kept.code, 0)
+  assert.ok(readdirSync(folder, { recursive: true }).length > 10)
+  const impossible = join(noteModules, 'below-a-file')
+  const { code, stderr } = await runCommand(['--help'], { NODE_COMPILE_CACHE: impossible }, undefined, program)
+  assert.deepEqual([code, stderr], [0, ''])
+})
+
+test('what Node made of the code is kept beside the code, for nobody else to write', async () => {
+  const { code } = await runCommand(['--help'], { NODE_COMPILE_CACHE: undefined }, undefined, program)
+  assert.equal(code, 0)
+  const folder = fileURLToPath(new URL('../../.compile-cache', import.meta.url))
+  assert.ok(readdirSync(folder).length > 0)
+  assert.equal(statSync(folder).mode & 0o022, 0)
+})
