@@ -260,6 +260,8 @@ const notHot: Record<string, string> = {
   wake_workers: 'reads nothing',
   wait_briefly: 'reads nothing',
   remove_worker: 'one row a node',
+  select_held_lanes: 'every five seconds, a row a webhook at most',
+  free_forgotten_lanes: 'when a promise was broken',
   join_behind: 'what waited behind a bite that has expired: as much, or nothing',
   select_old_queued: 'what has expired, by its number: a bite, or nothing',
   settle_old_deliveries: 'as settle_deliveries, for a day that may have left',
