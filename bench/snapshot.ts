@@ -2,7 +2,9 @@
  * A report that has been reading for an hour while 500 events a second went through: nothing that died meanwhile can be removed. Beside the same
  * hour without it. The hour is written in a minute, in the shape that the engine gives it: rows that come and go, a transaction each few.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { statement } from '../src/database/database.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
 import { startReceiver } from './receiver.ts'
@@ -13,11 +15,14 @@ import { compareTails } from './tails.ts'
 const anHour = 1_800_000
 const perSecond = 500
 const warmUpMs = 3_000
+const countingMs = 6_000
+const tellingMs = 2_000
 /** What a dispatcher reads at once at that load, and what is written to the log of its reading. */
 const eventsOfRead = 3
 const transactions = 1_200
-/** Leases are renewed every three seconds, once a transaction here, and workers report each second. */
+/** Workers report each second. */
 const reports = 3_600
+const anHourMs = 3_600_000
 
 export const snapshot: Benchmark = {
   name: 'snapshot',
@@ -25,8 +30,9 @@ export const snapshot: Benchmark = {
     const receiver = await startReceiver(stage)
     const [held, free] = [await openBranches(stage, here, receiver), await openBranches(stage, here, receiver)]
     for (const house of [held, free]) await house.publish(perSecond, warmUpMs)
+    const touches = await countTouches(free)
     await openSnapshot(stage, held.gateway.connectionString)
-    await Promise.all([liveThrough(held, rows), liveThrough(free, rows)])
+    await Promise.all([liveThrough(held, rows, touches), liveThrough(free, rows, touches)])
     await free.gateway.db.script('VACUUM')
     await Promise.all([held, free].map((house) => house.gateway.db.script('ANALYZE; CHECKPOINT')))
     for (const house of [held, free]) await house.publish(perSecond, warmUpMs)
@@ -44,14 +50,35 @@ async function openSnapshot(stage: Stage, connectionString: string): Promise<voi
   await reader.query('SELECT count(*) FROM webhooks')
 }
 
+const selectTouches = statement(
+  'bench_touches',
+  `SELECT n_tup_upd::float8 / (SELECT count(*) FROM lanes) AS touches FROM pg_stat_user_tables WHERE relname = 'lanes'`,
+)
+
+/** How often a lane is written in an hour at this load: when it changes hands, and not while it is held. */
+async function countTouches(house: Branches): Promise<number> {
+  const read = async () => {
+    // What sessions have counted is told a second later.
+    await wait(tellingMs)
+    const [row] = await house.gateway.db.query<{ touches: number }>(selectTouches)
+    return row!.touches
+  }
+  const before = await read()
+  await house.publish(perSecond, countingMs)
+  const touches = ((await read()) - before) * (anHourMs / countingMs)
+  process.stderr.write(`  a lane is written ${Math.round(touches)} times an hour\n`)
+  return touches
+}
+
 /** Nobody sees the rows, because who makes them removes them; what is left behind in tables and indexes is the same. */
-async function liveThrough({ gateway: { db } }: Branches, events: number): Promise<void> {
+async function liveThrough({ gateway: { db } }: Branches, events: number, touches: number): Promise<void> {
   const bite = Math.ceil(events / transactions)
   for (let done = 0; done < transactions; done++) {
-    await db.script(printBite(bite, 3_600_000 * (1 - done / transactions)))
+    await db.script(printBite(bite, anHourMs * (1 - done / transactions)))
     const report = 'UPDATE workers SET seen_at = clock_timestamp(); COMMIT; BEGIN; SET LOCAL synchronous_commit = off;'
-    await db.script(`BEGIN; SET LOCAL synchronous_commit = off;
-      UPDATE lanes SET attention_at = clock_timestamp() + interval '12 s'; COMMIT;
+    const due = Math.round((touches * (done + 1)) / transactions) - Math.round((touches * done) / transactions)
+    const touch = "UPDATE lanes SET attention_at = clock_timestamp() + interval '1 hour';"
+    await db.script(`BEGIN; SET LOCAL synchronous_commit = off; ${touch.repeat(due)} COMMIT;
       BEGIN; SET LOCAL synchronous_commit = off; ${report.repeat(reports / transactions)} COMMIT`)
   }
   await db.script('UPDATE lanes SET attention_at = clock_timestamp()')
