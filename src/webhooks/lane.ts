@@ -71,6 +71,8 @@ export interface Lane {
   probeAt: Date | undefined
   /** Nor before this: the receiver asked for it. */
   heldUntil: Date | undefined
+  /** Something may wait behind what is in hand: whoever settles that does not wait for company. */
+  awaited: boolean
   /** On its way to another worker: nothing more is begun. */
   leaving: boolean
   /** Whether it is still this worker's is being asked: nothing more is begun. */
@@ -98,6 +100,7 @@ export function openLane(claimed: ClaimedLane): Lane {
     changed: false,
     probeAt: undefined,
     heldUntil: undefined,
+    awaited: false,
     leaving: false,
     doubtful: false,
     lost: false,

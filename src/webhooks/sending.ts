@@ -71,6 +71,7 @@ export class Sending {
   /** Begins nothing more, and waits for what is under way. */
   async close(): Promise<void> {
     this.#closing = true
+    this.#desk.settlements.hurry()
     if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
   }
 
@@ -88,6 +89,7 @@ export class Sending {
       this.#desk.complain(error)
     } finally {
       lane.inHand.delete(delivery.id)
+      lane.awaited &&= lane.inHand.size > 0
       this.#inFlight--
       if (this.#inFlight === 0) this.#idle?.()
       if (lane.buffer.length === 0) this.#desk.isDry()
@@ -109,7 +111,7 @@ export class Sending {
     this.sendFrom(lane)
     const disable = findReasonToDisable(lane, outcome, now)
     const settled = await settlements
-      .settle({ lane, delivery, outcome, at, durationMs: timing.totalMs, now, disable })
+      .settle({ lane, delivery, outcome, at, durationMs: timing.totalMs, now, disable }, lane.awaited || this.#closing)
       .finally(() => this.#settledOne(lane))
     for (const hear of this.#desk.attempted)
       hear({ delivery, outcome, at, startedMs, timing, answeredAt: now, settled })

@@ -42,6 +42,9 @@ const settledAtOnce = 500
 const fewAtMost = 50
 /** The other connections are for whoever else wants something. */
 const transactionsAtOnce = 2
+/** Fewer wait for company so long, unless somebody waits for them: what nobody waits for need not be on disk at once. */
+const companyMs = 20
+const enoughCompany = 8
 
 export function judge(outcome: Outcome, tries: number, now: Date): Verdict {
   if (outcome.kind === 'accepted') return { state: 'delivered', dueAt: undefined }
@@ -58,7 +61,9 @@ export interface SettlementDesk {
 
 export interface Settlements {
   /** Never turned away: how much can wait is bounded by how much is sent. */
-  settle(item: Settlement): Promise<Settled>
+  settle(item: Settlement, isAwaited?: boolean): Promise<Settled>
+  /** Somebody waits for what is waiting for company. */
+  hurry(): void
 }
 
 interface Waiting {
@@ -68,16 +73,37 @@ interface Waiting {
 }
 
 /**
- * Settlements that come in together share a transaction: few of them all, whichever part they are of; of many those of a part, so that nobody waits
+ * Settlements that come in together share a transaction, and a lone one waits a moment for others to come: few of them all, whichever part they are of; of many those of a part, so that nobody waits
  * for the other parts, and the part with most to settle goes first.
  */
-export function openSettlements(desk: SettlementDesk): Settlements {
+export function openSettlements(desk: SettlementDesk, patienceMs = companyMs): Settlements {
   const waiting = new Map<number, Waiting[]>()
+  let lone: NodeJS.Timeout | undefined
+  let isHurried = false
   const underWay = new Set<number>()
   let transactions = 0
   let scheduled = false
 
+  function countWaiting(): number {
+    let count = 0
+    for (const items of waiting.values()) count += items.length
+    return count
+  }
+
   function schedule(): void {
+    const count = countWaiting()
+    if (isHurried || count >= enoughCompany) start()
+    else if (count > 0) lone ??= setTimeout(hurry, patienceMs)
+  }
+
+  function hurry(): void {
+    isHurried = countWaiting() > 0
+    schedule()
+  }
+
+  function start(): void {
+    clearTimeout(lone)
+    lone = undefined
     if (scheduled || transactions >= transactionsAtOnce) return
     scheduled = true
     setImmediate(() => {
@@ -85,6 +111,7 @@ export function openSettlements(desk: SettlementDesk): Settlements {
       const parts = choose()
       if (parts.length === 0) return
       void flush(parts)
+      isHurried &&= countWaiting() > 0
       schedule()
     })
   }
@@ -118,12 +145,14 @@ export function openSettlements(desk: SettlementDesk): Settlements {
   }
 
   return {
-    settle: (item) =>
+    hurry,
+    settle: (item, isAwaited = false) =>
       new Promise((resolve, reject) => {
         const queue = waiting.get(item.lane.part) ?? []
         waiting.set(item.lane.part, queue)
         queue.push({ item, resolve, reject })
-        schedule()
+        if (isAwaited) hurry()
+        else schedule()
       }),
   }
 }

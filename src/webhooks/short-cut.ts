@@ -66,6 +66,8 @@ export interface ShortCutDesk {
   readonly changes: () => number
   readonly keep: (event: DueEvent) => void
   readonly send: (lane: Lane) => void
+  /** What was sent and is not settled yet is awaited. */
+  readonly hurry: () => void
   /** Whoever else needs to know: all when undefined. */
   readonly dispatched: (news: News, isForOthers: boolean) => void
   /** Something of this node's lanes, or of nobody's, is left for the next look. */
@@ -154,6 +156,7 @@ function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): voi
  */
 function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at, startedMs }: Taken): void {
   const lane = desk.lanes.find(row.webhook_id)
+  if (!row.is_due && lane) letWait(desk, lane)
   if (!row.is_due || (!row.is_leased && row.held_by !== desk.number())) return
   const event = columns.eventAt(row.place - 1, row.event_id, at)
   desk.keep(event)
@@ -164,6 +167,13 @@ function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isSta
   }
   takeInHand(lane, deliveryOf(row, event))
   desk.send(lane)
+}
+
+/** Behind what this lane has in hand, as far as anybody here knows. */
+function letWait({ hurry }: ShortCutDesk, lane: Lane): void {
+  if (lane.inHand.size === 0) return
+  lane.awaited = true
+  hurry()
 }
 
 function deliveryOf(row: PassedRow, event: DueEvent): DueDelivery {

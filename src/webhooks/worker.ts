@@ -21,7 +21,7 @@ import { readDue } from './lane-reader.ts'
 import { areLanesDue } from './lanes.sql.ts'
 import { Membership } from './membership.ts'
 import { Sending } from './sending.ts'
-import { openSettlements } from './settlement.ts'
+import { openSettlements, type Settlements } from './settlement.ts'
 import { openShortCut, type ShortCut } from './short-cut.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
@@ -71,6 +71,7 @@ export function openWorker(desk: WorkerDesk): Worker {
 class DeliveryWorker implements Worker {
   readonly #desk: WorkerDesk
   readonly #lanes: HeldLanes
+  readonly #settlements: Settlements
   readonly #sending: Sending
   readonly #dispatcher: Dispatcher
   readonly #bodies: EventBodies = openEventBodies()
@@ -106,10 +107,11 @@ class DeliveryWorker implements Worker {
       lastNumber: () => this.#membership.lastNumber,
       confirmed: () => this.#look(false),
     })
+    this.#settlements = openSettlements(desk)
     this.#sending = new Sending({
       ...desk,
       complain,
-      settlements: openSettlements(desk),
+      settlements: this.#settlements,
       isDry: () => this.#look(false),
       goOn: () => this.#sendAll(),
     })
@@ -122,6 +124,7 @@ class DeliveryWorker implements Worker {
       changes: () => this.#changes,
       keep: this.#bodies.keep,
       send: (lane) => this.#sending.sendFrom(lane),
+      hurry: this.#settlements.hurry,
       dispatched: (news, isForOthers) => this.#tell(news, isForOthers),
       look: (everywhere) => this.#look(everywhere),
     })
@@ -203,7 +206,12 @@ class DeliveryWorker implements Worker {
 
   #hearOfDeliveries(webhookIds: readonly number[] | undefined): void {
     const told = webhookIds?.map((id) => this.#lanes.find(id)) ?? this.#lanes.all()
-    for (const lane of told) if (lane) lane.drained = false
+    for (const lane of told) {
+      if (!lane) continue
+      lane.drained = false
+      lane.awaited = lane.inHand.size > 0
+      if (lane.unsettled > 0) this.#settlements.hurry()
+    }
     // What no held lane can take needs one that is claimed.
     this.#look(told.includes(undefined) || webhookIds === undefined)
   }

@@ -100,7 +100,7 @@ async function publishAtOnce(db: Database, events: readonly NewEvent[]): Promise
   })
   const shortCut = openShortCut({
     ...{ clock, days, lanes, traceDispatch: undefined, isOpen: () => true, number: () => 0, changes: () => 0 },
-    ...{ keep: nothing, send: nothing, dispatched: nothing, look: nothing },
+    ...{ keep: nothing, send: nothing, hurry: nothing, dispatched: nothing, look: nothing },
   })
   await openPublisher(db, { published: nothing, shortCut }).publish(events, clock.now())
   await lanes.close()
@@ -159,7 +159,7 @@ async function settle(db: Database, held: readonly Lane[], due: readonly Omit<Du
       const lane = held.find((each) => each.webhookId === row.webhook_id)!
       const outcome = place % 3 === 0 ? refused : accepted
       const item = { lane, delivery: row as DueDelivery, outcome, at: now, durationMs: 5, now, disable: undefined }
-      return settlements.settle(item)
+      return settlements.settle(item, true)
     }),
   )
   assert.ok(settled.length > batch && settled.every((each) => each.accepted))

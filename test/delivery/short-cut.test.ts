@@ -215,7 +215,12 @@ async function openByHand() {
       changes: () => 0,
       keep: bodies.keep,
     },
-    ...{ send: () => {}, dispatched: () => {}, look: (everywhere: boolean) => void looks.push(everywhere) },
+    ...{
+      send: () => {},
+      hurry: () => {},
+      dispatched: () => {},
+      look: (everywhere: boolean) => void looks.push(everywhere),
+    },
   })
   const pass = async (entity: string) => {
     const passage = shortCut.passage(new EventColumns([eventOf(engine.branchId, { entity })]))!

@@ -92,7 +92,7 @@ export async function settle(desk: HandDesk, lane: Lane, due: readonly DueDelive
     if (outcome.kind === 'accepted') noteSuccess(lane)
     else noteFailure(lane, delivery, now)
     const item = { lane, delivery, outcome, at: now, durationMs: 1, now, disable: undefined }
-    const settled = await settlements.settle(item)
+    const settled = await settlements.settle(item, true)
     if (!settled.accepted) lane.lost = true
     lane.inHand.delete(delivery.id)
   })

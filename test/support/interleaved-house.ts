@@ -148,7 +148,7 @@ export class InterleavedHouse {
         number: () => number,
         changes: () => 0,
       },
-      ...{ keep: nothing, send: nothing, dispatched: nothing, look: nothing },
+      ...{ keep: nothing, send: nothing, hurry: nothing, dispatched: nothing, look: nothing },
     })
     await openPublisher(db, { published: nothing, shortCut }).publish(this.#eventsOf(['1', '2']), this.clock.now())
     lanes.stop()
