@@ -208,7 +208,6 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const { baseUrl } = live
     if (config.roles.includes('worker'))
       closers.push(openNotices(shared, { live: baseUrl, sandbox: sandbox.baseUrl }, rounds))
-    compilers.compileRest(closing.signal).catch((error: unknown) => log.error({ err: error }, 'a schema is wrong'))
     return {
       baseUrl,
       sandboxUrl: sandbox.baseUrl,

@@ -1,16 +1,13 @@
 /**
- * Fastify's own compilers of schemas, put off: a schema becomes a function when the first request needs it or, if none has, in one of the turns
- * that follow a start. Whoever shares the compilers shares what they made.
+ * Fastify's own compilers of schemas, put off: they are loaded, and a schema becomes a function, when the first request needs it. Whoever shares the
+ * compilers shares what they made.
  */
 import { createRequire } from 'node:module'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** As Fastify asks for them. */
 export interface SchemaCompilers {
   readonly buildValidator: (schemas: object, options: object) => (part: SchemaOfPart) => Validator
   readonly buildSerializer: (schemas: object, options: object) => (part: SchemaOfPart) => Serializer
-  /** Compiles what is left, one in a turn, so that requests come between. */
-  compileRest(signal: AbortSignal): Promise<void>
 }
 
 export interface SchemaOfPart {
@@ -30,18 +27,12 @@ type Factory<Made> = () => (schemas: object, options: object) => (part: SchemaOf
 
 export function openSchemaCompilers(): SchemaCompilers {
   const requireAsFastify = createRequire(import.meta.resolve('fastify'))
-  const left = new Set<() => unknown>()
   /** Once a schema, when it is first called for. */
   const putOff = <Made>(name: string, wrap: (make: () => Made) => Made) => {
     const known = new WeakMap<Schema, Made>()
     const build = once(() => (requireAsFastify(name) as Factory<Made>)())
     return (schemas: object, options: object) => (part: SchemaOfPart) => {
-      const make = once(() => {
-        left.delete(make)
-        return build()(schemas, options)(withLowerCaseHeaders(part))
-      })
-      const made = known.get(part.schema) ?? wrap(make)
-      if (!known.has(part.schema)) left.add(make)
+      const made = known.get(part.schema) ?? wrap(once(() => build()(schemas, options)(withLowerCaseHeaders(part))))
       known.set(part.schema, made)
       return made
     }
@@ -49,13 +40,6 @@ export function openSchemaCompilers(): SchemaCompilers {
   return {
     buildValidator: putOff<Validator>('@fastify/ajv-compiler', wrapValidator),
     buildSerializer: putOff<Serializer>('@fastify/fast-json-stringify-compiler', (make) => (value) => make()(value)),
-    async compileRest(signal) {
-      for (const make of left) {
-        await nextTurn()
-        if (signal.aborted) return
-        make()
-      }
-    },
   }
 }
 

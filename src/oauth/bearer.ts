@@ -43,7 +43,7 @@ export interface Bearers {
 /** The user has paused the application, or holds none of the accounts any more that the token was given. */
 export type Obstacle = 'paused' | 'no-account'
 
-/** Some twenty-five thousand: whoever comes again after so many others is looked up. */
+/** Tens of thousands by estimate: whoever comes again after so many others is looked up. */
 const keptBytes = 32 * 1024 * 1024
 
 export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
