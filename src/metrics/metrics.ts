@@ -56,21 +56,21 @@ export interface Pools {
 }
 
 /** What is not their sum: the slowest of them is the one to look at, and the oldest tells since when there are any. */
-const ofSeveralProcesses: Record<string, Aggregator> = {
-  process_start_time_seconds: 'min',
-  nodejs_eventloop_lag_seconds: 'max',
-  nodejs_eventloop_lag_mean_seconds: 'max',
-  nodejs_eventloop_lag_stddev_seconds: 'max',
-  nodejs_eventloop_lag_p50_seconds: 'max',
-  nodejs_eventloop_lag_p90_seconds: 'max',
-  nodejs_eventloop_lag_p99_seconds: 'max',
-}
+const ofSeveralProcesses = new Map<string, Aggregator>([
+  ['process_start_time_seconds', 'min'],
+  ['nodejs_eventloop_lag_seconds', 'max'],
+  ['nodejs_eventloop_lag_mean_seconds', 'max'],
+  ['nodejs_eventloop_lag_stddev_seconds', 'max'],
+  ['nodejs_eventloop_lag_p50_seconds', 'max'],
+  ['nodejs_eventloop_lag_p90_seconds', 'max'],
+  ['nodejs_eventloop_lag_p99_seconds', 'max'],
+])
 
 export function openMetrics(pools: Pools, clock: Clock): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry, prefix: 'countersign_' })
-  for (const [name, aggregator] of Object.entries(ofSeveralProcesses))
+  for (const [name, aggregator] of ofSeveralProcesses)
     Object.assign(registry.getSingleMetric(`countersign_${name}`) ?? {}, { aggregator })
   const requests = new Counter({
     name: 'countersign_http_requests_total',
