@@ -91,8 +91,7 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
 
   async function lookOnce(): Promise<void> {
     try {
-      const [row] = await desk.db.query<{ parts: number[] }>(selectPartsWithNews)
-      found(row!.parts)
+      found((await desk.db.query<{ part: number }>(selectPartsWithNews)).map(({ part }) => part))
     } catch (error) {
       complain(error)
     }

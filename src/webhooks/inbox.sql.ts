@@ -42,7 +42,7 @@ export const partsWithNews = `ARRAY(SELECT p.part FROM generate_series(0, 15) AS
    CROSS JOIN LATERAL (SELECT read, target FROM inbox_reads WHERE part = p.part::smallint ORDER BY number DESC LIMIT 1) r
    WHERE ${isUnread('p.part::smallint')})`
 
-export const selectPartsWithNews = statement('select_parts_with_news', `SELECT ${partsWithNews} AS parts`)
+export const selectPartsWithNews = statement('select_parts_with_news', `SELECT unnest(${partsWithNews}) AS part`)
 
 /**
  * What has been read, from where the last clearing ended. By their place in the table, which no row of it ever leaves: a join of the two would be
