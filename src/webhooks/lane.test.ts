@@ -167,3 +167,10 @@ test('a delivery is in hand once, however often it is read', () => {
   takeInHand(lane, due)
   assert.equal(lane.buffer.length, 1)
 })
+
+test('a lane that is handed something is not quiet, however short the time that it is busy', () => {
+  const lane = fresh()
+  lane.quietSince = 1
+  takeInHand(lane, dueOf())
+  assert.equal(lane.quietSince, undefined)
+})

@@ -170,9 +170,10 @@ export function noteDrained(lane: Lane, at: Date): void {
 export function takeInHand(lane: Lane, delivery: DueDelivery): void {
   if (lane.inHand.has(delivery.id)) return
   const isWanted = !lane.changed && !lane.probeAt && !lane.heldUntil && !lane.leaving
-  if (isWanted) lane.buffer.push(delivery)
-  if (isWanted) lane.inHand.add(delivery.id)
-  else leaveBehind(lane, delivery)
+  if (!isWanted) return leaveBehind(lane, delivery)
+  lane.buffer.push(delivery)
+  lane.inHand.add(delivery.id)
+  lane.quietSince = undefined
 }
 
 /** What was read and not sent yet is somebody else's again. */
