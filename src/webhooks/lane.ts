@@ -170,7 +170,10 @@ export function noteDrained(lane: Lane, at: Date): void {
 export function takeInHand(lane: Lane, delivery: DueDelivery): void {
   if (lane.inHand.has(delivery.id)) return
   const isWanted = !lane.changed && !lane.probeAt && !lane.heldUntil && !lane.leaving
-  if (!isWanted) return leaveBehind(lane, delivery)
+  if (!isWanted) {
+    leaveBehind(lane, delivery)
+    return
+  }
   lane.buffer.push(delivery)
   lane.inHand.add(delivery.id)
   lane.quietSince = undefined
