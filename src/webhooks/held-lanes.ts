@@ -17,7 +17,7 @@ const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
 /** Somebody else is to have what was given back. */
 const givenBackMs = second
-/** Not worth a move. */
+/** So few are no burden, and a move costs them a moment. */
 const shareSlack = 2
 /** Older claims have run out by themselves. */
 const doubtsAtMost = 100
@@ -45,8 +45,6 @@ export class HeldLanes {
   #unknown: ReadonlySet<string> = new Set()
   #confirming: Promise<void> | undefined
   #leasedUntilMs = 0
-  /** At the last report, by a little. */
-  #wasAbove = false
   #closing = false
 
   constructor(desk: HeldLanesDesk) {
@@ -211,17 +209,12 @@ export class HeldLanes {
   }
 
   /** Answers whether anything is above this worker's share, and marks it as leaving. */
-  share({ others, lanes, fewest }: Company): boolean {
+  share({ others, lanes }: Company): boolean {
     const held = this.#lanes.size
     const share = Math.ceil((lanes + held) / (others + 1))
-    // Of few each counts.
-    const slack = Math.min(shareSlack, Math.floor(share / 4))
-    const isAbove = others > 0 && held > share + slack && held - fewest > 1
-    // What the others hold changes with every moment: little is given back to somebody who had as little before.
-    const isTime = isAbove && (this.#wasAbove || held > share + shareSlack)
-    this.#wasAbove = isAbove && !isTime
-    if (isTime) this.#giveBack(held - share)
-    return isTime
+    if (others === 0 || held <= share + shareSlack) return false
+    this.#giveBack(held - share)
+    return true
   }
 
   /** Those with least under way first: they can go at once. */

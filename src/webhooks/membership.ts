@@ -39,8 +39,6 @@ export interface Company {
   readonly others: number
   /** That they hold. */
   readonly lanes: number
-  /** That one of them holds. */
-  readonly fewest: number
   /** Somebody follows a branch's log on another node. */
   readonly follows: boolean
   /** Who is gone, by the look of it. */

@@ -28,7 +28,6 @@ export const reportWorker = statement(
      UPDATE workers SET missed_at = CASE WHEN missed_at IS NULL THEN $2 END
      WHERE id <> $1 AND (missed_at IS NULL) = (number NOT IN (SELECT number FROM alive)))
    SELECT count(w.id) FILTER (WHERE w.lives AND w.seen_at >= $4) AS others, coalesce(sum(w.lanes) FILTER (WHERE w.lives AND w.seen_at >= $4), 0)::int AS lanes,
-     coalesce(min(w.lanes) FILTER (WHERE w.lives AND w.seen_at >= $4), 0) AS fewest,
      coalesce(bool_or(w.follows AND w.lives), false) AS follows, count(w.id) FILTER (WHERE NOT w.lives OR w.seen_at < $6) AS missing
    FROM me LEFT JOIN (SELECT *, number IN (SELECT number FROM alive) AS lives FROM workers WHERE id <> $1) w ON true GROUP BY me.id`,
 )

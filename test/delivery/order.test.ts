@@ -42,7 +42,7 @@ function failSometimes(outcomes: readonly boolean[]): Behaviour {
 }
 
 /** Lets time pass until nothing is unfinished. */
-async function finishAll(withinMs = 60_000): Promise<void> {
+async function finishAll(withinMs = 300_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs
   for (;;) {
     await engine.idle()

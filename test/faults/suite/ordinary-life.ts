@@ -31,7 +31,7 @@ export const ordinaryLife: readonly Scenario[] = [
   },
   {
     name: 'a node added to a backlog, then killed',
-    prepare: () => ({ options: { hooks: Array.from({ length: 12 }, (_, place) => `/hook-${place}`) } }),
+    prepare: () => ({ options: { hooks: Array.from({ length: 30 }, (_, place) => `/hook-${place}`) } }),
     inject: addAndRemove,
   },
   {
