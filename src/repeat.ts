@@ -5,23 +5,42 @@ export interface Repeated {
   stop(): Promise<void>
 }
 
+export interface Task<Words extends readonly unknown[]> extends Repeated {
+  /** Nothing, while a run is under way or when it was stopped. */
+  run(...words: Words): void
+}
+
+export function openTask<Words extends readonly unknown[]>(
+  log: Logger,
+  name: string,
+  work: (...words: Words) => Promise<unknown>,
+): Task<Words> {
+  let running: Promise<unknown> | undefined
+  let isStopped = false
+  return {
+    run(...words) {
+      if (isStopped) return
+      running ??= work(...words)
+        .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
+        .finally(() => {
+          running = undefined
+        })
+    },
+    async stop() {
+      isStopped = true
+      await running
+    },
+  }
+}
+
 export function repeat(log: Logger, name: string, everyMs: number, work: () => Promise<unknown>): Repeated {
-  let running: Promise<unknown> = Promise.resolve()
-  let busy = false
-  const timer = setInterval(() => {
-    if (busy) return
-    busy = true
-    running = work()
-      .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
-      .finally(() => {
-        busy = false
-      })
-  }, everyMs)
+  const task = openTask(log, name, work)
+  const timer = setInterval(() => task.run(), everyMs)
   timer.unref()
   return {
     async stop() {
       clearInterval(timer)
-      await running
+      await task.stop()
     },
   }
 }

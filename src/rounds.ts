@@ -4,8 +4,8 @@
  */
 import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
-import { type Database, statement } from './database/database.ts'
-import { type Repeated, repeat } from './repeat.ts'
+import { type Database, type Statement, statement } from './database/database.ts'
+import { openTask, type Repeated, repeat, type Task } from './repeat.ts'
 
 const everyMs = 500
 
@@ -29,40 +29,29 @@ export interface RoundsDesk {
 
 export function openRounds({ db, clock, log }: RoundsDesk): Rounds {
   const questions: string[] = []
-  const tasks: ((answer: unknown) => void)[] = []
-  /** Never another run of one that is under way; the next round asks again. */
+  const tasks: Task<[unknown]>[] = []
   async function look(): Promise<void> {
     if (questions.length === 0) return
-    const columns = questions.map((question, index) => `${question} AS "${index}"`)
-    const text = `SELECT ${columns.join(', ')} FROM (SELECT $1::timestamptz AS now) round`
-    const [answers] = await db.query<Record<string, unknown>>(statement(`look_${questions.length}`, text), [
-      clock.now(),
-    ])
-    for (const [index, task] of tasks.entries()) if (isSomething(answers![index])) task(answers![index])
+    const [answers] = await db.query<Record<string, unknown>>(askAll(questions), [clock.now()])
+    for (const [index, task] of tasks.entries()) if (isSomething(answers![index])) task.run(answers![index])
   }
   const looking = repeat(log, 'round', everyMs, look)
   return {
     add({ name, question, work }) {
-      let running: Promise<unknown> | undefined
-      let isStopped = false
+      const task = openTask(log, name, work)
       questions.push(question)
-      tasks.push((answer) => {
-        if (isStopped) return
-        running ??= work(answer)
-          .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
-          .finally(() => {
-            running = undefined
-          })
-      })
-      return {
-        async stop() {
-          isStopped = true
-          await running
-        },
-      }
+      tasks.push(task)
+      return task
     },
     close: looking.stop,
   }
+}
+
+/** Questions are only added, so that their number names the statement. */
+function askAll(questions: readonly string[]): Statement {
+  const columns = questions.map((question, index) => `${question} AS "${index}"`)
+  const text = `SELECT ${columns.join(', ')} FROM (SELECT $1::timestamptz AS now) round`
+  return statement(`look_${questions.length}`, text)
 }
 
 function isSomething(answer: unknown): boolean {

@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts'
 import { type Config, isDevelopment, settings } from '../config.ts'
 import type { DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
+import { closeAndExit } from '../processes/ending.ts'
 import { openStorage } from '../storage.ts'
 
 /** What runs, and where demo data would be made. */
@@ -16,18 +17,9 @@ export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel, openOutput(config.processes > 1))
   // Not before signals are heard: making the cluster of a first start takes its time, and nothing is heard meanwhile.
   const starting = Promise.resolve().then(() => start(config, log))
-  // Told to stop while it starts, it finishes the start first: no server of its own outlives it.
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping: requests under way are finished first')
-    starting
-      .then((served) => served.close())
-      .then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error({ err: error }, 'stopping failed')
-          process.exit(1)
-        },
-      )
+    closeAndExit(starting, log)
   }
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { type Gateway, openGateway } from '../gateway.ts'
 import { shareOf } from '../share.ts'
+import { closeAndExit } from './ending.ts'
 import { openLine } from './line.ts'
 import type { FromChild, FromParent } from './messages.ts'
 
@@ -52,15 +53,7 @@ function endInOrder(starting: Promise<Gateway>, log: Logger): void {
     if (isEnding) return
     isEnding = true
     log.info(why, words)
-    starting
-      .then((gateway) => gateway.close())
-      .then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error({ err: error }, 'stopping failed')
-          process.exit(1)
-        },
-      )
+    closeAndExit(starting, log)
   }
   // A terminal tells everybody at once, the parent its children once more.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)

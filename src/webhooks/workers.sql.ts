@@ -3,11 +3,13 @@ import { statement } from '../database/database.ts'
 /** The class of the locks by which workers are known to live. */
 export const lifeLock = 7_267_107
 
+/** Whether `l` of pg_locks is one of them that is held, in this database. */
+const isLife = `l.locktype = 'advisory' AND l.classid = ${lifeLock} AND l.objsubid = 2 AND l.granted
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
 const alive = `
   alive AS MATERIALIZED (
-    SELECT objid::bigint AS number FROM pg_locks
-    WHERE locktype = 'advisory' AND classid = ${lifeLock} AND objsubid = 2 AND granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+    SELECT l.objid::bigint AS number FROM pg_locks l WHERE ${isLife})`
 
 export const registerWorker = statement(
   'register_worker',
@@ -49,3 +51,14 @@ export const freeLanes = statement(
 )
 
 export const removeWorker = statement('remove_worker', 'DELETE FROM workers WHERE id = $1')
+
+/** For people to see. Who has been silent for $2 seconds before $1, or before the newest word of anybody, is silent. */
+export const selectSeenWorkers = statement(
+  'select_seen_workers',
+  `SELECT w.number, w.lanes, host(a.client_addr) AS address, a.backend_start AS since, w.seen_at,
+     CASE WHEN l.pid IS NULL THEN 'gone' WHEN w.seen_at < coalesce($1::timestamptz, (SELECT max(seen_at) FROM workers)) - make_interval(secs => $2) THEN 'silent' ELSE 'well' END AS state
+   FROM workers w
+   LEFT JOIN pg_locks l ON l.objid::bigint = w.number AND ${isLife}
+   LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+   ORDER BY w.number`,
+)
