@@ -21,12 +21,13 @@ import {
 import { printHead } from './request-head.ts'
 import { askedToWaitUntil } from './retry-schedule.ts'
 import type { Settlements } from './settlement.ts'
+import { SignaturesOfEvents } from './signature.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
 /** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
 const attemptsForAll = 500
 /** Answered and not written down yet. */
-const unsettledAtMost = 2_000
+const unsettledAtMost = 1_000
 
 export interface SendingDesk {
   readonly changes: Changes
@@ -45,6 +46,7 @@ export interface SendingDesk {
 
 export class Sending {
   readonly #desk: SendingDesk
+  readonly #signatures = new SignaturesOfEvents()
   #inFlight = 0
   #unsettled = 0
   #closing = false
@@ -132,7 +134,8 @@ export class Sending {
     const { url, event } = delivery
     const { body, simulated } = event
     const message = { id: printEventId(event.uid), body, sentAt: at, attempt: delivery.attempts + 1, simulated }
-    return this.#desk.sender.post({ url, headers: printHead(message, secrets), body })
+    const headers = printHead(message, this.#signatures.print(event, message, secrets))
+    return this.#desk.sender.post({ url, headers, body })
   }
 }
 
