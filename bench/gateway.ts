@@ -22,8 +22,12 @@ export interface GatewayUnderTest {
 }
 
 /** With a thousand account holders. */
-export async function startGateway(stage: Stage, source = here): Promise<GatewayUnderTest & Brokerage> {
-  const gateway = await startEmptyGateway(stage, { source })
+export async function startGateway(
+  stage: Stage,
+  source = here,
+  env: Record<string, string> = {},
+): Promise<GatewayUnderTest & Brokerage> {
+  const gateway = await startEmptyGateway(stage, { source, env })
   const { fillBrokerage } = await load<typeof import('./brokerage.ts')>(source, 'bench/brokerage.ts')
   return { ...gateway, ...(await fillBrokerage(gateway.db, gateway.vault)) }
 }
@@ -31,11 +35,15 @@ export async function startGateway(stage: Stage, source = here): Promise<Gateway
 export interface Opening {
   readonly source?: Source
   readonly dataDir?: string
+  /** Instead of a private server in the data folder. */
+  readonly databaseUrl?: string
+  /** Settings that differ. */
+  readonly env?: Record<string, string>
 }
 
 export async function startEmptyGateway(
   stage: Stage,
-  { source = here, dataDir = stage.makeFolder() }: Opening = {},
+  { source = here, dataDir = stage.makeFolder(), databaseUrl, env = {} }: Opening = {},
 ): Promise<GatewayUnderTest> {
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
@@ -50,20 +58,25 @@ export async function startEmptyGateway(
       LOG_LEVEL: 'warn',
       RATE_LIMIT_PER_MINUTE: '0',
       WEBHOOK_ALLOW_LOOPBACK: 'true',
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      ...env,
     },
     origin,
     readyPath: '/readyz',
   })
-  return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir)) }
+  const connectionString = databaseUrl ?? socketOf(dataDir)
+  return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir, connectionString)) }
+}
+
+function socketOf(dataDir: string): string {
+  return `postgresql://countersign@/countersign?host=${encodeURIComponent(join(dataDir, 'postgres', 'socket'))}`
 }
 
 /** The database of the gateway, and what writes to it as the commands of its own commit do. */
-async function openTables(stage: Stage, source: Source, dataDir: string) {
+async function openTables(stage: Stage, source: Source, dataDir: string, connectionString: string) {
   const { openDatabase } = await load<typeof import('../src/database/database.ts')>(source, 'src/database/database.ts')
   const { openVault } = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
   const people = await load<typeof import('./publisher.ts')>(source, 'bench/publisher.ts')
-  const socketFolder = encodeURIComponent(join(dataDir, 'postgres', 'socket'))
-  const connectionString = `postgresql://countersign@/countersign?host=${socketFolder}`
   const db = openDatabase({ connectionString })
   stage.owns(() => db.close())
   const vault = openVault({ kind: 'file', path: join(dataDir, 'secret.keys') })
