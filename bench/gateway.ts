@@ -1,6 +1,6 @@
 /** The gateway under test: the real one, as `countersign serve` starts it, with its private PostgreSQL. */
 import { join } from 'node:path'
-import type { Vault } from '../src/crypto/vault.ts'
+import { openVault, type Vault } from '../src/crypto/vault.ts'
 import type { Database } from '../src/database/database.ts'
 import { findFreePort } from '../test/support/ports.ts'
 import type { Brokerage } from './brokerage.ts'
@@ -45,6 +45,8 @@ export async function startEmptyGateway(
   stage: Stage,
   { source = here, dataDir = stage.makeFolder(), databaseUrl, env = {} }: Opening = {},
 ): Promise<GatewayUnderTest> {
+  // A node on a database of somebody's has its key from somebody, too.
+  if (databaseUrl !== undefined) openVault({ kind: 'file', path: keyFileOf(dataDir) })
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const pid = await startServer(stage, {
@@ -58,7 +60,7 @@ export async function startEmptyGateway(
       LOG_LEVEL: 'warn',
       RATE_LIMIT_PER_MINUTE: '0',
       WEBHOOK_ALLOW_LOOPBACK: 'true',
-      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl, SECRET_KEY_FILE: keyFileOf(dataDir) }),
       ...env,
     },
     origin,
@@ -68,6 +70,10 @@ export async function startEmptyGateway(
   return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir, connectionString)) }
 }
 
+function keyFileOf(dataDir: string): string {
+  return join(dataDir, 'secret.keys')
+}
+
 function socketOf(dataDir: string): string {
   return `postgresql://countersign@/countersign?host=${encodeURIComponent(join(dataDir, 'postgres', 'socket'))}`
 }
@@ -75,11 +81,11 @@ function socketOf(dataDir: string): string {
 /** The database of the gateway, and what writes to it as the commands of its own commit do. */
 async function openTables(stage: Stage, source: Source, dataDir: string, connectionString: string) {
   const { openDatabase } = await load<typeof import('../src/database/database.ts')>(source, 'src/database/database.ts')
-  const { openVault } = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
+  const vaults = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
   const people = await load<typeof import('./publisher.ts')>(source, 'bench/publisher.ts')
   const db = openDatabase({ connectionString })
   stage.owns(() => db.close())
-  const vault = openVault({ kind: 'file', path: join(dataDir, 'secret.keys') })
+  const vault = vaults.openVault({ kind: 'file', path: keyFileOf(dataDir) })
   return {
     db,
     connectionString,
