@@ -1,5 +1,5 @@
 /** `countersign settings`: every setting with its default. With --markdown, the table of docs/operating.md. */
-import { settings } from '../config.ts'
+import { settings } from '../settings/table.ts'
 import type { Command, Printer, Words } from './command.ts'
 
 export const settingsCommand: Command = {
