@@ -201,7 +201,10 @@ test('a file that cannot be read is told by where it was looked for and why, wha
 
 test('a setting that is kept back is not judged: what another program is told is not our mistake', () => {
   assert.deepEqual(problemsOf({ SMTP_CA_FILE: '/nowhere', OTEL_TRACES_SAMPLER_ARG: 'x' }), [])
-  assert.equal(problemsOf({ SMTP_URL: 'smtp://localhost', MAIL_FROM: 'a@b.example', SMTP_CA_FILE: '/nowhere' }).length, 1)
+  assert.equal(
+    problemsOf({ SMTP_URL: 'smtp://localhost', MAIL_FROM: 'a@b.example', SMTP_CA_FILE: '/nowhere' }).length,
+    1,
+  )
 })
 
 test('what a default follows from is told, and the default is not', () => {

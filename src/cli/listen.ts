@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
 import { escapeText } from '../printable.ts'
 import { printSignatures } from '../webhooks/signature.ts'
-import { type Option, UsageError, type CommandWords } from './command.ts'
-import { takeSecret, secretOption } from './secret-file.ts'
+import { type CommandWords, type Option, UsageError } from './command.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 export const listenOptions: readonly Option[] = [
   { name: 'forward-to', value: 'URL', meaning: 'a local program to POST each event to' },
@@ -38,7 +38,11 @@ interface StreamedEvent {
 
 const reconnectMs = 1_000
 
-export async function listen(words: CommandWords, dataDir: string, secretFromEnvironment: string | undefined): Promise<void> {
+export async function listen(
+  words: CommandWords,
+  dataDir: string,
+  secretFromEnvironment: string | undefined,
+): Promise<void> {
   const target = getTarget(words, dataDir, secretFromEnvironment)
   const forwardTo = words.find('forward-to')
   if (forwardTo !== undefined && !URL.canParse(forwardTo))

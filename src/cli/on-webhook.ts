@@ -2,7 +2,7 @@
 import { getPartner } from '../partners/partner.ts'
 import { usualReason } from '../webhooks/skip.ts'
 import { type Branch, getWebhook, type Webhook } from '../webhooks/webhook.ts'
-import type { Command, Desk, Option, CommandWords } from './command.ts'
+import type { Command, CommandWords, Desk, Option } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 export const branchOptions: readonly Option[] = [

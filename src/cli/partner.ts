@@ -12,7 +12,7 @@ import {
 } from '../partners/partner.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { getUserNamed } from '../users/user.ts'
-import type { Command, Desk, Option, CommandWords } from './command.ts'
+import type { Command, CommandWords, Desk, Option } from './command.ts'
 
 export const partnerCommands: readonly Command[] = [
   {

@@ -3,7 +3,7 @@
  * shell keeps them.
  */
 import { readFileSync } from 'node:fs'
-import { type Option, UsageError, type CommandWords } from './command.ts'
+import { type CommandWords, type Option, UsageError } from './command.ts'
 
 export function secretOption(name: string, meaning: string, more: Pick<Option, 'required'> = {}): Option {
   return { name: `${name}-file`, value: 'FILE', meaning: `${meaning}; - reads standard input`, ...more }

@@ -8,7 +8,7 @@ import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
-import { takeSecret, secretOption } from './secret-file.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 /** The triggers tell every gateway; this process remembers nothing. */
 const nobodyHere = { announce: () => {} }

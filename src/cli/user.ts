@@ -12,9 +12,9 @@ import {
   setPassword,
   setUserStatus,
 } from '../users/user.ts'
-import { type Command, type Desk, UsageError, type CommandWords } from './command.ts'
+import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
-import { takeSecret, secretOption } from './secret-file.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 const passwordOption = secretOption('password', 'a file with the password; without one it is made up and shown once')
 

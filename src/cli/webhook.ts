@@ -16,10 +16,10 @@ import {
   setWebhookState,
   type Webhook,
 } from '../webhooks/webhook.ts'
-import type { Command, Desk, CommandWords } from './command.ts'
+import type { Command, CommandWords, Desk } from './command.ts'
 import { parseDuration } from './environment.ts'
 import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
-import { takeSecret, secretOption } from './secret-file.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 const registration = ({ db, vault, config }: Desk) => ({ db, vault, policy: config.webhooks })
 

@@ -2,8 +2,8 @@
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import type { Courier } from './courier.ts'
 import type { Mailbox } from '../settings/kinds.ts'
+import type { Courier } from './courier.ts'
 import { composeMessage, type Message } from './message.ts'
 
 export const keptMessages = 1_000

@@ -2,8 +2,8 @@
 import { createTransport } from 'nodemailer'
 import { second } from '../clock.ts'
 import type { MailServer } from '../config.ts'
-import type { Courier, Taken } from './courier.ts'
 import type { Mailbox } from '../settings/kinds.ts'
+import type { Courier, Taken } from './courier.ts'
 import { composeMessage } from './message.ts'
 
 /** For the whole of a message, however the server spends it; shorter than the lease of who sends. */

@@ -33,9 +33,7 @@ export function optional<Value>(kind: Kind<Value>): Kind<Value | undefined> {
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Kind<number> {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
   return (text) =>
-    isWhole(text) && Number(text) >= least && Number(text) <= most
-      ? Number(text)
-      : must(`be a whole number ${range}`)
+    isWhole(text) && Number(text) >= least && Number(text) <= most ? Number(text) : must(`be a whole number ${range}`)
 }
 
 const isWhole = (text: string) => /^\d+$/.test(text)

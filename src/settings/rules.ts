@@ -13,7 +13,9 @@ export const rules: readonly Rule[] = [
       ? 'SANDBOX_PORT must be set, because PORT is the last one there is'
       : undefined,
   ({ text }) =>
-    text('PORT') === text('SANDBOX_PORT') && Number(text('PORT')) > 0 ? 'SANDBOX_PORT must differ from PORT' : undefined,
+    text('PORT') === text('SANDBOX_PORT') && Number(text('PORT')) > 0
+      ? 'SANDBOX_PORT must differ from PORT'
+      : undefined,
   ends('BASE_URL'),
   ends('SANDBOX_URL'),
   keepOne('DATABASE_URL', 'DATABASE_URL_FILE'),

@@ -278,13 +278,7 @@ export const table = {
       'address of an OpenTelemetry collector; traces are sent to its /v1/traces as JSON',
       'credentials',
     ),
-    headers: setting(
-      'OTEL_EXPORTER_OTLP_HEADERS',
-      '',
-      kind.headers,
-      'headers for it: name=value,name=value',
-      'all',
-    ),
+    headers: setting('OTEL_EXPORTER_OTLP_HEADERS', '', kind.headers, 'headers for it: name=value,name=value', 'all'),
     serviceName: setting('OTEL_SERVICE_NAME', 'countersign', kind.text, 'what traces call this service'),
     sampler: setting('OTEL_TRACES_SAMPLER', 'parentbased_always_on', kind.oneOf(samplers), samplers.join(', ')),
     sampledShare: setting(

@@ -3,7 +3,7 @@
  * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
 import type { Environment } from '../environment.ts'
-import { oneLine, type NoticeWords } from '../notices/message.ts'
+import { type NoticeWords, oneLine } from '../notices/message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from '../notices/notice.ts'
 import type { NoticeToSend } from '../notices/post.ts'
 import { type Scope, scopes } from '../scope.ts'

@@ -36,7 +36,8 @@ test('what the domain says to everybody names no command: the command line adds 
   const rooms = ['oauth', 'webhooks', 'users', 'partners', 'services', 'audit', 'notices']
   const files = rooms.flatMap((room) => findFiles(join('src', room), '.ts'))
   assert.ok(files.length > 100)
-  for (const file of files) assert.doesNotMatch(readFileSync(file, 'utf8'), /['"`][^'"`\n]*countersign [a-z]+ [a-z-]+/, file)
+  for (const file of files)
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /['"`][^'"`\n]*countersign [a-z]+ [a-z-]+/, file)
 })
 
 test('links between pages lead somewhere', () => {

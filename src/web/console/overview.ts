@@ -7,8 +7,8 @@ import { readThroughput } from '../../webhooks/delivery-statistics.ts'
 import { type Depths, readDepths } from '../../webhooks/depths.ts'
 import {
   countLanes,
-  type LaneHealth,
   type LaneCondition,
+  type LaneHealth,
   laneConditions,
   listLanes,
   unwellConditions,

@@ -5,8 +5,8 @@ import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
 import {
   getLane,
-  type LaneHealth,
   type LaneCondition,
+  type LaneHealth,
   laneConditions,
   listLanes,
   unwellConditions,

@@ -1,5 +1,5 @@
 /** The last refused calls, each with the rule that refused it and how to mend it. */
-import { listRefusedCalls, type KeptRefusedCall } from '../../partners/refused-calls.ts'
+import { type KeptRefusedCall, listRefusedCalls } from '../../partners/refused-calls.ts'
 import { type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
 import { badge, facts, printMoment } from '../parts.ts'
