@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { day } from './clock.ts'
-import { ConfigError, isDevelopment, isLoopbackHost, leastRetentionDays, readConfig, settings } from './config.ts'
+import { isDevelopment, readConfig } from './config.ts'
 import { generateKey, printKey } from './crypto/vault.ts'
-import { hidden, withoutSecret } from './secret-setting.ts'
+import { isLoopbackHost } from './loopback.ts'
+import { ConfigError } from './settings/read.ts'
+import { hidden, withoutSecret } from './settings/secret-part.ts'
+import { leastRetentionDays, settings } from './settings/table.ts'
 import { retryWaitsMs } from './webhooks/retry-schedule.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'))
@@ -172,6 +175,42 @@ test('TLS needs both files, and reads them', () => {
   assert.match(problemsOf({ TLS_CERT_FILE: cert })[0]!, /^TLS_KEY_FILE is missing/)
   assert.match(problemsOf({ TLS_KEY_FILE: cert })[0]!, /^TLS_CERT_FILE is missing/)
   assert.deepEqual(readConfig({ TLS_CERT_FILE: cert, TLS_KEY_FILE: cert }).tls, { cert: 'PEM', key: 'PEM' })
+})
+
+test('a file that cannot be read is told by where it was looked for and why, whatever it is for', () => {
+  const fit = join(folder, 'fit.pem')
+  writeFileSync(fit, 'PEM')
+  const readers = {
+    TLS_CERT_FILE: { TLS_KEY_FILE: fit },
+    WEBHOOK_CA_FILE: {},
+    DATABASE_URL_FILE: { SECRET_KEY: printKey(generateKey()) },
+    SMTP_URL_FILE: { MAIL_FROM: 'notices@broker.example' },
+    SMTP_CA_FILE: { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'notices@broker.example' },
+  }
+  for (const [name, others] of Object.entries(readers)) {
+    const told = (path: string) => problemsOf({ ...others, [name]: path })
+    assert.deepEqual(told('no-such.pem'), [`${name} names a file that does not exist: ${resolve('no-such.pem')}.`])
+    assert.deepEqual(told(join(fit, 'below')), [`${name} names a file that does not exist: ${join(fit, 'below')}.`])
+    assert.deepEqual(told(folder), [`${name} names a folder where a file is expected: ${folder}.`])
+  }
+  const keyFile = problemsOf({ SECRET_KEY_FILE: 'no.keys' })
+  assert.deepEqual(keyFile, [
+    `SECRET_KEY_FILE names a file that does not exist: ${resolve('no.keys')}. Make one with "countersign keys generate".`,
+  ])
+})
+
+test('a setting that is kept back is not judged: what another program is told is not our mistake', () => {
+  assert.deepEqual(problemsOf({ SMTP_CA_FILE: '/nowhere', OTEL_TRACES_SAMPLER_ARG: 'x' }), [])
+  assert.equal(
+    problemsOf({ SMTP_URL: 'smtp://localhost', MAIL_FROM: 'a@b.example', SMTP_CA_FILE: '/nowhere' }).length,
+    1,
+  )
+})
+
+test('what a default follows from is told, and the default is not', () => {
+  assert.deepEqual(problemsOf({ PORT: 'x' }), ['PORT must be a whole number from 0 to 65535, not "x".'])
+  assert.deepEqual(problemsOf({ PORT: '70000' }).length, 1)
+  assert.deepEqual(problemsOf({ BASE_URL: 'nowhere', TRUST_PROXY: '10.0.0.1' }).length, 1)
 })
 
 test('keys come from one place, and a database of one’s own needs keys of one’s own', () => {

@@ -18,7 +18,7 @@ import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
-import type { FlightRecorder } from './partners/flight-recorder.ts'
+import type { RefusedCalls } from './partners/refused-calls.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
@@ -69,7 +69,7 @@ export interface SharedContext {
   /** For whoever wants to see at once what becomes of what it has published. */
   readonly dispatch: DispatchDesk
   /** The last refused calls of each partner. */
-  readonly recorder: FlightRecorder
+  readonly refusedCalls: RefusedCalls
   /** What signs the deliveries of each webhook. */
   readonly signingSecrets: SecretKeeper
   /** The verification of the audit chain that runs here, or ran last. */

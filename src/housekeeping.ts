@@ -113,7 +113,7 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
-    repeat(context.log, 'refused calls', second, () => context.recorder.flush()),
+    repeat(context.log, 'refused calls', second, () => context.refusedCalls.flush()),
     repeat(context.log, 'inbox', second, () => inbox.clear()),
     ...(keepsHouse ? keepHouse(context, rounds, inbox, anchors) : []),
   ]
@@ -122,7 +122,7 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
       await Promise.all(tasks.map((task) => task.stop()))
       await context.lastUse.flush().catch(() => {})
       await context.activity.flush().catch(() => {})
-      await context.recorder.flush().catch(() => {})
+      await context.refusedCalls.flush().catch(() => {})
       if (keepsHouse) await anchors.write().catch(() => {})
     },
   }

@@ -1,5 +1,6 @@
 /** Work that comes round. Never two runs of one task at once; a run that fails is tried again at its next turn. */
 import type { Logger } from 'pino'
+import { openFlights } from './single-flight.ts'
 
 export interface Repeated {
   stop(): Promise<void>
@@ -15,20 +16,19 @@ export function openTask<Words extends readonly unknown[]>(
   name: string,
   work: (...words: Words) => Promise<unknown>,
 ): Task<Words> {
-  let running: Promise<unknown> | undefined
   let isStopped = false
+  const runs = openFlights((...words: Words) =>
+    work(...words).catch((error: unknown) =>
+      log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'),
+    ),
+  )
   return {
     run(...words) {
-      if (isStopped) return
-      running ??= work(...words)
-        .catch((error: unknown) => log.warn({ err: error, task: name }, 'housekeeping failed; it is tried again'))
-        .finally(() => {
-          running = undefined
-        })
+      if (!isStopped) void runs.join(...words)
     },
     async stop() {
       isStopped = true
-      await running
+      await runs.landed()
     },
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { TSchema, TSchemaOptions, Type as TypeBox } from 'typebox'
 
-type Words = Pick<
+type SchemaWords = Pick<
   typeof TypeBox,
   'Array' | 'Boolean' | 'Integer' | 'Null' | 'Number' | 'Object' | 'Optional' | 'String' | 'Unsafe'
 >
@@ -33,7 +33,7 @@ export const Type = {
   Optional: (schema: TSchema) => Object.defineProperty({ ...schema }, optional, { value: true }),
   String: ofType('string'),
   Unsafe: (schema: TSchema) => schema,
-} as unknown as Words
+} as unknown as SchemaWords
 
 /** Both JavaScript and PostgreSQL know it: the year 33658. */
 export const latestInstantMs = 999_999_999_999_999

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import { type Database, DatabaseUnavailable, openDatabase } from './database/database.ts'
 import { isMigrated, migrate } from './database/migrations.ts'
-import { joinPrivateServer, openPrivateServer, type PrivateServer } from './database/private-server.ts'
+import type { PrivateServer } from './database/private-server.ts'
 import { wantedConnections } from './share.ts'
 
 export interface Storage {
@@ -72,8 +72,10 @@ async function open(config: Config, purpose: Purpose, log: (message: string) => 
   }
 }
 
+/** Whoever has a database of their own loads nothing of it. */
 async function openServer(config: Config, purpose: Purpose, log: (message: string) => void): Promise<PrivateServer> {
   const { dataDir, searchPath } = config
+  const { joinPrivateServer, openPrivateServer } = await import('./database/private-server.ts')
   if (purpose === 'child') return joinPrivateServer(dataDir)
   const stay = purpose === 'visit' ? 'visit' : 'serve'
   return openPrivateServer({ dataDir, purpose: stay, searchPath, log, connections: wantedConnections(config) })

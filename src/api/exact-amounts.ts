@@ -14,7 +14,7 @@ export function exactAmounts(
   payloads: readonly Payload[],
   fieldOf: (place: number) => string,
 ): (string | undefined)[] {
-  const amounts = findAmounts(text, payloads)
+  const amounts = readAmounts(text, payloads)
   const faults = amounts.flatMap((amount, place) =>
     isBelowZero(amount) ? [{ field: fieldOf(place), problem: 'must be >= 0' }] : [],
   )
@@ -26,7 +26,7 @@ function isBelowZero(amount: string | undefined): boolean {
   return amount !== undefined && /^-[0.]*[1-9]/.test(amount)
 }
 
-function findAmounts(text: string, payloads: readonly Payload[]): (string | undefined)[] {
+function readAmounts(text: string, payloads: readonly Payload[]): (string | undefined)[] {
   const having = payloads.filter((payload) => payload.amount !== undefined).length
   const amounts = findWritten(text, having) ?? parseWritten(text)
   let place = 0

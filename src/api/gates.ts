@@ -18,7 +18,7 @@ import {
 } from '../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../oauth/client-authentication.ts'
 import {
-  type Credentials,
+  type ClientCredentials,
   parseBasic,
   parseCredentials,
   refuseCredentialsInQuery,
@@ -51,7 +51,7 @@ export const client: Gate<ClientCaller> = (context, request, reply) => {
 }
 
 async function getClient(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<ClientCaller> {
-  const found = await findClient(context, request, reply, readCredentials(request))
+  const found = await authenticateClient(context, request, reply, readCredentials(request))
   if (!found) throw refusal()
   return callerOf(context, request, found)
 }
@@ -64,14 +64,14 @@ function callerOf({ environment }: Context, request: FastifyRequest, client: Reg
 /** RFC 7662: a client, or one of the brokerage's own services. */
 export const clientOrService: Gate<Asker> = (context, request, reply) => {
   const known = recallClient(context, request, reply)
-  return known ? askerOf(request, known) : findAsker(context, request, reply)
+  return known ? askerOf(request, known) : admitAsker(context, request, reply)
 }
 
-async function findAsker(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<Asker> {
+async function admitAsker(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<Asker> {
   const readings = readCredentials(request)
   const service = context.services.recall(readings, context.environment)
   if (service) return askingService(request, service)
-  const found = await findClient(context, request, reply, readings)
+  const found = await authenticateClient(context, request, reply, readings)
   if (found) return askerOf(request, found)
   const other = await context.services.authenticate(readings, context.environment)
   if (other) return askingService(request, other)
@@ -151,7 +151,7 @@ export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, req
   return { branchId, environment, clientId: undefined, by, judgeAnew: () => judgeMember(context, token, branchId) }
 })
 
-function parseBranchBasic(authorization: string): Credentials[] {
+function parseBranchBasic(authorization: string): ClientCredentials[] {
   try {
     return parseBasic(authorization)
   } catch {
@@ -163,9 +163,9 @@ async function clientBranch(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
-  readings: Credentials[],
+  readings: ClientCredentials[],
 ): Promise<BranchCaller> {
-  const found = await findClient(context, request, reply, readings)
+  const found = await authenticateClient(context, request, reply, readings)
   if (!found) throw branchRefusal()
   if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
   const { by } = callerOf(context, request, found)
@@ -178,16 +178,16 @@ export const service: Gate<Actor> = async (context, request) => {
   const { authorization } = request.headers
   const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =
-    context.services.recall(readings, context.environment) ?? (await findService(context, request, readings))
+    context.services.recall(readings, context.environment) ?? (await authenticateService(context, request, readings))
   if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
   request.who = { serviceId: found.id }
   return { name: `service:${found.id}`, environment: context.environment, address: request.ip, requestId: request.id }
 }
 
-async function findService(
+async function authenticateService(
   context: Context,
   request: FastifyRequest,
-  readings: Credentials[],
+  readings: ClientCredentials[],
 ): Promise<Service | undefined> {
   if (readings.length === 0) return undefined
   const key = failureKey(request, readings[0]!.id)
@@ -215,7 +215,7 @@ function countUse(context: Context, known: Bearer, reply: FastifyReply, now: Dat
   return undefined
 }
 
-function readCredentials(request: FastifyRequest): Credentials[] {
+function readCredentials(request: FastifyRequest): ClientCredentials[] {
   refuseCredentialsInQuery(request.query as Form)
   const readings = parseCredentials(request.headers.authorization, (request.body ?? {}) as Form)
   if (!readings) throw refusal()
@@ -235,11 +235,11 @@ function recallClient(context: Context, request: FastifyRequest, reply: FastifyR
   return admitClient(context, reply, known, now)
 }
 
-async function findClient(
+async function authenticateClient(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
-  readings: Credentials[],
+  readings: ClientCredentials[],
 ): Promise<Registration | undefined> {
   const key = failureKey(request, readings[0]!.id)
   context.clientFailures.check(key)

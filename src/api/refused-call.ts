@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
-import type { RefusedCall } from '../partners/flight-recorder.ts'
+import type { RefusedCall } from '../partners/refused-calls.ts'
 import type { Problem } from '../problem.ts'
 import { subnetOf } from '../subnet.ts'
 
@@ -17,7 +17,7 @@ const valueCharacters = 200
 const sentCharacters = 1_000
 
 /** Undefined when nobody can tell whose call it was. */
-export function describeRefusal(request: FastifyRequest, problem: Problem): Described | undefined {
+export function describeRefusedCall(request: FastifyRequest, problem: Problem): Described | undefined {
   const route = request.routeOptions.url
   if (route === undefined || !/^\/(v1|v2)\//.test(route) || problem.status >= 500) return undefined
   const { who } = request

@@ -2,14 +2,14 @@
 import type { Context } from '../context.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Standing } from '../http/standing.ts'
-import type { Credentials } from '../oauth/client-credentials.ts'
+import type { ClientCredentials } from '../oauth/client-credentials.ts'
 import { isInForce } from '../oauth/client-directory.ts'
 import { getBranchOfMember } from '../partners/partner.ts'
 
 export async function judgeClient(
   { knownClients, environment, clock }: Context,
   authorization: string | undefined,
-  readings: readonly Credentials[],
+  readings: readonly ClientCredentials[],
   clientId: string,
 ): Promise<Standing | undefined> {
   const found = await knownClients.authenticate(authorization, readings, environment, clock.now())

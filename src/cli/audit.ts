@@ -8,6 +8,7 @@ import type { Command } from './command.ts'
 export const auditCommands: readonly Command[] = [
   {
     name: 'audit list',
+    needs: 'database',
     summary: 'Shows the newest entries of the audit log.',
     options: [
       { name: 'actor', value: 'WHO', meaning: 'only what this actor did, such as user:id-…' },
@@ -26,6 +27,7 @@ export const auditCommands: readonly Command[] = [
   },
   {
     name: 'audit verify',
+    needs: 'database',
     summary:
       'Walks the whole chain of the audit log and compares it with the heads in AUDIT_ANCHOR_FILE, which show what was removed. --anchor compares with one that you kept elsewhere.',
     options: [{ name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' }],

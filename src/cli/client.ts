@@ -1,6 +1,7 @@
 import { after } from '../clock.ts'
 import { isDevelopment } from '../config.ts'
 import {
+  type Client,
   createClient,
   getClient,
   listClients,
@@ -12,7 +13,7 @@ import {
 import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secret.ts'
 import { getPartner } from '../partners/partner.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
-import { Invalid, NotFound } from '../problem.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
 import type { Scope } from '../scope.ts'
 import type { Command, Desk } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
@@ -34,6 +35,7 @@ function parseRotation(text: string | undefined): boolean | undefined {
 export const clientCommands: readonly Command[] = [
   {
     name: 'client create',
+    needs: 'database',
     summary: 'Registers an application of a partner. Its secret is shown once.',
     options: [
       { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
@@ -59,6 +61,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client list',
+    needs: 'database',
     summary: 'Lists clients, of one partner or of all.',
     options: [{ name: 'partner', value: 'NAME|ID', meaning: 'only this partner' }],
     async run({ db, print }, words) {
@@ -72,6 +75,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client show',
+    needs: 'database',
     summary: 'Shows a client and its live secrets (never the secrets themselves).',
     positionals: ['client'],
     async run({ db, clock, print }, { positionals }) {
@@ -87,6 +91,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client update',
+    needs: 'database',
     summary: 'Changes the name, callback, scopes or rotation of a client.',
     positionals: ['client'],
     options: [
@@ -117,6 +122,7 @@ export const clientCommands: readonly Command[] = [
   statusCommand('activate', 'Activates a suspended client.', 'active'),
   {
     name: 'client secrets',
+    needs: 'database',
     summary: 'Lists the live secrets of a client: when each was made, signs webhooks from, was last used and ends.',
     positionals: ['client'],
     async run({ db, clock, print }, { positionals }) {
@@ -137,6 +143,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client rotate-secret',
+    needs: 'database',
     summary: 'Issues a second secret, shown once. The old one works until the overlap ends.',
     positionals: ['client'],
     options: [
@@ -153,7 +160,10 @@ export const clientCommands: readonly Command[] = [
       const switchAfterMs = parseDuration(words.find('switch-after') ?? '0s', 'switch-after')
       const now = clock.now()
       const rotation = { overlapMs, switchAt: after(now, switchAfterMs) }
-      const { secret, oldSecretEndsAt, signsFrom } = await rotateSecret(db, vault, client, rotation, by, now)
+      const rotating = rotateSecret(db, vault, client, rotation, by, now)
+      const { secret, oldSecretEndsAt, signsFrom } = await rotating.catch((error: unknown) => {
+        throw error instanceof Conflict ? pointToSecrets(error, client) : error
+      })
       print.record({
         client_id: client.id,
         client_secret: secret.text,
@@ -164,6 +174,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client revoke-secret',
+    needs: 'database',
     summary: 'Ends one secret of a client at once.',
     positionals: ['client', 'secret id'],
     async run({ db, clock, by, print }, { positionals }) {
@@ -173,6 +184,10 @@ export const clientCommands: readonly Command[] = [
     },
   },
 ]
+
+function pointToSecrets({ message }: Conflict, { id }: Client): Conflict {
+  return new Conflict(`${message} "countersign client secrets ${id}" lists them.`)
+}
 
 function parseMost(text: string | undefined): readonly Scope[] | undefined {
   const atMost = text === undefined ? undefined : parseClientScopes(text)
@@ -188,6 +203,7 @@ async function describeRequest(db: Desk['db'], clientId: string): Promise<Record
 function answerCommand(verb: string, summary: string, granted: boolean): Command {
   return {
     name: `client ${verb}`,
+    needs: 'database',
     summary,
     positionals: ['client'],
     async run({ db, clock, by, print }, { positionals }) {
@@ -203,6 +219,7 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
 function statusCommand(verb: string, summary: string, status: 'active' | 'suspended'): Command {
   return {
     name: `client ${verb}`,
+    needs: 'database',
     summary,
     positionals: ['client'],
     async run({ db, clock, by, print }, { positionals }) {

@@ -15,7 +15,7 @@ export interface Option {
   readonly meaning: string
 }
 
-export interface Words {
+export interface CommandWords {
   readonly positionals: readonly string[]
   find(name: string): string | undefined
   get(name: string): string
@@ -23,14 +23,22 @@ export interface Words {
   has(name: string): boolean
 }
 
-/** What a command may use. The database is opened when the command has one. */
-export interface Desk {
+/** What a command that needs nothing may use. */
+export interface BareDesk {
+  readonly print: Printer
+}
+
+/** What a command that needs the configuration may use: it was read, and is right. */
+export interface ConfiguredDesk extends BareDesk {
   readonly config: Config
+}
+
+/** What a command that needs the database may use: it was opened, and is migrated. */
+export interface Desk extends ConfiguredDesk {
   readonly clock: Clock
   readonly db: Database
   readonly vault: Vault
   readonly by: Actor
-  readonly print: Printer
 }
 
 export interface Printer {
@@ -44,14 +52,24 @@ export interface Printer {
   progress(text: string): void
 }
 
-export interface Command {
+export interface Described {
   /** Such as `client create`. */
   readonly name: string
   readonly summary: string
   readonly positionals?: readonly string[]
   readonly options?: readonly Option[]
-  run(desk: Desk, words: Words): Promise<void>
 }
+
+interface Needing<Needs extends string, Given> extends Described {
+  readonly needs: Needs
+  run(desk: Given, words: CommandWords): Promise<void>
+}
+
+/** What it needs is there when it is run, and nothing else is opened for it. */
+export type Command =
+  | Needing<'nothing', BareDesk>
+  | Needing<'configuration', ConfiguredDesk>
+  | Needing<'database', Desk>
 
 export class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -62,7 +80,7 @@ const everywhere: readonly Option[] = [
   { name: 'help', meaning: 'show this help' },
 ]
 
-export function parseWords(command: Command, args: readonly string[]): Words {
+export function parseWords(command: Described, args: readonly string[]): CommandWords {
   const options = [...(command.options ?? []), ...everywhere]
   const descriptors = Object.fromEntries(
     options.map((option): [string, ParseArgsOptionDescriptor] => [
@@ -87,7 +105,7 @@ export function parseWords(command: Command, args: readonly string[]): Words {
   }
 }
 
-function checkWords(command: Command, values: Record<string, unknown>, positionals: readonly string[]): void {
+function checkWords(command: Described, values: Record<string, unknown>, positionals: readonly string[]): void {
   const expected = command.positionals ?? []
   if (positionals.length !== expected.length) {
     throw new UsageError(
@@ -100,7 +118,7 @@ function checkWords(command: Command, values: Record<string, unknown>, positiona
   if (missing.length > 0) throw new UsageError(`Missing: ${missing.map((option) => `--${option.name}`).join(', ')}`)
 }
 
-export function printHelp(command: Command): string {
+export function printHelp(command: Described): string {
   const words = (command.positionals ?? []).map((word) => ` <${word}>`).join('')
   const lines = [...(command.options ?? []), ...everywhere].map((option) => {
     const name = `--${option.name}${option.value ? ` ${option.value}` : ''}`

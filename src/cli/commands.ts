@@ -7,34 +7,52 @@ import { openSharedClock } from '../database/shared-clock.ts'
 import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
-import { type Command, parseWords, printHelp, UsageError } from './command.ts'
+import { type Command, type ConfiguredDesk, type Desk, parseWords, printHelp, UsageError } from './command.ts'
 import { deliveryCommands } from './delivery.ts'
 import { eventCommands } from './event.ts'
-import { generateCommand, keyCommands, printNewKey } from './keys.ts'
+import { keyCommands } from './keys.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { openPrinter } from './printer.ts'
-import { printSettings, settingsCommand } from './settings.ts'
+import { settingsCommand } from './settings.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
 
 const migrateCommand: Command = {
   name: 'migrate',
+  needs: 'database',
   summary: 'Brings the database to the schema of this release. A gateway that starts does the same.',
   // Opening the storage has migrated it already.
   run: async ({ print }) => print.record({ schema: 'up to date' }),
 }
 
-/** Opens no database of its own accord. */
 const doctorCommand: Command = {
   name: 'doctor',
+  // What is wrong with the configuration is one of its findings.
+  needs: 'nothing',
   summary:
     'Checks configuration, database, clock, keys, addresses, certificates and queues, and says what to do. Changes nothing; works with and without a running gateway.',
-  run: () => Promise.resolve(),
+  async run(_, words) {
+    const { runDoctor } = await import('./doctor.ts')
+    process.exitCode = await runDoctor(readConfig, systemClock, words.has('json'))
+  },
+}
+
+/** Speaks to a gateway over HTTP. */
+const listenCommand: Command = {
+  name: 'listen',
+  needs: 'nothing',
+  summary: "Streams a branch's events to this terminal and, with --forward-to, to a local program.",
+  options: listenOptions,
+  run(_, words) {
+    const { dataDir, clientSecret } = readListenSettings()
+    return listen(words, dataDir, clientSecret)
+  },
 }
 
 const commands: readonly Command[] = [
+  listenCommand,
   migrateCommand,
   doctorCommand,
   settingsCommand,
@@ -49,50 +67,31 @@ const commands: readonly Command[] = [
   ...auditCommands,
 ]
 
-/** Speaks to a gateway over HTTP and opens no database. */
-const listenCommand: Command = {
-  name: 'listen',
-  summary: "Streams a branch's events to this terminal and, with --forward-to, to a local program.",
-  options: listenOptions,
-  run: () => Promise.resolve(),
-}
-
 export async function runCommand(args: readonly string[]): Promise<void> {
   const [first, second] = args
-  if (first === 'listen') {
-    const words = parseWords(listenCommand, args.slice(1))
-    if (words.has('help')) return void process.stdout.write(printHelp(listenCommand))
-    const { dataDir, clientSecret } = readListenSettings()
-    return listen(words, dataDir, clientSecret)
-  }
   const command = commands.find(({ name }) => name === first || name === `${first} ${second}`)
   if (!command) return showOverview(first, second)
   const words = parseWords(command, args.slice(command.name.split(' ').length))
   if (words.has('help')) return void process.stdout.write(printHelp(command))
-  await visit(command, words)
+  const print = openPrinter(words.has('json'))
+  if (command.needs === 'nothing') return command.run({ print }, words)
+  const desk = { print, config: readConfig() }
+  if (command.needs === 'configuration') return command.run(desk, words)
+  await onDatabase(desk, (opened) => command.run(opened, words))
 }
 
-async function visit(command: Command, words: ReturnType<typeof parseWords>): Promise<void> {
-  if (command === generateCommand) return printNewKey(openPrinter(words.has('json')), words)
-  if (command === settingsCommand) return printSettings(openPrinter(words.has('json')), words)
-  if (command === doctorCommand) {
-    const { runDoctor } = await import('./doctor.ts')
-    process.exitCode = await runDoctor(readConfig, systemClock, words.has('json'))
-    return
-  }
-  const config = readConfig()
+async function onDatabase(desk: ConfiguredDesk, work: (desk: Desk) => Promise<void>): Promise<void> {
+  const { config } = desk
   const storage = await openStorage(config, 'visit')
   try {
-    const desk = {
-      config,
+    await work({
+      ...desk,
       // As the nodes: what is written by another time would be due when they have passed it.
       clock: await openSharedClock(storage.db),
       db: storage.db,
       vault: openVault(config.keySource),
       by: { name: `operator:${userInfo().username}` },
-      print: openPrinter(words.has('json')),
-    }
-    await command.run(desk, words)
+    })
   } finally {
     await storage.close()
   }
@@ -105,10 +104,7 @@ function showOverview(group: string | undefined, verb: string | undefined): void
   const rows = (shown.length > 0 ? shown : commands).map(
     ({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`,
   )
-  const serveRow =
-    shown.length > 0
-      ? []
-      : [`  ${'serve'.padEnd(26)}Runs the gateway`, `  ${'listen'.padEnd(26)}${listenCommand.summary.split('.')[0]}`]
+  const serveRow = shown.length > 0 ? [] : [`  ${'serve'.padEnd(26)}Runs the gateway`]
   const text = ['Say: countersign <command> [--help] [--json]', '', ...serveRow, ...rows, ''].join('\n')
   if (known) return void process.stdout.write(text)
   throw new UsageError(`There is no command "${named}".\n\n${text}`)

@@ -36,6 +36,7 @@ export const deliveryCommands: readonly Command[] = [
   ),
   {
     name: 'delivery show',
+    needs: 'database',
     summary: 'Shows one delivery with every attempt.',
     positionals: ['delivery'],
     options: branchOptions,
@@ -46,6 +47,7 @@ export const deliveryCommands: readonly Command[] = [
   },
   {
     name: 'delivery redeliver',
+    needs: 'database',
     summary: 'Sends one delivery again.',
     positionals: ['delivery'],
     options: branchOptions,
@@ -58,6 +60,7 @@ export const deliveryCommands: readonly Command[] = [
   },
   {
     name: 'delivery skip',
+    needs: 'database',
     summary: 'Skips one delivery that waits: it is canceled, and what waits behind it goes on.',
     positionals: ['delivery'],
     options: [...branchOptions, reasonOption],

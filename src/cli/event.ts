@@ -11,6 +11,7 @@ import { parseEnvironment } from './environment.ts'
 export const eventCommands: readonly Command[] = [
   {
     name: 'event publish',
+    needs: 'database',
     summary:
       'Publishes events from a JSON file (an event, or a list of them); "-" reads standard input. All of them or none.',
     positionals: ['file'],

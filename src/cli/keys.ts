@@ -6,7 +6,7 @@ import { reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
-import type { Command, Desk, Printer, Words } from './command.ts'
+import type { Command, Desk } from './command.ts'
 
 const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
 
@@ -34,32 +34,32 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets + anchorKeys }
 }
 
-/** Comes before any configuration: it is how one begins. The key alone, so that it can be led into a file. */
-export function printNewKey(print: Printer, words: Words): void {
-  const key = printKey(generateKey())
-  if (words.has('json')) print.record({ key })
-  else print.say(key)
-}
-
-export const generateCommand: Command = {
-  name: 'keys generate',
-  summary: 'Prints a new key and nothing else, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
-  run: async ({ print }, words) => printNewKey(print, words),
-}
-
 export const keyCommands: readonly Command[] = [
   {
     name: 'keys list',
+    needs: 'configuration',
     summary: 'Shows the ids of the configured keys; the first one seals.',
-    run: async ({ vault, print }) =>
+    run: async ({ config, print }) =>
       print.table(
-        vault.keyIds.map((id, index) => ({ id, seals: index === 0 })),
+        openVault(config.keySource).keyIds.map((id, index) => ({ id, seals: index === 0 })),
         'No keys.',
       ),
   },
-  generateCommand,
+  {
+    name: 'keys generate',
+    // It is how one begins.
+    needs: 'nothing',
+    summary: 'Prints a new key and nothing else, for SECRET_KEY or a SECRET_KEY_FILE. Changes nothing.',
+    async run({ print }, words) {
+      const key = printKey(generateKey())
+      // Alone, so that it can be led into a file.
+      if (words.has('json')) print.record({ key })
+      else print.say(key)
+    },
+  },
   {
     name: 'keys rotate',
+    needs: 'database',
     summary:
       'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
     async run(desk) {
@@ -82,6 +82,7 @@ export const keyCommands: readonly Command[] = [
   },
   {
     name: 'keys prune',
+    needs: 'database',
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
     async run(desk) {
       const { config, db, by, clock, print } = desk

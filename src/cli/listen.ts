@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
 import { escapeText } from '../printable.ts'
 import { printSignatures } from '../webhooks/signature.ts'
-import { type Option, UsageError, type Words } from './command.ts'
-import { findSecret, secretOption } from './secret-file.ts'
+import { type CommandWords, type Option, UsageError } from './command.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 export const listenOptions: readonly Option[] = [
   { name: 'forward-to', value: 'URL', meaning: 'a local program to POST each event to' },
@@ -38,13 +38,17 @@ interface StreamedEvent {
 
 const reconnectMs = 1_000
 
-export async function listen(words: Words, dataDir: string, secretFromEnvironment: string | undefined): Promise<void> {
-  const target = findTarget(words, dataDir, secretFromEnvironment)
+export async function listen(
+  words: CommandWords,
+  dataDir: string,
+  secretFromEnvironment: string | undefined,
+): Promise<void> {
+  const target = getTarget(words, dataDir, secretFromEnvironment)
   const forwardTo = words.find('forward-to')
   if (forwardTo !== undefined && !URL.canParse(forwardTo))
     throw new UsageError('--forward-to must be a URL, such as http://localhost:3000/hooks')
-  const secret = findSecret(words, 'secret') ?? target.clientSecret
-  let last = words.has('after') ? Number(words.get('after')) : await findNewest(target)
+  const secret = takeSecret(words, 'secret') ?? target.clientSecret
+  let last = words.has('after') ? Number(words.get('after')) : await getNewest(target)
   say(`Listening to ${target.url}${forwardTo ? `, forwarding to ${forwardTo}` : ''}. Control-C ends it.`)
   for (;;) {
     try {
@@ -65,12 +69,12 @@ function say(text: string): void {
   process.stdout.write(`${escapeText(text)}\n`)
 }
 
-function findTarget(words: Words, dataDir: string, secretFromEnvironment: string | undefined): Target {
+function getTarget(words: CommandWords, dataDir: string, secretFromEnvironment: string | undefined): Target {
   const demo = readDemo(join(dataDir, 'demo.json'))
   const known = words.has('sandbox') ? { ...demo?.sandbox, url: demo?.sandboxUrl } : { ...demo, url: demo?.baseUrl }
   const url = words.find('url') ?? known.url
   const clientId = words.find('client-id') ?? known.clientId
-  const clientSecret = findSecret(words, 'client-secret') ?? secretFromEnvironment ?? known.clientSecret
+  const clientSecret = takeSecret(words, 'client-secret') ?? secretFromEnvironment ?? known.clientSecret
   if (!url || !clientId || !clientSecret)
     throw new UsageError('Say which gateway and client: --url, --client-id and --client-secret-file.')
   return { url: url.replace(/\/$/, ''), clientId, clientSecret }
@@ -102,7 +106,7 @@ async function open({ url, clientId, clientSecret }: Target, query: string, acce
     : new Error(`status ${answer.statusCode}`)
 }
 
-async function findNewest(target: Target): Promise<number> {
+async function getNewest(target: Target): Promise<number> {
   const body = (await (await open(target, 'limit=1', 'application/json')).json()) as { newest: number }
   return body.newest
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-import { ConfigError, readConfig } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { escapeLines } from '../printable.ts'
+import { ConfigError } from '../settings/read.ts'
 import { UsageError } from './command.ts'
 
 const unusable = 2

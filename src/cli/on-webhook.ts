@@ -2,7 +2,7 @@
 import { getPartner } from '../partners/partner.ts'
 import { usualReason } from '../webhooks/skip.ts'
 import { type Branch, getWebhook, type Webhook } from '../webhooks/webhook.ts'
-import type { Command, Desk, Option, Words } from './command.ts'
+import type { Command, CommandWords, Desk, Option } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 export const branchOptions: readonly Option[] = [
@@ -12,12 +12,12 @@ export const branchOptions: readonly Option[] = [
 
 export const reasonOption: Option = { name: 'reason', value: 'TEXT', meaning: 'why, for whoever reads the log later' }
 
-export async function branchOf({ db }: Desk, words: Words): Promise<Branch> {
+export async function branchOf({ db }: Desk, words: CommandWords): Promise<Branch> {
   const { branch_id } = await getPartner(db, words.get('partner'))
   return { branchId: branch_id, environment: parseEnvironment(words.find('environment')) }
 }
 
-export function parseReason(words: Words): string {
+export function parseReason(words: CommandWords): string {
   return words.find('reason')?.trim() || usualReason
 }
 
@@ -27,10 +27,11 @@ export function onWebhook(
   name: string,
   summary: string,
   options: readonly Option[],
-  act: (desk: Desk, webhook: Webhook, words: Words) => Promise<Row | Row[]>,
+  act: (desk: Desk, webhook: Webhook, words: CommandWords) => Promise<Row | Row[]>,
 ): Command {
   return {
     name,
+    needs: 'database',
     summary,
     positionals: ['webhook'],
     options: [...branchOptions, ...options],

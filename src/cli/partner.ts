@@ -12,11 +12,12 @@ import {
 } from '../partners/partner.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { getUserNamed } from '../users/user.ts'
-import type { Command, Desk, Option, Words } from './command.ts'
+import type { Command, CommandWords, Desk, Option } from './command.ts'
 
 export const partnerCommands: readonly Command[] = [
   {
     name: 'partner create',
+    needs: 'database',
     summary: 'Registers a partner as applied, or as approved with --approve.',
     options: [
       { name: 'name', value: 'TEXT', required: true, meaning: 'the name account holders will see' },
@@ -32,6 +33,7 @@ export const partnerCommands: readonly Command[] = [
   },
   {
     name: 'partner list',
+    needs: 'database',
     summary: 'Lists all partners.',
     run: async ({ db, print }) =>
       print.table(
@@ -41,6 +43,7 @@ export const partnerCommands: readonly Command[] = [
   },
   {
     name: 'partner show',
+    needs: 'database',
     summary: 'Shows a partner with its members.',
     positionals: ['partner'],
     async run({ db, print }, { positionals }) {
@@ -75,10 +78,11 @@ function onPartner(
   verb: string,
   summary: string,
   options: readonly Option[],
-  act: (desk: Desk, partner: Partner, words: Words) => Promise<void>,
+  act: (desk: Desk, partner: Partner, words: CommandWords) => Promise<void>,
 ): Command {
   return {
     name: `partner ${verb}`,
+    needs: 'database',
     summary,
     positionals: ['partner'],
     options,
@@ -93,6 +97,7 @@ function onPartner(
 function memberCommand(verb: string, summary: string, act: typeof addMember): Command {
   return {
     name: `partner ${verb}`,
+    needs: 'database',
     summary,
     positionals: ['partner', 'user'],
     async run({ db, by, clock, print }, { positionals }) {

@@ -3,13 +3,13 @@
  * shell keeps them.
  */
 import { readFileSync } from 'node:fs'
-import { type Option, UsageError, type Words } from './command.ts'
+import { type CommandWords, type Option, UsageError } from './command.ts'
 
 export function secretOption(name: string, meaning: string, more: Pick<Option, 'required'> = {}): Option {
   return { name: `${name}-file`, value: 'FILE', meaning: `${meaning}; - reads standard input`, ...more }
 }
 
-export function findSecret(words: Words, name: string): string | undefined {
+export function takeSecret(words: CommandWords, name: string): string | undefined {
   const path = words.find(`${name}-file`)
   return path === undefined ? undefined : readSecret(path)
 }

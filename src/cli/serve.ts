@@ -2,10 +2,11 @@
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
-import { type Config, isDevelopment, settings } from '../config.ts'
+import { type Config, isDevelopment } from '../config.ts'
 import type { DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
 import { closeAndExit } from '../processes/ending.ts'
+import { settings } from '../settings/table.ts'
 import { openStorage } from '../storage.ts'
 
 /** What runs, and where demo data would be made. */

@@ -8,7 +8,7 @@ import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
-import { findSecret, secretOption } from './secret-file.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 /** The triggers tell every gateway; this process remembers nothing. */
 const nobodyHere = { announce: () => {} }
@@ -16,6 +16,7 @@ const nobodyHere = { announce: () => {} }
 export const tokenCommands: readonly Command[] = [
   {
     name: 'token create',
+    needs: 'database',
     summary: 'Creates a personal API token (or, with --environment sandbox, a sandbox token). Shown once.',
     options: [
       { name: 'user', value: 'NAME|ID', required: true, meaning: 'whose token' },
@@ -31,6 +32,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'token list',
+    needs: 'database',
     summary: 'Lists the living API tokens of a user.',
     options: [{ name: 'user', value: 'NAME|ID', required: true, meaning: 'whose tokens' }],
     async run({ db, print }, words) {
@@ -44,6 +46,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'token revoke',
+    needs: 'database',
     summary: 'Revokes an API token by its id. Takes effect at once.',
     positionals: ['id'],
     async run(desk, { positionals }) {
@@ -52,14 +55,16 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'token revoke-leaked',
+    needs: 'database',
     summary: 'Revokes a leaked API token, known by itself. Takes effect at once.',
     options: [secretOption('token', 'a file with the token', { required: true })],
     async run(desk, words) {
-      await revokeToken(desk, await findTokenId(desk, findSecret(words, 'token')!.trim()))
+      await revokeToken(desk, await getTokenId(desk, takeSecret(words, 'token')!.trim()))
     },
   },
   {
     name: 'authorization list',
+    needs: 'database',
     summary: 'Lists what users have approved, of one user, one client, or all.',
     options: [
       { name: 'user', value: 'NAME|ID', meaning: 'only this user' },
@@ -86,6 +91,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'authorization revoke',
+    needs: 'database',
     summary: 'Ends an authorization and every token that came of it, at once.',
     positionals: ['id'],
     options: [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
@@ -99,6 +105,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'service create',
+    needs: 'database',
     summary: "Registers one of the brokerage's own systems, which may introspect tokens. Its secret is shown once.",
     options: [
       { name: 'name', value: 'TEXT', required: true, meaning: 'which system' },
@@ -112,6 +119,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'service list',
+    needs: 'database',
     summary: "Lists the brokerage's own systems.",
     run: async ({ db, print }) =>
       print.table(
@@ -121,6 +129,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'service revoke',
+    needs: 'database',
     summary: 'Ends the credential of a service at once.',
     positionals: ['id'],
     async run({ db, clock, by, print }, { positionals }) {
@@ -140,7 +149,7 @@ async function revokeToken({ db, by, clock, print }: Desk, id: number): Promise<
   print.record({ revoked_token: id })
 }
 
-async function findTokenId({ db }: Desk, text: string): Promise<number> {
+async function getTokenId({ db }: Desk, text: string): Promise<number> {
   const token = parseToken(text)
   if (token?.kind !== 'personal') throw new Invalid([{ field: 'token', problem: 'must be an API token' }])
   const [found] = await db.query<{ id: number }>(selectApiTokenByHash, [token.hash])

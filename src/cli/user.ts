@@ -12,15 +12,15 @@ import {
   setPassword,
   setUserStatus,
 } from '../users/user.ts'
-import { type Command, type Desk, UsageError, type Words } from './command.ts'
+import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
-import { findSecret, secretOption } from './secret-file.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 const passwordOption = secretOption('password', 'a file with the password; without one it is made up and shown once')
 
 /** Made up when none is given; shown only then. */
-function choosePassword(words: Words): { password: string; shown: Record<string, string> } {
-  const given = findSecret(words, 'password')
+function choosePassword(words: CommandWords): { password: string; shown: Record<string, string> } {
+  const given = takeSecret(words, 'password')
   const password = given ?? randomLetters(20)
   return { password, shown: given === undefined ? { password } : {} }
 }
@@ -28,6 +28,7 @@ function choosePassword(words: Words): { password: string; shown: Record<string,
 export const userCommands: readonly Command[] = [
   {
     name: 'user create',
+    needs: 'database',
     summary: 'Creates a user: an account holder, or an operator with --operator.',
     options: [
       { name: 'username', value: 'NAME', required: true, meaning: 'what they sign in with' },
@@ -52,6 +53,7 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user list',
+    needs: 'database',
     summary: 'Lists all users.',
     run: async ({ db, print }) =>
       print.table(
@@ -61,6 +63,7 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user show',
+    needs: 'database',
     summary: 'Shows one user with their accounts.',
     positionals: ['user'],
     async run({ db, print }, { positionals }) {
@@ -72,6 +75,7 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user password',
+    needs: 'database',
     summary: 'Sets a new password and ends all sessions of the user.',
     positionals: ['user'],
     options: [passwordOption],
@@ -84,6 +88,7 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user set-email',
+    needs: 'database',
     summary: 'Sets where notices to a user go, or takes the address back. The address before is told.',
     positionals: ['user'],
     options: [
@@ -99,6 +104,7 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user reset-second-factor',
+    needs: 'database',
     summary:
       'Removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
@@ -112,6 +118,7 @@ export const userCommands: readonly Command[] = [
   statusCommand('enable', 'Lets a disabled user in again.', 'active'),
   {
     name: 'user account',
+    needs: 'database',
     summary: 'Adds a brokerage account to a user.',
     positionals: ['user'],
     options: [
@@ -150,6 +157,7 @@ export const userCommands: readonly Command[] = [
 function statusCommand(verb: string, summary: string, status: 'active' | 'disabled'): Command {
   return {
     name: `user ${verb}`,
+    needs: 'database',
     summary,
     positionals: ['user'],
     async run({ db, clock, by, print }: Desk, { positionals }) {

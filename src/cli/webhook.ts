@@ -16,10 +16,10 @@ import {
   setWebhookState,
   type Webhook,
 } from '../webhooks/webhook.ts'
-import type { Command, Desk, Words } from './command.ts'
+import type { Command, CommandWords, Desk } from './command.ts'
 import { parseDuration } from './environment.ts'
 import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
-import { findSecret, secretOption } from './secret-file.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
 
 const registration = ({ db, vault, config }: Desk) => ({ db, vault, policy: config.webhooks })
 
@@ -35,6 +35,7 @@ function parseKinds(text: string | undefined): Kind[] | undefined {
 export const webhookCommands: readonly Command[] = [
   {
     name: 'webhook create',
+    needs: 'database',
     summary: 'Registers a URL of a partner.',
     options: [
       ...branchOptions,
@@ -49,7 +50,7 @@ export const webhookCommands: readonly Command[] = [
       )
       const draft = {
         url: words.get('url'),
-        secret: findSecret(words, 'secret'),
+        secret: takeSecret(words, 'secret'),
         kinds: parseKinds(words.find('kinds')),
       }
       const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.by, desk.clock.now())
@@ -58,6 +59,7 @@ export const webhookCommands: readonly Command[] = [
   },
   {
     name: 'webhook list',
+    needs: 'database',
     summary: 'Lists the webhooks of a partner.',
     options: branchOptions,
     async run(desk, words) {
@@ -102,7 +104,7 @@ export const webhookCommands: readonly Command[] = [
       const switchAt = after(now, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
       if (switchAt > after(now, latestSwitchMs))
         throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
-      await rotateWebhookSecret(registration(desk), webhook, findSecret(words, 'secret')!, switchAt, desk.by, now)
+      await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, desk.by, now)
       return { rotated_webhook: webhook.id, signs_from: switchAt, old_secret_ends_at: after(switchAt, overlapMs) }
     },
   ),
@@ -154,7 +156,7 @@ export const webhookCommands: readonly Command[] = [
   ),
 ]
 
-function parseSelection(words: Words): Selection {
+function parseSelection(words: CommandWords): Selection {
   const instant = (name: string) => {
     const text = words.find(name)
     if (text === undefined) return undefined

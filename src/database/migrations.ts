@@ -47,7 +47,7 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
 /** Most starts find nothing to do, and ask without waiting for whoever migrates: what that one does is seen whole or not at all. */
 export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
   const [table] = await sql.query<{ exists: boolean }>(findTable)
-  return table!.exists && (await findMissing(sql, migrations)).length === 0
+  return table!.exists && (await getMissing(sql, migrations)).length === 0
 }
 
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
@@ -57,7 +57,7 @@ function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<st
     // Asked for first: a role that may not create anything may still start where there is nothing to create.
     const [table] = await sql.query<{ exists: boolean }>(findTable)
     if (!table!.exists) await apply(sql, createTable)
-    const missing = await findMissing(sql, migrations)
+    const missing = await getMissing(sql, migrations)
     for (const migration of missing) {
       await apply(sql, migration.text)
       await sql.query(recordApplied, [migration.version, migration.name, migration.checksum])
@@ -110,7 +110,7 @@ interface Applied {
   readonly checksum: string
 }
 
-async function findMissing(sql: Sql, migrations: readonly Migration[]): Promise<Migration[]> {
+async function getMissing(sql: Sql, migrations: readonly Migration[]): Promise<Migration[]> {
   const applied = await sql.query<Applied>(findApplied)
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   for (const { version, checksum } of applied) {

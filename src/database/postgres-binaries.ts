@@ -21,7 +21,7 @@ export interface Disguise {
 
 const require = createRequire(import.meta.url)
 
-export function findPostgres(searchPath: string): PostgresBinaries {
+export function getPostgres(searchPath: string): PostgresBinaries {
   for (const folder of candidateFolders(searchPath)) {
     const found = { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') }
     if (isExecutable(found.initdb) && isExecutable(found.postgres)) return found
@@ -63,7 +63,7 @@ function isExecutable(path: string): boolean {
  * PostgreSQL refuses to run as root. In a user namespace root appears as somebody else and keeps its own files; where
  * namespaces are closed, the server runs as an unprivileged user who is given the cluster's folder.
  */
-export function findDisguise(): Disguise {
+export function getDisguise(): Disguise {
   if (process.getuid?.() !== 0) return { prefix: [], adopt: () => {} }
   const unshare = [
     'unshare',

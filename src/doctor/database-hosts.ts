@@ -1,10 +1,11 @@
 /** Asks every host of DATABASE_URL, or the private server, what it is. Nothing is migrated, nothing is made. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../config.ts'
+import { hasCluster } from '../database/cluster.ts'
 import { type Database, DatabaseUnavailable, openDatabase, statement } from '../database/database.ts'
 import { parseHosts } from '../database/hosts.ts'
 import { NotPrimary } from '../database/pool.ts'
-import { hasCluster, openPrivateServer } from '../database/private-server.ts'
+import { openPrivateServer } from '../database/private-server.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 

@@ -3,7 +3,8 @@
  * beside a gateway and without one, and changes nothing.
  */
 import type { Clock } from '../clock.ts'
-import { type Config, ConfigError } from '../config.ts'
+import type { Config } from '../config.ts'
+import { ConfigError } from '../settings/read.ts'
 import { checkAnchors } from './audit-anchors.ts'
 import { checkCertificateFile, checkShownCertificate } from './certificate.ts'
 import { checkClock } from './clocks.ts'

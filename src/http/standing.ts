@@ -4,6 +4,7 @@
  */
 import { type Clock, second } from '../clock.ts'
 import { type Changes, everything } from '../database/changes.ts'
+import { openRerun } from '../rerun.ts'
 
 export interface Standing {
   /** The rows it depends on, as their changes are announced. */
@@ -40,8 +41,6 @@ export function watchStanding({ changes, clock, closing }: StandingDesk, judge: 
   let standing: Standing | undefined
   let isOpen = true
   let isRefused = false
-  let isJudging = false
-  let isInDoubt = false
   let timer: NodeJS.Timeout | undefined
 
   const close = () => {
@@ -55,23 +54,19 @@ export function watchStanding({ changes, clock, closing }: StandingDesk, judge: 
     over.abort()
   }
   /** One judgement at a time; a doubt while it runs makes it run once more. */
-  async function doubt(): Promise<void> {
-    isInDoubt = true
-    if (isJudging) return
-    isJudging = true
-    while (isInDoubt && isOpen) {
-      isInDoubt = false
-      standing = await judge().catch(() => undefined)
-      if (standing || !isOpen) continue
+  const judging = openRerun(async () => {
+    if (!isOpen) return
+    standing = await judge().catch(() => undefined)
+    if (!standing && isOpen) {
       isRefused = true
       end()
     }
-    isJudging = false
     lookLater()
-  }
+  }, end)
+  const doubt = () => judging.call()
   function look(): void {
     const isDue = standing !== undefined && clock.now().getTime() >= standing.soundUntilMs
-    if (isDue || !changes.isLive) void doubt()
+    if (isDue || !changes.isLive) doubt()
     else lookLater()
   }
   function lookLater(): void {
@@ -81,11 +76,11 @@ export function watchStanding({ changes, clock, closing }: StandingDesk, judge: 
     timer = setTimeout(look, leftMs > 0 ? Math.min(leftMs, lookEveryMs) : lookEveryMs)
   }
   const forget = changes.subscribe((tag) => {
-    if (tag === everything || !standing || standing.tags.includes(tag)) void doubt()
+    if (tag === everything || !standing || standing.tags.includes(tag)) doubt()
   })
   closing.addEventListener('abort', end)
   if (closing.aborted) end()
   // Whatever happened since they were let in was announced before anybody listened here.
-  else void doubt()
+  else doubt()
   return { over: over.signal, isRefused: () => isRefused, close }
 }

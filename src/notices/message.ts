@@ -2,18 +2,14 @@
 import type { SendMailOptions } from 'nodemailer/lib/mailer'
 import { sha256 } from '../crypto/hash.ts'
 import { unprintable } from '../printable.ts'
+import type { Mailbox } from '../settings/kinds.ts'
 
-export interface Words {
+export interface NoticeWords {
   readonly subject: string
   readonly text: string
 }
 
-export interface Sender {
-  readonly name: string
-  readonly address: string
-}
-
-export interface Message extends Words {
+export interface Message extends NoticeWords {
   readonly id: number
   readonly key: string
   readonly to: string
@@ -21,7 +17,7 @@ export interface Message extends Words {
 }
 
 /** Who gets it twice, because a node died between sending and writing it down, gets the same message id twice. */
-export function composeMessage(from: Sender, { id, key, to, at, subject, text }: Message): SendMailOptions {
+export function composeMessage(from: Mailbox, { id, key, to, at, subject, text }: Message): SendMailOptions {
   const domain = from.address.split('@')[1]!
   return {
     from: { name: from.name, address: from.address },

@@ -2,12 +2,13 @@
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
+import type { Mailbox } from '../settings/kinds.ts'
 import type { Courier } from './courier.ts'
-import { composeMessage, type Message, type Sender } from './message.ts'
+import { composeMessage, type Message } from './message.ts'
 
 export const keptMessages = 1_000
 
-export function openOutbox(folder: string, from: Sender): Courier {
+export function openOutbox(folder: string, from: Mailbox): Courier {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   return {
     async send(message) {

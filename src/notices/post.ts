@@ -9,7 +9,7 @@ import type { Database, Sql } from '../database/database.ts'
 import { repeat } from '../repeat.ts'
 import type { Rounds } from '../rounds.ts'
 import type { Courier, Taken } from './courier.ts'
-import type { Words } from './message.ts'
+import type { NoticeWords } from './message.ts'
 import type { NoticeFacts, NoticeKind } from './notice.ts'
 import * as table from './notices.sql.ts'
 
@@ -39,7 +39,7 @@ export interface PostDesk {
   readonly clock: Clock
   readonly log: Logger
   readonly courier: Courier
-  readonly findWords: (notice: NoticeToSend) => Words
+  readonly findWords: (notice: NoticeToSend) => NoticeWords
   readonly closing: AbortSignal
 }
 

@@ -2,8 +2,9 @@
 import { createTransport } from 'nodemailer'
 import { second } from '../clock.ts'
 import type { MailServer } from '../config.ts'
+import type { Mailbox } from '../settings/kinds.ts'
 import type { Courier, Taken } from './courier.ts'
-import { composeMessage, type Sender } from './message.ts'
+import { composeMessage } from './message.ts'
 
 /** For the whole of a message, however the server spends it; shorter than the lease of who sends. */
 const patienceMs = 30 * second
@@ -31,7 +32,7 @@ function openTransport({ host, port, secure, user, password, requireTls, certifi
   })
 }
 
-export function openSmtp(server: MailServer, from: Sender, deadlineMs = patienceMs): Courier {
+export function openSmtp(server: MailServer, from: Mailbox, deadlineMs = patienceMs): Courier {
   let transport = openTransport(server)
   let closed = false
   const breakOff = () => {

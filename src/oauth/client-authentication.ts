@@ -10,7 +10,7 @@ import { openMemory } from '../database/memory.ts'
 import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
 import { findService, type Service } from '../services/service.ts'
-import type { Credentials } from './client-credentials.ts'
+import type { ClientCredentials } from './client-credentials.ts'
 import { type ClientDirectory, wellFormed } from './client-directory.ts'
 
 export interface AuthenticatedClient {
@@ -33,7 +33,7 @@ export interface KnownClients {
   ): AuthenticatedClient | undefined
   authenticate(
     authorization: string | undefined,
-    readings: readonly Credentials[],
+    readings: readonly ClientCredentials[],
     environment: Environment,
     now: Date,
   ): Promise<AuthenticatedClient | undefined>
@@ -68,7 +68,7 @@ export function openKnownClients(directory: ClientDirectory, changes: Changes): 
 
 async function authenticateClient(
   directory: ClientDirectory,
-  readings: readonly Credentials[],
+  readings: readonly ClientCredentials[],
   environment: Environment,
   now: Date,
 ): Promise<AuthenticatedClient | undefined> {
@@ -96,8 +96,8 @@ function matchSecret(
 
 export interface ServiceDesk {
   /** From memory alone. */
-  recall(readings: readonly Credentials[], environment: Environment): Service | undefined
-  authenticate(readings: readonly Credentials[], environment: Environment): Promise<Service | undefined>
+  recall(readings: readonly ClientCredentials[], environment: Environment): Service | undefined
+  authenticate(readings: readonly ClientCredentials[], environment: Environment): Promise<Service | undefined>
 }
 
 export function openServiceDesk(db: Database, changes: Changes): ServiceDesk {

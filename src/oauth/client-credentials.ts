@@ -5,13 +5,13 @@
 import { decodeFormText, type Form } from '../http/form.ts'
 import { OAuthError } from './oauth-error.ts'
 
-export interface Credentials {
+export interface ClientCredentials {
   readonly id: string
   readonly secret: string
 }
 
 /** One sender, one or two ways to read what it sent. Undefined when nothing was sent. */
-export function parseCredentials(authorization: string | undefined, form: Form): Credentials[] | undefined {
+export function parseCredentials(authorization: string | undefined, form: Form): ClientCredentials[] | undefined {
   const id = stringIn(form, 'client_id')
   const secret = stringIn(form, 'client_secret')
   const basic = authorization === undefined ? undefined : parseBasic(authorization)
@@ -33,7 +33,7 @@ export function parseCredentials(authorization: string | undefined, form: Form):
 }
 
 /** Strict base64, split at the first colon. */
-export function parseBasic(authorization: string): Credentials[] {
+export function parseBasic(authorization: string): ClientCredentials[] {
   const match = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)
   const bytes = match ? Buffer.from(match[1]!, 'base64') : undefined
   const isCanonical = bytes?.toString('base64').replace(/=+$/, '') === match?.[1]?.replace(/=+$/, '')

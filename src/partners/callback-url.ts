@@ -1,5 +1,5 @@
-import { isLoopbackHost } from '../config.ts'
 import type { Environment } from '../environment.ts'
+import { isLoopbackHost } from '../loopback.ts'
 
 const maxLength = 2_000
 

@@ -42,9 +42,7 @@ export async function addSecret(
     .query<ClientSecret>(table.insertSecret, [client.id, slot, secret.hash, sealed, tokenHint(secret), now, signsFrom])
     .catch((error: unknown) => {
       throw violates(error, 'client_secret_slots')
-        ? new Conflict(
-            `The client has two live secrets already. Revoke one first: countersign client secrets ${client.id}`,
-          )
+        ? new Conflict('The client has two live secrets already. Revoke one first.')
         : error
     })
   await recordAct(sql, by, 'client.secret_issued', `client:${client.id}`, now, { secretId: created!.id })

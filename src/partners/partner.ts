@@ -193,15 +193,15 @@ export async function removeMemberButLast(
   })
 }
 
-export interface Member {
+export interface ListedMember {
   readonly id: string
   readonly username: string
   readonly name: string
   readonly added_at: Date
 }
 
-export function listMembers(sql: Sql, partner: Partner): Promise<Member[]> {
-  return sql.query<Member>(table.selectMembers, [partner.branch_id])
+export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]> {
+  return sql.query<ListedMember>(table.selectMembers, [partner.branch_id])
 }
 
 /** Whatever their state, for the pages of their members. */

@@ -2,9 +2,10 @@
  * In a child: the line to the parent, who counts for all. What is asked in one turn of the event loop travels together, so that a busy process
  * asks a few hundred times a second whatever it answers. A parent that is gone or hangs is not waited for: then the process counts for itself.
  */
-import type { Sibling } from '../gateway.ts'
+
 import { openTakenPlaces, type Places } from '../http/places.ts'
 import { type OwnTally, openTally, type Tally } from '../http/tally.ts'
+import type { Sibling } from '../sibling.ts'
 import type { FromChild, FromParent, Question } from './messages.ts'
 
 const patienceMs = 1_000

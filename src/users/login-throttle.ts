@@ -19,7 +19,7 @@ export interface LoginLimits {
   readonly loginFailuresPerAddress: number
 }
 
-export interface Attempt {
+export interface LoginAttempt {
   readonly id: string
   readonly userBucket: string
   readonly addressBucket: string
@@ -41,7 +41,7 @@ export async function countAttempt(
   who: { username: string; address: string; knownDevice: string | undefined },
   key: Buffer,
   now: Date,
-): Promise<Attempt> {
+): Promise<LoginAttempt> {
   const id = randomUUID()
   const userBucket = who.knownDevice === undefined ? bucketOf(who.username, key) : `device:${who.knownDevice}`
   const addressBucket = `address:${subnetOf(who.address)}`
@@ -66,7 +66,7 @@ export async function countAttempt(
 }
 
 /** A success clears the user's own bucket and takes its attempt off the address. */
-export async function forgive(sql: Sql, limits: LoginLimits, attempt: Attempt): Promise<void> {
+export async function forgive(sql: Sql, limits: LoginLimits, attempt: LoginAttempt): Promise<void> {
   const { userBucket, addressBucket } = attempt
   await sql.query(table.forgiveAttempt, [userBucket, addressBucket, limits.loginFailuresPerAddress])
 }

@@ -9,7 +9,7 @@ import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
-import { type Attempt, countAttempt, forgive, type LoginLimits } from './login-throttle.ts'
+import { countAttempt, forgive, type LoginAttempt, type LoginLimits } from './login-throttle.ts'
 import { isOutdated, type Passwords, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
@@ -19,7 +19,7 @@ import { tellOfSignIn } from './sign-in-notice.ts'
 import { findUserByUsername, type User } from './user.ts'
 import { updatePassword } from './users.sql.ts'
 
-export interface Credentials {
+export interface LoginCredentials {
   readonly username: string
   readonly password: string
   /** As the browser presents it. */
@@ -42,7 +42,7 @@ export interface LoginDesk {
 
 export async function signIn(
   { db, passwords, limits, vault }: LoginDesk,
-  credentials: Credentials,
+  credentials: LoginCredentials,
   from: { environment: Environment; browser: Browser; requestId: string; previous: Session | undefined },
   now: Date,
 ): Promise<SignIn> {
@@ -91,7 +91,7 @@ export async function signIn(
 }
 
 /** Usernames that do not exist are not written down: people type passwords into that field. */
-async function recordRefusal(db: Database, by: Actor, attempt: Attempt, user: User | undefined, now: Date) {
+async function recordRefusal(db: Database, by: Actor, attempt: LoginAttempt, user: User | undefined, now: Date) {
   if (!attempt.userAllowed) return
   const subject = user ? `user:${user.id}` : 'user:unknown'
   await recordAct(db, by, attempt.startsWait ? 'session.throttled' : 'session.refused', subject, now)

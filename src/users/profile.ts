@@ -48,7 +48,7 @@ export interface Viewer {
 
 export interface Profiles {
   /** The profile as JSON text, printed once a viewer. */
-  find(viewer: Viewer): string | Promise<string>
+  get(viewer: Viewer): string | Promise<string>
 }
 
 /** Of users with an account or two, some ten thousand. */
@@ -69,7 +69,7 @@ export function openProfiles(db: Database, environment: Environment, mostBytes =
     printed.set(viewer, text)
     return text
   }
-  return { find: (viewer) => printed.get(viewer) ?? print(viewer) }
+  return { get: (viewer) => printed.get(viewer) ?? print(viewer) }
 }
 
 function printAccount(account: Account): Static<typeof PrintedAccount> {

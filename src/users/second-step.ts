@@ -13,7 +13,7 @@ import type { Environment } from '../environment.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login.ts'
-import { type Attempt, countAttempt, forgive, secondStepName } from './login-throttle.ts'
+import { countAttempt, forgive, type LoginAttempt, secondStepName } from './login-throttle.ts'
 import { type Answered, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import * as table from './second-step-failures.sql.ts'
@@ -134,7 +134,7 @@ async function recordFailure(
   sql: Sql,
   { user, step }: HalfWay,
   proof: Proof,
-  attempt: Attempt,
+  attempt: LoginAttempt,
   by: Actor,
   now: Date,
 ): Promise<SecondStep> {

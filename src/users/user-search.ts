@@ -38,13 +38,13 @@ export interface UserQuestion {
   readonly after?: string | undefined
 }
 
-export interface UserPage {
+export interface FoundUsers {
   readonly users: readonly User[]
   /** What the next page comes after; undefined on the last one. */
   readonly after: string | undefined
 }
 
-export async function findUsers(sql: Sql, { text, after = '' }: UserQuestion, limit: number): Promise<UserPage> {
+export async function findUsers(sql: Sql, { text, after = '' }: UserQuestion, limit: number): Promise<FoundUsers> {
   const values = [after, limit + 1]
   const found =
     text === undefined

@@ -66,7 +66,7 @@ export async function authorize(context: Context, request: FastifyRequest, reply
   reply.headers(pageHeaders())
   if (judged.kind === 'refused') {
     request.refusal = judged.error.code
-    context.recorder.record(describeAuthorize(context, request, client, judged.error))
+    context.refusedCalls.record(describeAuthorize(context, request, client, judged.error))
     return reply.redirect(printErrorCallback(client.callback_url, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)

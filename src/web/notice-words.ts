@@ -3,7 +3,7 @@
  * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
 import type { Environment } from '../environment.ts'
-import { oneLine, type Words } from '../notices/message.ts'
+import { type NoticeWords, oneLine } from '../notices/message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from '../notices/notice.ts'
 import type { NoticeToSend } from '../notices/post.ts'
 import { type Scope, scopes } from '../scope.ts'
@@ -113,7 +113,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   }),
 }
 
-export function noticeWords(notice: NoticeToSend, addresses: Addresses): Words {
+export function noticeWords(notice: NoticeToSend, addresses: Addresses): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
   const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.created_at, addresses)
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []

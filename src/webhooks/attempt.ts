@@ -38,14 +38,14 @@ export interface Posted {
   readonly timing: Timing
 }
 
-export interface Post {
+export interface PostRequest {
   readonly url: string
   readonly headers: Record<string, string>
   readonly body: string
 }
 
 export interface Sender {
-  post(message: Post): Promise<Posted>
+  post(message: PostRequest): Promise<Posted>
   close(): Promise<void>
 }
 
@@ -98,7 +98,7 @@ export function notPosted(why: Why): Posted {
 }
 
 /** Straight on undici's dispatcher: an answer is a few calls of this handler, without a stream or a signal a request. */
-function send(connections: Connections, { origin, path }: Target, { headers, body }: Post): Promise<Posted> {
+function send(connections: Connections, { origin, path }: Target, { headers, body }: PostRequest): Promise<Posted> {
   return new Promise((resolve) => {
     const startedMs = performance.now()
     let connectMs: number | undefined

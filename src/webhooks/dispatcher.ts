@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { minute } from '../clock.ts'
+import { openFlights } from '../single-flight.ts'
 import { type DispatchDesk, type Dispatched, dispatchOnce } from './dispatch.ts'
 import { selectPartsWithNews } from './inbox.sql.ts'
 
@@ -33,7 +34,7 @@ export interface Dispatcher {
 export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   const wanted = new Set<number>()
   const running = new Map<number, Promise<void>>()
-  let looking: Promise<void> | undefined
+  const looks = openFlights(lookOnce)
   let isClosing = false
   let watchfulUntilMs = 0
   const timer = setInterval(() => performance.now() < watchfulUntilMs && look(), lookEveryMs)
@@ -87,10 +88,7 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
   }
 
   function look(): void {
-    if (isClosing) return
-    looking ??= lookOnce().finally(() => {
-      looking = undefined
-    })
+    if (!isClosing) void looks.join()
   }
 
   function found(parts: readonly number[]): void {
@@ -120,7 +118,7 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
     async close() {
       isClosing = true
       clearInterval(timer)
-      await looking
+      await looks.landed()
       await Promise.all(running.values())
     },
   }

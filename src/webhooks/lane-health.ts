@@ -13,7 +13,7 @@ export const unwellConditions: readonly LaneCondition[] = laneConditions.filter(
 
 const lateMs = minute
 
-export interface Lane extends Webhook {
+export interface LaneHealth extends Webhook {
   readonly partner: string
   readonly condition: LaneCondition
   readonly failures: number
@@ -72,15 +72,15 @@ export function listLanes(
   { conditions, environment, partner }: LaneFilter,
   now: Date,
   { most, skip }: { most: number; skip: number },
-): Promise<Lane[]> {
+): Promise<LaneHealth[]> {
   const branch = typeof partner === 'number' ? partner : undefined
   const name = typeof partner === 'string' ? partner : undefined
   const values = [...limitsAt(now), environment, branch, name, conditions, laneConditions, most, skip]
-  return sql.query<Lane>(selectLanes, values)
+  return sql.query<LaneHealth>(selectLanes, values)
 }
 
-export async function getLane(sql: Sql, id: number, now: Date): Promise<Lane> {
-  const [lane] = await sql.query<Lane>(selectLane, [...limitsAt(now), id])
+export async function getLane(sql: Sql, id: number, now: Date): Promise<LaneHealth> {
+  const [lane] = await sql.query<LaneHealth>(selectLane, [...limitsAt(now), id])
   if (!lane) throw new NotFound(`There is no webhook ${id}.`)
   return lane
 }

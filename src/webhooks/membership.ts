@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../database/database.ts'
+import { openFlights } from '../single-flight.ts'
 import * as table from './workers.sql.ts'
 
 /** A connection that hears of work and is silent for longer is opened anew. */
@@ -53,7 +54,9 @@ export class Membership {
   readonly #desk: MembershipDesk
   #member: { readonly id: string; readonly number: number } | undefined
   #listener: Listener | undefined
-  #attending: Promise<void> | undefined
+  readonly #joining = openFlights(() =>
+    this.#join().catch(() => void setTimeout(() => this.attend(), openAgainMs).unref()),
+  )
   /** By `performance.now()`; the first thing that a new process does is to free what one before it held. */
   #buriesFromMs = 0
   #standsUntilMs = 0
@@ -78,12 +81,7 @@ export class Membership {
 
   /** Joins, where it is not a member. */
   attend(): void {
-    if (this.#closing || this.#listener) return
-    this.#attending ??= this.#join()
-      .catch(() => void setTimeout(() => this.attend(), openAgainMs).unref())
-      .finally(() => {
-        this.#attending = undefined
-      })
+    if (!this.#closing && !this.#listener) void this.#joining.join()
   }
 
   async #join(): Promise<void> {
@@ -154,7 +152,7 @@ export class Membership {
   /** Last of all: until then others must not take it for dead. */
   async close(): Promise<void> {
     this.#closing = true
-    await this.#attending
+    await this.#joining.landed()
     await this.#listener?.close().catch(() => {})
     if (this.#member) await this.#desk.db.query(table.removeWorker, [this.#member.id]).catch(() => {})
   }

@@ -5,6 +5,7 @@
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openFlights } from '../single-flight.ts'
 import { type GuardPolicy, isAllowedAddress } from './address-guard.ts'
 
 const timeoutMs = 2_000
@@ -42,7 +43,7 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
   const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers)
   const known = new Map<string, Answer>()
-  const underWay = new Map<string, Promise<Answer>>()
+  const asking = openFlights(ask, (name) => name)
 
   function remember(name: string, addresses: readonly Address[]): Answer {
     const answer = { addresses, until: performance.now() + rememberMs }
@@ -73,9 +74,7 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
     if (name === 'localhost') return Promise.resolve({ addresses: [{ address: '127.0.0.1', family: 4 }], until: 0 })
     const remembered = known.get(name)
     if (remembered && remembered.until > performance.now()) return Promise.resolve(remembered)
-    const asking = underWay.get(name) ?? ask(name).finally(() => underWay.delete(name))
-    underWay.set(name, asking)
-    return asking
+    return asking.join(name)
   }
 
   return {

@@ -7,7 +7,9 @@ import { type Clock, second } from '../clock.ts'
 import { type Changes, everything } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import type { Repeated } from '../repeat.ts'
+import { openRerun } from '../rerun.ts'
 import type { Rounds } from '../rounds.ts'
+import { openFlights } from '../single-flight.ts'
 import type { Sender } from './attempt.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import type { Days } from './days.ts'
@@ -80,14 +82,17 @@ class DeliveryWorker implements Worker {
   readonly shortCut: ShortCut
   readonly #chores: readonly Repeated[]
   readonly #timers: NodeJS.Timeout[]
-  #reporting: Promise<void> | undefined
+  // Who cannot say that it is there is not counted on for a while.
+  readonly #reporting = openFlights(() => this.#reportOnce().catch(() => {}))
   #changes = 0
   #reports = 0
   /** Other nodes are told of every dispatch, because somebody follows a log with them. */
   #othersFollow = true
   #hasCompany = true
-  #looking: Promise<void> | undefined
-  #lookAgain = false
+  readonly #looks = openRerun(
+    () => this.#lookOnce(),
+    (error) => this.#complain(error),
+  )
   #lookEverywhere = true
   #closing = false
   #lingering: NodeJS.Timeout | undefined
@@ -170,8 +175,8 @@ class DeliveryWorker implements Worker {
     const sent = this.#sending.close()
     this.#lanes.stop()
     await this.#dispatcher.close()
-    await this.#looking
-    await this.#reporting
+    await this.#looks.ended()
+    await this.#reporting.landed()
     await sent
     await this.#lanes.close()
     await this.#membership.close()
@@ -235,32 +240,18 @@ class DeliveryWorker implements Worker {
       this.#desk.db.query(wakeWorkers, [printNews(news)]).catch((error: unknown) => this.#complain(error))
   }
 
-  /** One look at a time; a call while it runs makes it run once more. `everywhere`: also lanes that others held or nobody. */
+  /** `everywhere`: also lanes that others held or nobody. */
   #look(everywhere: boolean): void {
     if (this.#closing) return
-    this.#lookAgain = true
     this.#lookEverywhere ||= everywhere
-    this.#looking ??= this.#lookUntilQuiet().finally(() => {
-      this.#looking = undefined
-    })
+    this.#looks.call()
   }
 
-  async #lookUntilQuiet(): Promise<void> {
-    while (this.#lookAgain && !this.#closing) {
-      const everywhere = this.#lookEverywhere
-      this.#lookAgain = false
-      this.#lookEverywhere = false
-      try {
-        await this.#lookOnce(everywhere)
-      } catch (error) {
-        this.#complain(error)
-        return
-      }
-    }
-  }
-
-  async #lookOnce(everywhere: boolean): Promise<void> {
+  async #lookOnce(): Promise<void> {
+    if (this.#closing) return
     const { changes } = this.#desk
+    const everywhere = this.#lookEverywhere
+    this.#lookEverywhere = false
     if (everywhere && (await this.#lanes.claim())) this.#look(true)
     // Nothing ahead while changes cannot be heard: what is in the buffer might have to be kept back, and nobody would say so.
     if (!changes.isLive) for (const lane of this.#lanes.all()) lookAgainAt(lane)
@@ -284,13 +275,7 @@ class DeliveryWorker implements Worker {
   }
 
   #report(): void {
-    if (this.#closing) return
-    this.#reporting ??= this.#reportOnce()
-      // Who cannot say that it is there is not counted on for a while.
-      .catch(() => {})
-      .finally(() => {
-        this.#reporting = undefined
-      })
+    if (!this.#closing) void this.#reporting.join()
   }
 
   async #reportOnce(): Promise<void> {

@@ -71,7 +71,8 @@ test('a rotation shows the new secret once and says when the old one ends; a thi
   assert.ok(endsInHours > 11.9 && endsInHours <= 12)
   const { code, stderr } = await line.fail('client', 'rotate-secret', id)
   assert.equal(code, 1)
-  assert.equal(stderr, `The client has two live secrets already. Revoke one first: countersign client secrets ${id}\n`)
+  const remedy = `Revoke one first. "countersign client secrets ${id}" lists them.`
+  assert.equal(stderr, `The client has two live secrets already. ${remedy}\n`)
   const [old, newest] = parseTable((await line.run('client', 'secrets', id)).stdout)
   assert.notEqual(old!.expires_at, '-')
   assert.equal(newest!.expires_at, '-')

@@ -12,9 +12,9 @@ import { deliveryCommands } from '../../src/cli/delivery.ts'
 import { eventCommands } from '../../src/cli/event.ts'
 import { listenOptions } from '../../src/cli/listen.ts'
 import { webhookCommands } from '../../src/cli/webhook.ts'
-import { settings as knownSettings } from '../../src/config.ts'
 import { readKeyFile } from '../../src/crypto/vault.ts'
 import { statement } from '../../src/database/database.ts'
+import { settings as knownSettings } from '../../src/settings/table.ts'
 import { makeFolder, runCommand, secretFile } from '../support/process.ts'
 import { commands, openCommandLine } from './desk.ts'
 
@@ -152,6 +152,18 @@ test('"keys generate" needs no configuration and touches nothing: it is how one 
   }
   assert.equal(new Set(made.map(({ stdout }) => stdout)).size, 2)
   assert.ok(!existsSync(folder), 'nothing was made')
+})
+
+test('"keys list" needs the configuration and no database', async () => {
+  const away = { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', SECRET_KEY: 'ab'.repeat(32) }
+  const [listed, wrong] = await Promise.all([
+    runCommand(['keys', 'list', '--json'], away),
+    runCommand(['keys', 'list'], { ...away, SECRET_KEY: '' }),
+  ])
+  assert.equal(listed.code, 0, listed.stderr)
+  assert.equal(listed.json<{ seals: boolean }[]>().length, 1)
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /SECRET_KEY or SECRET_KEY_FILE must be set/)
 })
 
 test('"keys generate > file" makes a key file: the key is all that is printed', async () => {

@@ -32,6 +32,14 @@ test('every command that a page or an alert names exists', async () => {
   }
 })
 
+test('what the domain says to everybody names no command: the command line adds that', () => {
+  const rooms = ['oauth', 'webhooks', 'users', 'partners', 'services', 'audit', 'notices']
+  const files = rooms.flatMap((room) => findFiles(join('src', room), '.ts'))
+  assert.ok(files.length > 100)
+  for (const file of files)
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /['"`][^'"`\n]*countersign [a-z]+ [a-z-]+/, file)
+})
+
 test('links between pages lead somewhere', () => {
   for (const page of pages) {
     const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map((match) => match[1]!)

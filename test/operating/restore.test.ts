@@ -12,7 +12,7 @@ import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { minute, systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
-import { findDisguise } from '../../src/database/postgres-binaries.ts'
+import { getDisguise } from '../../src/database/postgres-binaries.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
@@ -199,7 +199,7 @@ test('a dump goes into another server', { skip: programs ? false : 'no pg_dump i
   t.after(() => receiver.close())
   const kept = await fill(engine, receiver)
   const folder = makeFolder()
-  const disguise = findDisguise()
+  const disguise = getDisguise()
   disguise.adopt(folder)
   const file = join(folder, 'countersign.dump')
   run(disguise, join(programs!, 'pg_dump'), ['--format=custom', `--file=${file}`, named('first')])

@@ -66,6 +66,19 @@ test('a command loads no gateway', async () => {
   )
 })
 
+/** All that the program asks of the Node that runs it. */
+const olderNode = "--import data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})"
+
+test('an older Node gets one sentence that names the one it takes', async () => {
+  for (const words of [['serve'], ['--help'], ['partner', 'list']]) {
+    const { code, stdout, stderr } = await runCommand(words, { NODE_OPTIONS: olderNode }, undefined, program)
+    assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
+    assert.equal(stderr, 'Countersign needs Node.js 24 or newer; this is 20.20.2.\n')
+  }
+  const { engines, scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  assert.deepEqual([engines.node, scripts.start], ['>=24', 'node bin/countersign.js serve'])
+})
+
 test('what Node made of the code is kept where NODE_COMPILE_CACHE says, and a folder that cannot be written is no obstacle', async () => {
   const folder = join(makeFolder(), 'cache')
   const kept = await runCommand(['--help'], { NODE_COMPILE_CACHE: folder }, undefined, program)

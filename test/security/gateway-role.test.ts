@@ -41,7 +41,7 @@ after(async () => {
 
 test('the gateway does its work as that role: approvals, tokens, deliveries, replays, housekeeping, the chain', async (t) => {
   const { context } = house.gateway
-  const { db, vault, clock, log, config, recorder } = context
+  const { db, vault, clock, log, config, refusedCalls } = context
   const receiver = await openReceiver()
   t.after(() => receiver.close())
   const partner = await openPartner(house)
@@ -57,7 +57,7 @@ test('the gateway does its work as that role: approvals, tokens, deliveries, rep
   while ((await advanceReplay(db, clock.now())) > 0);
   assert.equal((await call('DELETE', '/v2/webhooks/999999')).status, 404)
   assert.equal((await call('DELETE', `/v2/webhooks/${webhookId}`)).status, 204)
-  await recorder.flush()
+  await refusedCalls.flush()
   await removeDead(context)
   await retireOnce(db, config.webhooks, clock.now())
   assert.ok((await retireOnce(db, config.webhooks, later(clock.now(), 92 * day))).days >= 4)

@@ -146,14 +146,14 @@ test('at the authorize endpoint nothing may be appended', async () => {
 })
 
 test('a code that was refused in such an address is in no record of refused calls', async () => {
-  const { db, recorder } = house.gateway.context
+  const { db, refusedCalls } = house.gateway.context
   const own = await house.makeClient()
   const code = await holder.code(own, { extra: makeProof().parameters })
   for (const padding of [0, 60, 110, 140, 160]) {
     const redirect_uri = `${own.callback_url}?state=${'s'.repeat(padding)}t&code=${code}`
     assertOAuthError(await house.exchange(own, code, { redirect_uri }), 'invalid_grant')
   }
-  await recorder.flush()
+  await refusedCalls.flush()
   const recorded = `refused_calls c WHERE client_id = '${own.id}'`
   assert.equal(await countRows(db, recorded), 5)
   assert.equal(await countRows(db, `${recorded} AND c::text LIKE '%${code.slice(0, 20)}%'`), 0)

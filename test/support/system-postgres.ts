@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Disguise, findDisguise } from '../../src/database/postgres-binaries.ts'
+import { type Disguise, getDisguise } from '../../src/database/postgres-binaries.ts'
 import { eventually, makeFolder, tryReading } from './process.ts'
 
 export interface SystemServer {
@@ -26,7 +26,7 @@ export function findSystemPostgres(): string | undefined {
 export async function openSystemServer(programs: string): Promise<SystemServer> {
   const home = makeFolder()
   const [cluster, sockets] = [join(home, 'cluster'), join(home, 'socket')]
-  const disguise = findDisguise()
+  const disguise = getDisguise()
   for (const folder of [home, cluster, sockets]) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     disguise.adopt(folder)

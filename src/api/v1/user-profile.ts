@@ -15,7 +15,7 @@ export const userProfile: Endpoint<Bearer> = {
   handle(context, bearer, _request, reply) {
     reply.header('cache-control', 'no-store')
     reply.type('application/json; charset=utf-8')
-    const profile = context.profiles.find(bearer)
+    const profile = context.profiles.get(bearer)
     return typeof profile === 'string' ? reply.send(profile) : profile.then((text) => reply.send(text))
   },
 }

@@ -7,8 +7,8 @@ import { readThroughput } from '../../webhooks/delivery-statistics.ts'
 import { type Depths, readDepths } from '../../webhooks/depths.ts'
 import {
   countLanes,
-  type Lane,
   type LaneCondition,
+  type LaneHealth,
   laneConditions,
   listLanes,
   unwellConditions,
@@ -114,7 +114,7 @@ ${facts([
 that name no partner are in the metrics alone.</p></section>`
 }
 
-function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly Lane[], now: Date): Html {
+function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly LaneHealth[], now: Date): Html {
   const links = laneConditions.map(
     (condition) =>
       html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
@@ -123,7 +123,7 @@ function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly 
 ${worst.length > 0 && printWorst(worst, now)}`
 }
 
-function printWorst(worst: readonly Lane[], now: Date): Html {
+function printWorst(worst: readonly LaneHealth[], now: Date): Html {
   const rows = worst.map(
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>

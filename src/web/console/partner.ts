@@ -7,8 +7,8 @@ import {
   decide,
   findApplication,
   getPartner,
+  type ListedMember,
   listMembers,
-  type Member,
   type Partner,
   partnerStatuses,
   setRefreshAccess,
@@ -181,7 +181,7 @@ function printRequest({ reason, asked_at, answered_at, granted }: RefreshRequest
   return html`<p>Asked ${printDate(asked_at)}: “${reason}”${answered_at !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answered_at)}</span>`}</p>`
 }
 
-function printMembers(members: readonly Member[]): Html {
+function printMembers(members: readonly ListedMember[]): Html {
   const items = members.map(
     ({ id, username, name, added_at }) =>
       html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username}<br><span class="faint">member since ${printDate(added_at)}</span></div></li>`,

@@ -5,8 +5,8 @@ import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
 import {
   getLane,
-  type Lane,
   type LaneCondition,
+  type LaneHealth,
   laneConditions,
   listLanes,
   unwellConditions,
@@ -90,7 +90,7 @@ ${page > 1 && html`<a href="${at(1)}">Worst</a> <a href="${at(page - 1)}" rel="p
 ${hasMore && page < pagesAtMost && html`<a href="${at(page + 1)}" rel="next">More</a>`}</nav>`
 }
 
-function printLanes(lanes: readonly Lane[], health: ReadonlyMap<number, WebhookHealth>, now: Date): Html {
+function printLanes(lanes: readonly LaneHealth[], health: ReadonlyMap<number, WebhookHealth>, now: Date): Html {
   if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
   const rows = lanes.map((lane) => {
     const counts = health.get(lane.id)
@@ -109,16 +109,16 @@ function printLanes(lanes: readonly Lane[], health: ReadonlyMap<number, WebhookH
   return table('Webhooks, worst first', heads, rows)
 }
 
-function printSite({ environment }: Lane): Content {
+function printSite({ environment }: LaneHealth): Content {
   return environment === 'sandbox' ? badge('off', 'sandbox') : 'live'
 }
 
-function printSince({ failing_since, failures }: Lane, now: Date): Content {
+function printSince({ failing_since, failures }: LaneHealth, now: Date): Content {
   if (!failing_since) return '–'
   return html`${printDuration(now.getTime() - failing_since.getTime())}<br><span class="faint">${failures.toLocaleString('en')} in a row</span>`
 }
 
-function printOverdue({ due_at }: Lane, now: Date): string {
+function printOverdue({ due_at }: LaneHealth, now: Date): string {
   return due_at && due_at < now ? printDuration(now.getTime() - due_at.getTime()) : '–'
 }
 
@@ -146,7 +146,7 @@ ${printDeliveries(await listNewestDeliveries(db, lane, newestShown))}`,
   })
 }
 
-function printHealth(lane: Lane, health: WebhookHealth | undefined, { csrf }: Operator, now: Date): Html {
+function printHealth(lane: LaneHealth, health: WebhookHealth | undefined, { csrf }: Operator, now: Date): Html {
   const [act, label] = lane.state === 'active' ? ['pause', 'Pause'] : ['resume', 'Resume']
   const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
   return html`<section class="card">

@@ -1,5 +1,5 @@
-/** The flight recorder: the last refused calls, each with the rule that refused it and how to mend it. */
-import { listRefusedCalls, type RecordedCall } from '../../partners/flight-recorder.ts'
+/** The last refused calls, each with the rule that refused it and how to mend it. */
+import { type KeptRefusedCall, listRefusedCalls } from '../../partners/refused-calls.ts'
 import { type Html, html } from '../html.ts'
 import { asksForStream, livePart, streamPart } from '../live.ts'
 import { badge, facts, printMoment } from '../parts.ts'
@@ -25,12 +25,12 @@ ${livePart(visit.request, await print())}`,
   })
 }
 
-function printCalls(calls: readonly RecordedCall[]): Html {
+function printCalls(calls: readonly KeptRefusedCall[]): Html {
   if (calls.length === 0) return html`<p class="card empty">Nothing was refused.</p>`
   return html`<ol class="attempts">${calls.map(printCall)}</ol>`
 }
 
-function printCall(call: RecordedCall): Html {
+function printCall(call: KeptRefusedCall): Html {
   const { claimed, client_id, at, method, route, status, code, description, sent, request_id } = call
   return html`<li class="card"><p>${badge('bad', String(status))} <strong>${method} ${route}</strong> <span class="faint">${printMoment(at)}</span></p>
 <p><code>${code}</code> ${description}</p>

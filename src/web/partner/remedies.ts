@@ -1,5 +1,5 @@
 /** What to do about a refusal, by its code and, where one code has several reasons, by its words. Policy as a table. */
-import type { RecordedCall } from '../../partners/flight-recorder.ts'
+import type { KeptRefusedCall } from '../../partners/refused-calls.ts'
 
 interface Remedy {
   readonly code: string
@@ -74,7 +74,7 @@ const remedies: readonly Remedy[] = [
   },
 ]
 
-export function remedyOf({ code, description }: Pick<RecordedCall, 'code' | 'description'>): string {
+export function remedyOf({ code, description }: Pick<KeptRefusedCall, 'code' | 'description'>): string {
   const found = remedies.find((each) => each.code === code && (each.words?.test(description) ?? true))
   return found?.text ?? 'The message says what is wrong. If it does not help, tell the brokerage the request id.'
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { findDisguise, findPostgres } from '../../../src/database/postgres-binaries.ts'
+import { getDisguise, getPostgres } from '../../../src/database/postgres-binaries.ts'
 import { takeBaseBackup } from '../../support/base-backup.ts'
 import { findFreePort } from '../../support/ports.ts'
 import { eventually } from '../../support/process.ts'
@@ -27,8 +27,8 @@ export interface Pair {
 
 const superuser = 'countersign'
 const databaseName = 'countersign'
-const binaries = findPostgres(process.env.PATH ?? '')
-const disguise = findDisguise()
+const binaries = getPostgres(process.env.PATH ?? '')
+const disguise = getDisguise()
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')

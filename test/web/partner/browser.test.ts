@@ -116,7 +116,7 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
   const failed = fired.deliveries.find((each) => each.webhookId === refusing)!.id
   await callJson(`${house.baseUrl}/v2/webhooks/999999`, 'GET', undefined, basic(client))
   await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic({ ...client, secret: 'wrong' }))
-  await house.gateway.context.recorder.flush()
+  await house.gateway.context.refusedCalls.flush()
   return {
     overview: home,
     webhooks: `${home}/webhooks`,

@@ -1,7 +1,7 @@
-/** The flight recorder: what was refused, why, and how to mend it; never a secret, and never somebody else's. */
+/** Refused calls: what was refused, why, and how to mend it; never a secret, and never somebody else's. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { listRefusedCalls } from '../../../src/partners/flight-recorder.ts'
+import { listRefusedCalls } from '../../../src/partners/refused-calls.ts'
 import { callJson } from '../../support/branch.ts'
 import { Browser, postForm } from '../../support/browser.ts'
 import { basic, openTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -17,7 +17,7 @@ before(async () => {
 after(() => house.close())
 
 async function refusals(of = own): Promise<string> {
-  await house.gateway.context.recorder.flush()
+  await house.gateway.context.refusedCalls.flush()
   return (await of.browser.get(`${of.home}/refusals`)).text
 }
 
@@ -59,31 +59,31 @@ test('a secret in an odd place is not written down', async () => {
   await token({ grant_type: secret, redirect_uri: `https://app.example.com/?t=${secret}` }, basic(own.client))
   await callJson(`${house.baseUrl}/v2/events?after=${secret}`, 'GET', undefined, basic(own.client))
   await new Browser(house.baseUrl).get(`/v1/oauth/authorize?client_id=${own.client.id}&state=s&scope=${secret}`)
-  await house.gateway.context.recorder.flush()
+  await house.gateway.context.refusedCalls.flush()
   assert.equal(await countRows(db, `refused_calls c WHERE c::text LIKE '%${secret.slice(4, 40)}%'`), 0)
   assert.ok((await countRows(db, `refused_calls WHERE branch_id = ${own.partner.branch_id}`)) >= 4)
 })
 
 test('what is answered well, and what cannot be attributed, leaves nothing', async () => {
   const { db } = house.gateway.context
-  await house.gateway.context.recorder.flush()
+  await house.gateway.context.refusedCalls.flush()
   const count = await countRows(db, 'refused_calls')
   await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic(own.client))
   await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic({ id: 'A'.repeat(24), secret: 'x' }))
   await callJson(`${house.baseUrl}/v2/webhooks`)
   await callJson(`${house.baseUrl}/nowhere`)
-  await house.gateway.context.recorder.flush()
+  await house.gateway.context.refusedCalls.flush()
   assert.equal(await countRows(db, 'refused_calls'), count)
 })
 
 test('a flood by strangers is a bounded ring, and does not push out what the partner did itself', async () => {
-  const { db, recorder } = house.gateway.context
+  const { db, refusedCalls } = house.gateway.context
   const partner = await openPartner(house)
   await callJson(`${house.baseUrl}/v2/webhooks/424242`, 'GET', undefined, basic(partner.client))
-  await recorder.flush()
+  await refusedCalls.flush()
   for (let round = 0; round < 7; round++) {
     for (let n = 0; n < 25; n++) await token({}, basic({ id: partner.client.id, secret: `wrong ${n}` }))
-    await recorder.flush()
+    await refusedCalls.flush()
   }
   const calls = await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)
   assert.equal(calls.filter(({ claimed }) => claimed).length, 100)
@@ -91,13 +91,13 @@ test('a flood by strangers is a bounded ring, and does not push out what the par
 })
 
 test('half an emoji in a refused call takes no other record with it, and is kept without its half', async () => {
-  const { db, recorder } = house.gateway.context
+  const { db, refusedCalls } = house.gateway.context
   const [attacked, other] = [await openPartner(house), await openPartner(house)]
   await callJson(`${house.baseUrl}/v2/webhooks/434343`, 'GET', undefined, basic(other.client))
   const scope = `${'b '.repeat(99)}c😀`
   const query = new URLSearchParams({ client_id: attacked.client.id, scope, state: 'x' })
   await new Browser(house.baseUrl).get(`/v1/oauth/authorize?${query}`)
-  await recorder.flush()
+  await refusedCalls.flush()
   const [kept, theirs] = await Promise.all(
     [attacked, other].map(({ partner }) => listRefusedCalls(db, partner.branch_id, 'live', 10)),
   )
@@ -109,27 +109,27 @@ const claim = { environment: 'live', branchId: undefined, isClaimed: true, metho
 const refused = { route: '/v1/x', code: 'x', description: 'x', sent: 'x', requestId: 'x' }
 
 test('a record that cannot be written is lost alone', async () => {
-  const { db, recorder, clock } = house.gateway.context
+  const { db, refusedCalls, clock } = house.gateway.context
   const partner = await openPartner(house)
   const call = { ...claim, ...refused, at: clock.now(), clientId: partner.client.id }
   for (let n = 0; n < 10; n++)
-    recorder.record({ ...call, branchId: n === 4 ? 999_999 : undefined, caller: `192.0.2.${n}` })
-  await recorder.flush()
+    refusedCalls.record({ ...call, branchId: n === 4 ? 999_999 : undefined, caller: `192.0.2.${n}` })
+  await refusedCalls.flush()
   assert.equal((await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)).length, 9)
 })
 
 test('one caller crowds out no other, neither in the second of a flood nor in what is kept', async () => {
-  const { db, recorder, clock } = house.gateway.context
+  const { db, refusedCalls, clock } = house.gateway.context
   const partner = await openPartner(house)
   const call = { ...claim, ...refused, at: clock.now(), clientId: partner.client.id }
   const flood = () => {
     for (let n = 0; n < 2_000; n++)
-      recorder.record({ ...call, clientId: String(n).padStart(24, 'A'), caller: `198.51.100.${n % 60}` })
-    for (let n = 0; n < 200; n++) recorder.record({ ...call, caller: `203.0.113.${n % 2}` })
+      refusedCalls.record({ ...call, clientId: String(n).padStart(24, 'A'), caller: `198.51.100.${n % 60}` })
+    for (let n = 0; n < 200; n++) refusedCalls.record({ ...call, caller: `203.0.113.${n % 2}` })
   }
   flood()
-  recorder.record({ ...call, caller: '192.0.2.1', requestId: 'of the partner' })
-  recorder.record({
+  refusedCalls.record({ ...call, caller: '192.0.2.1', requestId: 'of the partner' })
+  refusedCalls.record({
     ...call,
     branchId: partner.partner.branch_id,
     isClaimed: false,
@@ -137,7 +137,7 @@ test('one caller crowds out no other, neither in the second of a flood nor in wh
     requestId: 'proven',
   })
   for (let round = 0; round < 8; round++) {
-    await recorder.flush()
+    await refusedCalls.flush()
     flood()
   }
   const calls = await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)

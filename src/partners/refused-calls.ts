@@ -36,12 +36,12 @@ export interface RefusedCall {
   readonly requestId: string
 }
 
-export interface FlightRecorder {
+export interface RefusedCalls {
   record(call: RefusedCall): void
   flush(): Promise<void>
 }
 
-export function openFlightRecorder(db: Database, log: Logger): FlightRecorder {
+export function openRefusedCalls(db: Database, log: Logger): RefusedCalls {
   let proven = openGathering()
   let claimed = openGathering()
   return {
@@ -126,7 +126,7 @@ function asRow({ branchId, clientId, isClaimed, requestId, ...rest }: RefusedCal
   return { ...rest, branch_id: branchId, client_id: clientId, claimed: isClaimed, request_id: requestId }
 }
 
-export interface RecordedCall
+export interface KeptRefusedCall
   extends Omit<RefusedCall, 'caller' | 'branchId' | 'clientId' | 'isClaimed' | 'requestId' | 'environment'> {
   readonly id: number
   readonly claimed: boolean
@@ -139,6 +139,6 @@ export function listRefusedCalls(
   branchId: number,
   environment: Environment,
   most: number,
-): Promise<RecordedCall[]> {
-  return sql.query<RecordedCall>(table.selectRefusedCalls, [branchId, environment, most])
+): Promise<KeptRefusedCall[]> {
+  return sql.query<KeptRefusedCall>(table.selectRefusedCalls, [branchId, environment, most])
 }

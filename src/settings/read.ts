@@ -1,0 +1,81 @@
+/** Texts → values, by the table. Every mistake is told, not the first alone. */
+import { Mistake } from './kinds.ts'
+import { rules } from './rules.ts'
+import { withoutSecret } from './secret-part.ts'
+import type { Given, Row, Rows, Setting } from './setting.ts'
+import { type SettingValues, settings, table } from './table.ts'
+
+export interface SettingInForce extends Setting {
+  readonly value: string
+  readonly source: 'environment' | 'default'
+}
+
+export interface ReadSettings {
+  readonly values: SettingValues
+  /** Every setting in force, for people to read: what is secret is not in it. */
+  readonly inForce: readonly SettingInForce[]
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    )
+    this.problems = problems
+  }
+}
+
+const rowsByName = new Map((settings as readonly Row<unknown>[]).map((row) => [row.name, row]))
+
+/** An empty setting is one that was not made. */
+export function openGiven(texts: Readonly<Record<string, string | undefined>>): Given {
+  const has = (name: string) => (texts[name] ?? '') !== ''
+  const given: Given = {
+    has,
+    text(name) {
+      const { follow, fallback } = rowsByName.get(name)!
+      return has(name) ? texts[name]! : (follow?.(given) ?? fallback)
+    },
+  }
+  return given
+}
+
+export function readSettings(texts: Readonly<Record<string, string | undefined>>): ReadSettings {
+  const given = openGiven(texts)
+  const problems: string[] = []
+  const groups = Object.entries(table).map(([name, { rows, onlyWith }]) => {
+    const isWanted = onlyWith === undefined || onlyWith.some(given.has)
+    return [name, isWanted ? readRows(rows, given, problems) : undefined]
+  })
+  for (const rule of rules) {
+    const problem = rule(given)
+    if (problem !== undefined) problems.push(`${problem}.`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { values: Object.fromEntries(groups), inForce: settings.map((setting) => describe(setting, given)) }
+}
+
+function readRows(rows: Rows, given: Given, problems: string[]): Record<string, unknown> {
+  const values = Object.entries(rows).map(([key, row]) => {
+    const value = row.kind(given.text(row.name))
+    // A default is wrong only where it follows from what is: that is told already.
+    if (value instanceof Mistake && isJudged(row, given)) problems.push(printMistake(row, value, given))
+    return [key, value]
+  })
+  return Object.fromEntries(values)
+}
+
+const isJudged = ({ name, follow }: Row<unknown>, given: Given) => given.has(name) || follow === undefined
+
+function printMistake({ name, secret }: Row<unknown>, { told, repeats, why }: Mistake, given: Given): string {
+  const not = repeats && secret === undefined ? `, not "${given.text(name)}"` : ''
+  return `${name} ${told}${not}${why === '' ? '' : `: ${why}`}.`
+}
+
+function describe({ name, fallback, meaning, secret }: Setting, given: Given): SettingInForce {
+  const shown = { name, fallback, meaning, ...(secret !== undefined && { secret }) }
+  const source = given.has(name) ? 'environment' : 'default'
+  return { ...shown, value: withoutSecret(given.text(name), secret), source }
+}

@@ -1,0 +1,48 @@
+/** What settings owe each other, whatever each says by itself. */
+import { existsSync } from 'node:fs'
+import { isLoopbackUrl } from '../loopback.ts'
+import { noFile } from './kinds.ts'
+import type { Given } from './setting.ts'
+
+/** A mistake begins with the name of the setting that is to be changed. */
+type Rule = (given: Given) => string | undefined
+
+export const rules: readonly Rule[] = [
+  ({ has, text }) =>
+    !has('SANDBOX_PORT') && text('PORT') === '65535'
+      ? 'SANDBOX_PORT must be set, because PORT is the last one there is'
+      : undefined,
+  ({ text }) =>
+    text('PORT') === text('SANDBOX_PORT') && Number(text('PORT')) > 0
+      ? 'SANDBOX_PORT must differ from PORT'
+      : undefined,
+  ends('BASE_URL'),
+  ends('SANDBOX_URL'),
+  keepOne('DATABASE_URL', 'DATABASE_URL_FILE'),
+  keepOne('SECRET_KEY', 'SECRET_KEY_FILE'),
+  keepOne('SMTP_URL', 'SMTP_URL_FILE'),
+  ({ has }) =>
+    (has('DATABASE_URL') || has('DATABASE_URL_FILE')) && !has('SECRET_KEY') && !has('SECRET_KEY_FILE')
+      ? 'SECRET_KEY or SECRET_KEY_FILE must be set with DATABASE_URL, the same on every node'
+      : undefined,
+  ({ has, text }) =>
+    has('SECRET_KEY_FILE') && !has('SECRET_KEY') && !existsSync(text('SECRET_KEY_FILE'))
+      ? `SECRET_KEY_FILE ${noFile(text('SECRET_KEY_FILE')).told}. Make one with "countersign keys generate"`
+      : undefined,
+  ({ has }) =>
+    (has('SMTP_URL') || has('SMTP_URL_FILE')) && !has('MAIL_FROM') ? 'MAIL_FROM must be set with SMTP_URL' : undefined,
+]
+
+function keepOne(one: string, other: string): Rule {
+  return ({ has }) => (has(one) && has(other) ? `${one} and ${other} are both set: keep one` : undefined)
+}
+
+/** An address that begins with https is no better than whoever ends TLS for it. */
+function ends(name: string): Rule {
+  return ({ has, text }) => {
+    const isHttps = /^https:/.test(text(name)) && !isLoopbackUrl(text(name))
+    return isHttps && !['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRUST_PROXY'].some(has)
+      ? `${name} is https: set TLS_CERT_FILE and TLS_KEY_FILE, or name the proxy that ends TLS in TRUST_PROXY`
+      : undefined
+  }
+}

@@ -1,0 +1,64 @@
+/** A row of the table of settings, and what follows from a row: its type, its line in the documentation, its default. */
+import type { Kind } from './kinds.ts'
+import type { SecretPart } from './secret-part.ts'
+
+/** What people read of a setting. */
+export interface Setting {
+  readonly name: string
+  readonly fallback: string
+  readonly meaning: string
+  /** What nobody is shown: all of it, or what an address carries beside the place it names. */
+  readonly secret?: SecretPart
+}
+
+export interface Row<Value> extends Setting {
+  readonly kind: Kind<Value>
+  /** The default, where it follows from other settings; `fallback` is then what people are told. */
+  readonly follow?: Follow
+}
+
+/** What was set, before anything is judged. */
+export interface Given {
+  has(name: string): boolean
+  /** Its default, where it is not set. */
+  text(name: string): string
+}
+
+export type Follow = (given: Given) => string
+
+/** Rows that are read only when one of the settings in `onlyWith` is there: otherwise nobody judges them. */
+export interface Group<Rows, Names = undefined> {
+  readonly rows: Rows
+  readonly onlyWith: Names
+}
+
+export type Rows = Readonly<Record<string, Row<unknown>>>
+export type Table = Readonly<Record<string, Group<Rows, readonly string[] | undefined>>>
+
+type RowValues<Of> = { readonly [Key in keyof Of]: Of[Key] extends Row<infer Value> ? Value : never }
+
+export type Values<Of> = {
+  readonly [Name in keyof Of]: Of[Name] extends Group<infer These, infer Names>
+    ? RowValues<These> | (Names extends undefined ? never : undefined)
+    : never
+}
+
+export function setting<Value>(
+  name: string,
+  fallback: string | { readonly told: string; readonly follow: Follow },
+  kind: Kind<Value>,
+  meaning: string,
+  secret?: SecretPart,
+): Row<Value> {
+  const given = typeof fallback === 'string' ? { fallback } : { fallback: fallback.told, follow: fallback.follow }
+  return { name, kind, meaning, ...given, ...(secret !== undefined && { secret }) }
+}
+
+export const follows = (told: string, follow: Follow) => ({ told, follow })
+
+export const always = <Of extends Rows>(rows: Of): Group<Of> => ({ rows, onlyWith: undefined })
+
+export const onlyWith = <Of extends Rows>(names: readonly string[], rows: Of): Group<Of, readonly string[]> => ({
+  rows,
+  onlyWith: names,
+})

@@ -1,0 +1,296 @@
+/**
+ * Every setting, once. The key of a row is its name in Config, which has its type from here; `countersign settings`, `serve --help`, the console and
+ * docs/operating.md print these rows, and mistakes are told by their kinds. Rules between settings are in rules.ts.
+ */
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { isLoopbackUrl } from '../loopback.ts'
+import * as kind from './kinds.ts'
+import { always, type Follow, follows, type Given, onlyWith, type Setting, setting, type Values } from './setting.ts'
+
+export const roles = ['api', 'worker'] as const
+export type Role = (typeof roles)[number]
+
+/** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
+export const leastRetentionDays = 4
+const retention = kind.days(
+  leastRetentionDays,
+  'a delivery is tried for about 70 hours, and must not leave before its last attempt',
+)
+
+const mostProcesses = 64
+const eachCore = () => Math.min(mostProcesses, availableParallelism())
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const samplers = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])
+
+/** Empty when it follows from the port that was really taken. */
+const baseUrl: kind.Kind<string> = (text) => (text === '' ? '' : kind.origin(text))
+
+const bothTlsFiles = kind.fileOf('TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
+
+/** Whether only this machine can reach the gateway. */
+const isLocal = (given: Given) => ['BASE_URL', 'SANDBOX_URL'].every((name) => isLoopbackUrl(given.text(name)))
+const whereLocal =
+  (here: string, elsewhere: string): Follow =>
+  (given) =>
+    isLocal(given) ? here : elsewhere
+const nextPort: Follow = (given) => (given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + 1))
+const inDataDir = (name: string) => follows(`DATA_DIR/${name}`, (given) => join(given.text('DATA_DIR'), name))
+const keyFile = inDataDir('secret.keys')
+
+export const table = {
+  live: always({
+    port: setting('PORT', '8080', kind.port, 'port of the live interface'),
+    baseUrl: setting(
+      'BASE_URL',
+      follows('http://localhost:PORT', () => ''),
+      baseUrl,
+      'the address clients use; https unless loopback',
+    ),
+    rateLimitPerMinute: setting(
+      'RATE_LIMIT_PER_MINUTE',
+      '120',
+      kind.integer(0),
+      'requests a token may make in a minute, live; 0 = no limit',
+    ),
+  }),
+  sandbox: always({
+    port: setting('SANDBOX_PORT', follows('PORT + 1', nextPort), kind.port, 'port of the sandbox'),
+    baseUrl: setting(
+      'SANDBOX_URL',
+      follows('http://localhost:SANDBOX_PORT', () => ''),
+      baseUrl,
+      'the address clients use for the sandbox; https unless loopback',
+    ),
+    rateLimitPerMinute: setting(
+      'SANDBOX_RATE_LIMIT_PER_MINUTE',
+      '60',
+      kind.integer(0),
+      'requests a token may make in a minute in the sandbox; 0 = no limit',
+    ),
+  }),
+  node: always({
+    host: setting(
+      'HOST',
+      follows('localhost', whereLocal('localhost', '0.0.0.0')),
+      kind.text,
+      'address to listen on (0.0.0.0 when BASE_URL is not loopback)',
+    ),
+    trustProxy: setting(
+      'TRUST_PROXY',
+      '',
+      kind.networks,
+      'addresses or CIDR ranges of proxies whose X-Forwarded-* headers count',
+    ),
+    processes: setting(
+      'PROCESSES',
+      follows('auto', (given) => (isLocal(given) ? '1' : String(eachCore()))),
+      kind.integerOr('auto', eachCore, 1, mostProcesses),
+      'processes that serve behind one port; auto is one for each core (1 on loopback addresses)',
+    ),
+    roles: setting('ROLES', 'api,worker', kind.oneOrBoth(roles), 'what this node does'),
+    logLevel: setting('LOG_LEVEL', 'info', kind.oneOf(logLevels), logLevels.join(', ')),
+    dataDir: setting(
+      'DATA_DIR',
+      './data',
+      kind.text,
+      'folder of the private PostgreSQL, the key file, demo.json, the outbox and the anchors of the audit log',
+    ),
+    auditAnchorFile: setting(
+      'AUDIT_ANCHOR_FILE',
+      inDataDir('audit.anchors'),
+      kind.pathOr('off'),
+      'file to which heads of the audit log are added, best on another disk; off for none',
+    ),
+  }),
+  tls: onlyWith(['TLS_CERT_FILE', 'TLS_KEY_FILE'], {
+    cert: setting('TLS_CERT_FILE', '', bothTlsFiles, 'certificate chain (PEM), with TLS_KEY_FILE'),
+    key: setting('TLS_KEY_FILE', '', bothTlsFiles, 'private key (PEM), with TLS_CERT_FILE'),
+  }),
+  database: always({
+    url: setting(
+      'DATABASE_URL',
+      '',
+      kind.optional(kind.postgresUrl),
+      'your PostgreSQL (15 or newer) instead of the private one',
+      'credentials',
+    ),
+    urlInFile: setting(
+      'DATABASE_URL_FILE',
+      '',
+      kind.optional(kind.inFile(kind.postgresUrl)),
+      'a file that holds DATABASE_URL, for secrets that come as files',
+    ),
+  }),
+  /** Of all processes together, as every limit here; shareOf says what one of them has. */
+  connections: always({
+    databaseConnections: setting(
+      'DATABASE_CONNECTIONS',
+      '10',
+      kind.integer(1, 200),
+      'connections a node opens at most for requests and deliveries; its processes share them, at least 4 each',
+    ),
+    streamConnections: setting(
+      'DATABASE_STREAM_CONNECTIONS',
+      '3',
+      kind.integer(1, 50),
+      'connections beside those, for event streams and live pages alone',
+    ),
+  }),
+  secrets: always({
+    keys: setting(
+      'SECRET_KEY',
+      '',
+      kind.optional(kind.keys),
+      'keys that seal stored secrets, newest first, separated by commas',
+      'all',
+    ),
+    keyFile: setting(
+      'SECRET_KEY_FILE',
+      follows(keyFile.told, (given) => (given.has('SECRET_KEY') ? '' : keyFile.follow(given))),
+      kind.text,
+      'the same as a file, a key a line',
+    ),
+  }),
+  secondFactors: always({
+    secondFactorForTrade: setting(
+      'REQUIRE_SECOND_FACTOR_FOR_TRADE',
+      'false',
+      kind.flag,
+      'true asks for a second factor, given minutes ago, before the scope trade can be approved',
+    ),
+    secondFactorForOperators: setting(
+      'REQUIRE_SECOND_FACTOR_FOR_OPERATORS',
+      follows('true', whereLocal('false', 'true')),
+      kind.flag,
+      'false lets operators into the console with a password alone (false on loopback addresses)',
+    ),
+  }),
+  limits: always({
+    bodyBytes: setting('BODY_LIMIT_BYTES', '65536', kind.integer(1024), 'largest request body'),
+    headerBytes: setting('HEADER_LIMIT_BYTES', '16384', kind.integer(4096), 'largest request head'),
+    requestTimeoutMs: setting(
+      'REQUEST_TIMEOUT_MS',
+      '15000',
+      kind.integer(100),
+      'time a client has to send its whole request',
+    ),
+    connections: setting(
+      'CONNECTION_LIMIT',
+      '10000',
+      kind.integer(1),
+      'connections that clients may hold to a site at once',
+    ),
+    loginFailuresPerUser: setting(
+      'LOGIN_FAILURES_PER_USER',
+      '5',
+      kind.integer(1),
+      'failed sign-ins of a user in 15 minutes before a wait',
+    ),
+    loginFailuresPerAddress: setting('LOGIN_FAILURES_PER_ADDRESS', '20', kind.integer(1), 'the same from one address'),
+    passwordChecksAtOnce: setting(
+      'PASSWORD_CHECKS_AT_ONCE',
+      '2',
+      kind.integer(1, 64),
+      'argon2 computations at one time',
+    ),
+    clientFailuresPerMinute: setting(
+      'CLIENT_FAILURES_PER_MINUTE',
+      '30',
+      kind.integer(1),
+      'failed client authentications from one address in a minute',
+    ),
+    testHooksPerMinute: setting(
+      'TEST_HOOKS_PER_MINUTE',
+      '60',
+      kind.integer(0),
+      'test hooks a branch may send in a minute; 0 = no limit',
+    ),
+  }),
+  webhooks: always({
+    allowLoopback: setting(
+      'WEBHOOK_ALLOW_LOOPBACK',
+      follows('false', whereLocal('true', 'false')),
+      kind.flag,
+      'true lets webhooks reach this machine (true on loopback addresses)',
+    ),
+    ports: setting('WEBHOOK_PORTS', '443,8443', kind.ports, 'ports that webhooks may use'),
+    dnsServers: setting('WEBHOOK_DNS_SERVERS', '', kind.list, "name servers for webhooks, instead of the system's"),
+    certificateAuthority: setting(
+      'WEBHOOK_CA_FILE',
+      '',
+      kind.optional(kind.file),
+      'certificate authorities (PEM) that webhooks may use instead of the usual ones',
+    ),
+    attemptDays: setting(
+      'ATTEMPT_RETENTION_DAYS',
+      '30',
+      retention,
+      `how long attempts are kept; at least ${leastRetentionDays}`,
+    ),
+    eventDays: setting(
+      'EVENT_RETENTION_DAYS',
+      '90',
+      retention,
+      `how long events and deliveries are kept; at least ${leastRetentionDays}`,
+    ),
+  }),
+  mailServer: onlyWith(['SMTP_URL', 'SMTP_URL_FILE'], {
+    url: setting(
+      'SMTP_URL',
+      '',
+      kind.optional(kind.mailUrl),
+      'mail server for notices, smtp:// (with STARTTLS) or smtps://; without one they are files in DATA_DIR/outbox',
+      'credentials',
+    ),
+    urlInFile: setting(
+      'SMTP_URL_FILE',
+      '',
+      kind.optional(kind.inFile(kind.mailUrl)),
+      'a file that holds SMTP_URL, for secrets that come as files',
+    ),
+    certificateAuthority: setting(
+      'SMTP_CA_FILE',
+      '',
+      kind.optional(kind.file),
+      'certificate authorities (PEM) that it may use instead of the usual ones',
+    ),
+  }),
+  mail: always({
+    from: setting(
+      'MAIL_FROM',
+      'Countersign <no-reply@localhost>',
+      kind.mailbox,
+      'sender of notices: Name <address> or an address; needed with SMTP_URL',
+    ),
+  }),
+  metrics: onlyWith(['METRICS_PORT'], {
+    port: setting('METRICS_PORT', '', kind.port, 'port on which Prometheus may ask for /metrics'),
+    host: setting('METRICS_HOST', '127.0.0.1', kind.text, 'address of the same; keep it inside'),
+  }),
+  /** Without an address the other names are not ours to judge: they may be meant for another program. */
+  tracing: onlyWith(['OTEL_EXPORTER_OTLP_ENDPOINT'], {
+    url: setting(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      '',
+      kind.collector,
+      'address of an OpenTelemetry collector; traces are sent to its /v1/traces as JSON',
+      'credentials',
+    ),
+    headers: setting('OTEL_EXPORTER_OTLP_HEADERS', '', kind.headers, 'headers for it: name=value,name=value', 'all'),
+    serviceName: setting('OTEL_SERVICE_NAME', 'countersign', kind.text, 'what traces call this service'),
+    sampler: setting('OTEL_TRACES_SAMPLER', 'parentbased_always_on', kind.oneOf(samplers), samplers.join(', ')),
+    sampledShare: setting(
+      'OTEL_TRACES_SAMPLER_ARG',
+      '1',
+      kind.share,
+      'share of traces that are kept, for traceidratio',
+    ),
+  }),
+}
+
+export type SettingValues = Values<typeof table>
+
+/** All of them in the order of the table. */
+export const settings: readonly Setting[] = Object.values(table).flatMap(({ rows }) => Object.values(rows))

@@ -1,0 +1,64 @@
+/** What a node with the role `worker` does beside answering: deliveries, and notices. */
+import type { SharedContext } from './context.ts'
+import { wideLines } from './http/log.ts'
+import { openCourier } from './notices/courier.ts'
+import { type NoticeToSend, openPost } from './notices/post.ts'
+import { watchEndingSecrets } from './partners/secret-notices.ts'
+import type { Rounds } from './rounds.ts'
+import { type Addresses, noticeWords } from './web/notice-words.ts'
+import type { Announcer } from './webhooks/announcer.ts'
+import { openSender } from './webhooks/attempt.ts'
+import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
+import { usualLingerMs } from './webhooks/held-lanes.ts'
+import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
+import { openWorker } from './webhooks/worker.ts'
+
+/** The worker of this node, with the sockets it sends through. */
+export function openDelivery(
+  shared: SharedContext,
+  announcer: Announcer,
+  rounds: Rounds,
+  lingerMs = usualLingerMs,
+): () => Promise<void> {
+  const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
+  const { dnsServers, certificateAuthority } = config.webhooks
+  const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
+  const worker = openWorker({
+    ...shared.dispatch,
+    rounds,
+    lingerMs,
+    changes,
+    log,
+    sender,
+    secrets,
+    attempted: listenersOf(shared),
+    dispatched({ branches }) {
+      eventSignal.fire()
+      branchSignal.fire(branches)
+    },
+    isFollowed: () => eventSignal.isAwaited() || branchSignal.isAwaited(),
+  })
+  announcer.serve(worker)
+  return async () => {
+    await worker.close()
+    await sender.close()
+  }
+}
+
+/** Opened last, when the addresses that messages name are known; closed first. */
+export function openNotices(shared: SharedContext, addresses: Addresses, rounds: Rounds): () => Promise<void> {
+  const { config, db, clock, log, closing } = shared
+  const courier = openCourier(config.mail)
+  const desk = { db, clock, log, closing, courier, findWords: (notice: NoticeToSend) => noticeWords(notice, addresses) }
+  return openPost(desk, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
+}
+
+/** Whoever wants to know of attempts. */
+function listenersOf({ log, metrics, tracing }: SharedContext): ((attempt: AttemptMade) => void)[] {
+  const lines = wideLines(log)
+  return [
+    ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
+    ...(metrics ? [metrics.attempt] : []),
+    ...(tracing ? [tracing.attempt] : []),
+  ]
+}
