@@ -361,7 +361,7 @@ async function listen(app: FastifyInstance, config: Config, site: SiteConfig): P
   return `${config.tls ? 'https' : 'http'}://${host}:${address.port}`
 }
 
-/** However many ask at once: what is under way is the answer to all of them. */
+/** However many ask at once: what is under way is the answer to all of them (single flight). */
 function shareFlight(ask: () => Promise<void>): () => Promise<void> {
   let underWay: Promise<void> | undefined
   return () => {
