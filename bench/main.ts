@@ -109,7 +109,8 @@ function readArguments(args: readonly string[]): Asked {
   const rows = values.rows === undefined ? undefined : Number(values.rows)
   if (rows !== undefined && !(Number.isSafeInteger(rows) && rows >= leastRows))
     throw new Error(`--rows must be a whole number from ${leastRows} on, not "${values.rows}".`)
-  const resultsFile = values.write === undefined ? new URL('results.json', import.meta.url) : pathToFileURL(values.write)
+  const resultsFile =
+    values.write === undefined ? new URL('results.json', import.meta.url) : pathToFileURL(values.write)
   const chosen = choose(positionals)
   if (values.against === undefined) return { benchmarks: chosen, against: undefined, rows, resultsFile }
   const able = chosen.filter((benchmark) => benchmark.openCourse)

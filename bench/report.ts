@@ -32,7 +32,11 @@ const longestReason = 200
 /** One line of it: servers are talkative when they fail. */
 export function failure(error: unknown, name: string, against?: string): Failure {
   const reason = error instanceof Error ? error.message : String(error)
-  return { name, ...(against !== undefined && { against }), failed: reason.trim().split(/\s*\n/)[0]!.slice(0, longestReason) }
+  return {
+    name,
+    ...(against !== undefined && { against }),
+    failed: reason.trim().split(/\s*\n/)[0]!.slice(0, longestReason),
+  }
 }
 
 /** A figure that has a limit instead of a peer. */

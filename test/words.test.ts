@@ -49,14 +49,19 @@ test('every section of the specification that a comment names is a heading of do
 })
 
 test('the tests that are numbered like the specification have a section there', () => {
-  const numbers = files.filter((name) => name.startsWith('test/spec/')).map((name) => /^(\d[\d.]*)-/.exec(basename(name)))
+  const numbers = files
+    .filter((name) => name.startsWith('test/spec/'))
+    .map((name) => /^(\d[\d.]*)-/.exec(basename(name)))
   const named = numbers.flatMap((match) => (match ? [match[1]!] : []))
   assert.ok(named.length > 10)
   for (const number of named) assert.ok(sections.has(number), number)
 })
 
 test('docs/interface.md lists the fields and the actions of each kind as they are', () => {
-  const [fields, actions] = [tableUnder(interfacePage, '2. Resources'), tableUnder(interfacePage, '3. States and transitions')]
+  const [fields, actions] = [
+    tableUnder(interfacePage, '2. Resources'),
+    tableUnder(interfacePage, '3. States and transitions'),
+  ]
   for (const [kind, { properties }] of Object.entries(payloads)) {
     const rowOf = (rows: string[][]) => codeIn(rows.find(([name]) => name === `\`${kind}\``)?.[1] ?? '')
     const words = (properties.action as { enum?: string[] }).enum!
@@ -75,11 +80,15 @@ test('every file that ARCHITECTURE.md or CONTRIBUTING.md names exists', () => {
 })
 
 test('every word of the trade in the glossary stands in the file that the glossary names', () => {
-  const rows = tableUnder(readFileSync('ARCHITECTURE.md', 'utf8'), 'Glossary').filter(([, , where]) => where!.startsWith('`'))
+  const rows = tableUnder(readFileSync('ARCHITECTURE.md', 'utf8'), 'Glossary').filter(([, , where]) =>
+    where!.startsWith('`'),
+  )
   assert.ok(rows.length > 20)
   for (const [, words, where] of rows) {
     const file = find(codeIn(where!)[0]!)
-    const text = readFileSync(file!, 'utf8').replace(/\s+\*?\s*/g, ' ').toLowerCase()
+    const text = readFileSync(file!, 'utf8')
+      .replace(/\s+\*?\s*/g, ' ')
+      .toLowerCase()
     for (const word of words!.split(', ')) assert.ok(text.includes(word.toLowerCase()), `${file}: ${word}`)
   }
 })
