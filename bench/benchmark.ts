@@ -1,13 +1,13 @@
 /** A benchmark starts what it needs on the stage and answers with figures. Most of them are races. */
-import type { Result } from './report.ts'
-import { compare, median, type Side } from './rounds.ts'
+import { failure, type Result, type Row } from './report.ts'
+import { type Comparison, compare, median, type Side } from './rounds.ts'
 import { here, type Source } from './source.ts'
 import type { Stage } from './stage.ts'
 
 export interface Benchmark {
   /** As it is named on the command line and in the results. */
   readonly name: string
-  run(stage: Stage, options: Options): Promise<Result[]>
+  run(stage: Stage, options: Options): Promise<Row[]>
   /** What of it can be measured of any commit's gateway: for `--against`. */
   readonly openCourse?: OpenCourse
 }
@@ -96,6 +96,10 @@ export interface Peer {
   readonly side: Side
 }
 
+export function toRow(about: Pick<Result, 'name' | 'against' | 'goal' | 'unit'>, compared: Comparison | Error): Row {
+  return compared instanceof Error ? failure(compared, about.name, about.against) : { ...about, ...compared }
+}
+
 export function race({ name, unit, open }: Race): Benchmark {
   return {
     name,
@@ -106,7 +110,7 @@ export function race({ name, unit, open }: Race): Benchmark {
         ours,
         peers.map((peer) => peer.side),
       )
-      return peers.map(({ against, goal }, index) => ({ name, against, goal, unit, ...comparisons[index]! }))
+      return peers.map(({ against, goal }, index) => toRow({ name, against, goal, unit }, comparisons[index]!))
     },
     async openCourse(stage, source) {
       const { ours } = await open(stage, source)

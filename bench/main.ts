@@ -1,7 +1,9 @@
 /**
- * `npm run bench [-- NAME… [--against REF] [--rows N]]`: runs the named benchmarks, or all, and prints one table. With `--against`, each beside the
- * gateway of another commit; with `--rows`, those that prepare many rows prepare so many.
+ * `npm run bench [-- NAME… [--against REF] [--rows N] [--write FILE]]`: runs the named benchmarks, or all, tells how far it is and prints one table; its
+ * figures are in results.json, or in FILE, as they come. With `--against`, each beside the gateway of another commit; with `--rows`, those that
+ * prepare many rows prepare so many. When one failed, its row says so, and the run ends with 1.
  */
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Benchmark, type Options, runAgainst } from './benchmark.ts'
 import { beside } from './beside.ts'
@@ -21,11 +23,12 @@ import { overload } from './overload.ts'
 import { portal } from './portal.ts'
 import { processes } from './processes.ts'
 import { profile } from './profile.ts'
+import { type Item, runProgramme } from './programme.ts'
 import { publish, publishBatch, publishKeyed } from './publish.ts'
 import { publishEvent } from './publish-event.ts'
 import { quiet } from './quiet.ts'
 import { refresh } from './refresh.ts'
-import { printTable, type Result, writeResults } from './report.ts'
+import { isFailure, printTable, type Row, writeResults } from './report.ts'
 import { retire } from './retire.ts'
 import { snapshot } from './snapshot.ts'
 import { checkOut } from './source.ts'
@@ -59,53 +62,64 @@ const leastRows = 1_000
 interface Asked extends Options {
   readonly benchmarks: readonly Benchmark[]
   readonly against: string | undefined
+  readonly resultsFile: URL
 }
 
 async function main(asked: Asked): Promise<void> {
   const stage = openStage()
-  const results: Result[] = []
-  // What was measured before one of them failed, or somebody lost patience, was measured.
-  const report = () => {
-    process.stdout.write(printTable(results))
-    writeResults(new URL('results.json', import.meta.url), results)
-  }
+  let rows: readonly Row[] = []
+  // What was measured before somebody lost patience was measured.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
-      report()
+      process.stdout.write(printTable(rows))
       void stage.close().finally(() => process.exit(1))
     })
   }
-  try {
-    for (const benchmark of asked.benchmarks) {
-      process.stderr.write(`${benchmark.name} …\n`)
-      results.push(...(await runOne(stage, benchmark, asked).finally(() => stage.close())))
-    }
-  } finally {
-    report()
-  }
+  rows = await runProgramme(
+    asked.benchmarks.map((benchmark) => describe(stage, benchmark, asked)),
+    {
+      durations: new URL('durations.json', import.meta.url),
+      close: () => stage.close(),
+      say: (line) => void process.stderr.write(`${line}\n`),
+      show(soFar) {
+        rows = soFar
+        writeResults(asked.resultsFile, soFar)
+      },
+    },
+  )
+  process.stdout.write(printTable(rows))
+  if (rows.some(isFailure)) process.exitCode = 1
+}
+
+function describe(stage: Stage, benchmark: Benchmark, asked: Asked): Item {
+  const { against, rows } = asked
+  const key = `${benchmark.name}${against === undefined ? '' : ' against'}${rows === undefined ? '' : ` rows ${rows}`}`
+  return { name: benchmark.name, key, run: () => runOne(stage, benchmark, asked) }
 }
 
 /** A worktree a benchmark: whatever one left in it, the next does not meet. */
-async function runOne(stage: Stage, { run, openCourse }: Benchmark, { against, rows }: Asked): Promise<Result[]> {
+async function runOne(stage: Stage, { run, openCourse }: Benchmark, { against, rows }: Asked): Promise<Row[]> {
   if (against === undefined) return run(stage, { rows })
   return runAgainst(stage, openCourse!, await checkOut(stage, against))
 }
 
 function readArguments(args: readonly string[]): Asked {
-  const options = { against: { type: 'string' }, rows: { type: 'string' } } as const
+  const options = { against: { type: 'string' }, rows: { type: 'string' }, write: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const rows = values.rows === undefined ? undefined : Number(values.rows)
   if (rows !== undefined && !(Number.isSafeInteger(rows) && rows >= leastRows))
     throw new Error(`--rows must be a whole number from ${leastRows} on, not "${values.rows}".`)
+  const resultsFile =
+    values.write === undefined ? new URL('results.json', import.meta.url) : pathToFileURL(values.write)
   const chosen = choose(positionals)
-  if (values.against === undefined) return { benchmarks: chosen, against: undefined, rows }
+  if (values.against === undefined) return { benchmarks: chosen, against: undefined, rows, resultsFile }
   const able = chosen.filter((benchmark) => benchmark.openCourse)
   const unable = chosen.find((benchmark) => !benchmark.openCourse)
   if (positionals.length > 0 && unable)
     throw new Error(
       `--against: "${unable.name}" reads tables as they are now. These can stand beside another commit: ${benchmarks.flatMap(({ name, openCourse }) => (openCourse ? [name] : [])).join(', ')}.`,
     )
-  return { benchmarks: able, against: values.against, rows }
+  return { benchmarks: able, against: values.against, rows, resultsFile }
 }
 
 function choose(names: readonly string[]): readonly Benchmark[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openVault } from '../src/crypto/vault.ts'
 import { openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
-import type { Benchmark } from './benchmark.ts'
+import { type Benchmark, toRow } from './benchmark.ts'
 import { startPostgres } from './postgres.ts'
 import { makeBranch } from './publisher.ts'
 import { compare } from './rounds.ts'
@@ -28,6 +28,6 @@ export const publishEvent: Benchmark = {
       { measure: () => core.ask('insert', roundMs) },
     ])
     const name = 'publish-event, 16 connections'
-    return [{ name, against: 'a plain INSERT', goal: 0.6, unit: 'transactions/s', ...comparison! }]
+    return [toRow({ name, against: 'a plain INSERT', goal: 0.6, unit: 'transactions/s' }, comparison!)]
   },
 }

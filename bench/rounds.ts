@@ -15,22 +15,32 @@ export interface Comparison {
   readonly theirs: number
 }
 
-export async function compare(ours: Side, peers: readonly Side[]): Promise<Comparison[]> {
-  const rates: number[][] = []
-  for (let round = 0; round <= rounds; round++) rates.push(await measureEach([ours, ...peers]))
+/** A peer that fails sits the other rounds out, and its error stands in the place of its comparison. When ours fails, nothing is compared. */
+export async function compare(ours: Side, peers: readonly Side[]): Promise<(Comparison | Error)[]> {
+  const pairs = peers.map((): [number, number][] => [])
+  const errors: (Error | undefined)[] = peers.map(() => undefined)
+  for (let round = 0; round <= rounds; round++) {
+    const own = await ours.measure()
+    for (const [index, peer] of peers.entries()) {
+      if (errors[index]) continue
+      try {
+        pairs[index]!.push([own, await peer.measure()])
+      } catch (error) {
+        errors[index] = error instanceof Error ? error : new Error(String(error))
+      }
+    }
+    if (errors.every(Boolean)) break
+  }
   // The first round warms every server up.
-  rates.shift()
-  return peers.map((_, index) => ({
-    ratio: median(rates.map((rate) => rate[0]! / rate[index + 1]!)),
-    ours: median(rates.map((rate) => rate[0]!)),
-    theirs: median(rates.map((rate) => rate[index + 1]!)),
-  }))
+  return pairs.map(([, ...counted], index) => errors[index] ?? judge(counted))
 }
 
-async function measureEach(sides: readonly Side[]): Promise<number[]> {
-  const rates: number[] = []
-  for (const side of sides) rates.push(await side.measure())
-  return rates
+function judge(pairs: readonly (readonly [number, number])[]): Comparison {
+  return {
+    ratio: median(pairs.map(([ours, theirs]) => ours / theirs)),
+    ours: median(pairs.map(([ours]) => ours)),
+    theirs: median(pairs.map(([, theirs]) => theirs)),
+  }
 }
 
 export function median(values: readonly number[]): number {

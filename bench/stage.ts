@@ -1,4 +1,4 @@
-/** What a benchmark has opened: closed in reverse order, also when the benchmark fails. */
+/** What a benchmark has opened: closed in reverse order, also when the benchmark fails, and all of it, also when closing fails. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,15 @@ export function openStage(): Stage {
       return folder
     },
     async close() {
-      for (const close of closers.splice(0).reverse()) await close()
+      const errors: unknown[] = []
+      for (const close of closers.splice(0).reverse()) {
+        try {
+          await close()
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+      if (errors.length > 0) throw errors[0]
     },
   }
 }

@@ -80,7 +80,7 @@ async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await retireOnce(db, config.webhooks, clock.now(), clock)
 }
 
-/** After each bite those who deliver have the part for as long as the bite had it. */
+/** After each bite those who deliver have the part for as long as the bite had it (a duty cycle of one half). */
 async function clearDeleted(deleted: DeletedClearing, closing: AbortSignal): Promise<void> {
   while (!closing.aborted) {
     const startedMs = performance.now()

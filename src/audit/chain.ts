@@ -1,7 +1,7 @@
 /**
- * The chain over the audit log. Entries commit with the act they tell of, in any order and in parallel; once a second
- * a node gathers those that no block holds yet into the next block. A block's hash covers its entries in order and
- * the hash before it, so that changing, removing or inserting an entry breaks every later block.
+ * The chain over the audit log. Entries commit with the act they tell of, in any order and in parallel; once a second a
+ * node gathers those that no block holds yet into the next block. A block's hash covers its entries in order and the hash
+ * before it (a hash chain), so that changing, removing or inserting an entry breaks every later block.
  */
 import { createHash } from 'node:crypto'
 import { type Database, type Sql, statement } from '../database/database.ts'
@@ -18,6 +18,7 @@ export interface ChainHead {
 
 export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
 
+/** One node at a time, whichever has it (a leader lock). */
 const tryLock = statement('try_lock_chain', 'SELECT pg_try_advisory_xact_lock($1) AS locked')
 const selectHead = statement(
   'select_chain_head',

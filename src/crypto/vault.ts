@@ -1,7 +1,7 @@
 /**
  * Seals what must be read back: client secrets (they sign webhooks) and the requests that travel through the browser.
  * AES-256-GCM; each sealed value names its key, so several keys can live at once and be rotated. The purpose is
- * authenticated too: a value sealed for one place cannot be opened in another.
+ * authenticated too (AEAD, with the purpose as associated data): a value sealed for one place cannot be opened in another.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Lets requests that arrive together share one statement and one commit. An idle batch sends a lone item at once; while
- * a statement is under way, newcomers gather and leave with the next one: the fuller the statement, the less an item costs. Two items with the same key never share a
+ * Lets requests that arrive together share one statement and one commit (group commit). An idle batch sends a lone item at once; while a statement is
+ * under way, newcomers gather and leave with the next one: the fuller the statement, the less an item costs. Two items with the same key never share a
  * statement, so "one statement, one winner" holds inside a batch as it does between nodes.
  */
 import { DatabaseBusy } from './database.ts'

@@ -1,7 +1,7 @@
 /**
- * What a node remembers of the database: so many bytes at most, in entries that carry the tags of the rows they were read
- * from. An announced change forgets every entry with its tag. An answer that was being read while anything changed
- * is used once and not kept, because nobody can tell on which side of the change it was read.
+ * What a node remembers of the database: so many bytes at most, in entries that carry the tags of the rows they were read from.
+ * An announced change forgets every entry with its tag (a cache with invalidation by tags). An answer that was being read while
+ * anything changed is used once and not kept, because nobody can tell on which side of the change it was read.
  */
 import { bytesOf } from '../bounded-map.ts'
 import { type Changes, everything } from './changes.ts'

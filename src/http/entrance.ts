@@ -3,7 +3,7 @@
  * are accepted, bodies arrive, timers fire and the database is heard, however many there are. Left to itself, Node begins every
  * request in the middle of reading it, which costs a third more, and under a flood it reads for seconds without doing anything else.
  *
- * Whoever has waited too long is turned away, which costs a fraction of an answer. A queue that was empty a moment ago is a burst,
+ * Whoever has waited too long is turned away (load shedding), which costs a fraction of an answer. A queue that was empty a moment ago is a burst,
  * and worth waiting for; one that has not been empty for a second will not be, and waiting in it only makes every answer late.
  */
 export interface Entrance<Guest> {

@@ -1,4 +1,4 @@
-/** Counts in windows of one minute, aligned to the clock, of this process or of all that share its port. */
+/** Counts in windows of one minute, aligned to the clock (fixed windows), of this process or of all that share its port. */
 import { type Clock, minute, second } from '../clock.ts'
 import { TooManyRequests } from '../problem.ts'
 import { openTally, type Tally } from './tally.ts'

@@ -1,6 +1,6 @@
 /**
- * What people are told by e-mail. A notice is written in the transaction of what it tells of, so that none is lost and none tells of
- * what was undone. Whoever has no address is not told, and that is never an error.
+ * What people are told by e-mail. A notice is written in the transaction of what it tells of (a transactional outbox), so that none is
+ * lost and none tells of what was undone. Whoever has no address is not told, and that is never an error.
  */
 import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'

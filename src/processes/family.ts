@@ -1,6 +1,7 @@
 /**
- * The processes of a node behind one port. Each has its place, and whoever dies is started again in it, after a pause that grows while
- * it dies young. Connections are accepted by the parent and handed round, so that a process that hangs is handed no more.
+ * The processes of a node behind one port (a supervisor and its pre-forked workers). Each has its place, and whoever dies is started
+ * again in it, after a pause that grows while it dies young. Connections are accepted by the parent and handed round, so that a
+ * process that hangs is handed no more.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
  * Sign-in. An unknown user, a wrong password and a user who must wait get the same answer after the same work, so
- * that nothing can be learned about who exists or who is under attack.
+ * that nothing can be learned about who exists (no user enumeration) or who is under attack.
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'

@@ -1,6 +1,6 @@
 /**
- * A form that makes something counts once, however often it is sent: by a double click, the back button, a reload, on whichever node. Its
- * mark is used up in the transaction of what it makes. So what fails uses up nothing, of two at once the second waits for the first,
+ * A form that makes something counts once (is idempotent), however often it is sent: by a double click, the back button, a reload, on whichever
+ * node. Its mark is used up in the transaction of what it makes. So what fails uses up nothing, of two at once the second waits for the first,
  * and whoever comes second is led to what the first made.
  */
 import { after, day } from '../clock.ts'

@@ -1,7 +1,7 @@
 /**
- * Where a webhook may go. Checked when a URL is registered, and again at the address that is really dialled: a name can
- * change its mind between the two. Only public unicast addresses pass; everything special is refused, in every
- * notation, because `new URL` has normalised the host and the library has parsed the address.
+ * Where a webhook may go (a guard against SSRF and DNS rebinding). Checked when a URL is registered, and again at the address
+ * that is really dialled: a name can change its mind between the two. Only public unicast addresses pass; everything special is
+ * refused, in every notation, because `new URL` has normalised the host and the library has parsed the address.
  */
 import ipaddr from 'ipaddr.js'
 import { text as textOf } from '../schema.ts'

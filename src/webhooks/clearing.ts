@@ -1,6 +1,6 @@
 /**
- * What is left behind is cleared away beside the traffic, in bites that hold a part for milliseconds: the deliveries of deleted
- * webhooks, and entries of the inbox that have been read.
+ * What is left behind is cleared away beside the traffic, in bites (chunked) that hold a part for milliseconds: the deliveries of
+ * deleted webhooks, and entries of the inbox that have been read.
  */
 import type { Clock } from '../clock.ts'
 import { type Database, statement } from '../database/database.ts'

@@ -34,7 +34,7 @@ export const openBranchDays = statement(
 
 /**
  * Gives each event the next number of its branch and one delivery for each webhook that wants it; each request to send again, one delivery.
- * A delivery whose entity has an unfinished one is blocked behind it, be it an older one or one of this very batch; what is sent
+ * A delivery whose entity has an unfinished one is blocked behind it (head-of-line blocking, of that entity alone), be it an older one or one of this very batch; what is sent
  * again waits only for what is sent again. Under the part's lock: nobody settles or creates meanwhile. None is due before what its lane
  * looks at, whatever clock its maker has.
  * Lanes are told: an idle one needs attention (but waits for its next probe while its breaker is open, and until its receiver wants to be asked), a held one has news; that

@@ -1,8 +1,8 @@
 /**
- * From event to deliveries. Events commit in any order and in parallel, inside whatever transaction published them; for each part of
- * the branches one dispatcher at a time, on whichever node, reads what has come, numbers events without a gap for their branch, and
- * creates deliveries in entity order. It alone creates them: what is to be sent again is asked for through the same inbox. What a
- * crash interrupts is rolled back and read again.
+ * From event to deliveries. Events commit in any order and in parallel, inside whatever transaction published them (a transactional
+ * outbox); for each part of the branches one dispatcher at a time, on whichever node, reads what has come, numbers events without a
+ * gap for their branch, and creates deliveries in entity order. It alone creates them: what is to be sent again is asked for through
+ * the same inbox. What a crash interrupts is rolled back and read again.
  */
 import type { Clock } from '../clock.ts'
 import { type Database, type Sql, statement } from '../database/database.ts'

@@ -1,6 +1,6 @@
 /**
- * The lanes that a worker holds, as long as it says that it is there (membership.ts). What it holds when it dies is free again when others see that it is
- * gone; nothing that it does after that can be settled. Who holds more than its share gives lanes back at once.
+ * The lanes that a worker holds, as long as it says that it is there (a lease; membership.ts). What it holds when it dies is free again when others see
+ * that it is gone; nothing that it does after that can be settled. Who holds more than its share gives lanes back at once (rebalancing).
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'

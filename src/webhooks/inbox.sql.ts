@@ -1,6 +1,6 @@
 import { statement } from '../database/database.ts'
 
-/** How far a part has been read, and what there is to see now. Where the numbers of transactions went back, the database was restored from a dump. */
+/** How far a part has been read, and what there is to see now (a snapshot cursor). Where the numbers of transactions went back, the database was restored from a dump. */
 export const selectRead = statement(
   'select_inbox_read',
   `SELECT number, read, target, at_xid, at_id, day, pg_current_snapshot() AS current,

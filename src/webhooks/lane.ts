@@ -1,8 +1,8 @@
 /**
  * A lane is one webhook's queue as the worker that holds it sees it: what is in hand, how many attempts may run at once, and the
- * breaker. It opens by evidence: five different entities whose first attempt failed, with no success between them. Then one attempt
- * at a time probes, at growing distance, until one succeeds. An entity that the receiver refuses again and again is no evidence: it
- * is held alone, by its own schedule.
+ * breaker (a circuit breaker; half open while it probes). It opens by evidence: five different entities whose first attempt failed,
+ * with no success between them. Then one attempt at a time probes, at growing distance, until one succeeds. An entity that the
+ * receiver refuses again and again is no evidence: it is held alone, by its own schedule.
  */
 import { after, day, minute, second } from '../clock.ts'
 

@@ -122,7 +122,7 @@ export const releaseLanes = statement(
 )
 
 /**
- * Writes down what became of attempts: only for lanes that the worker still holds. Whoever lost its lease settles nothing; the lane's
+ * Writes down what became of attempts: only for lanes that the worker still holds by `claim_id` (a fencing token). Whoever lost its lease settles nothing; the lane's
  * next holder sends those deliveries again. An attempt is counted once, however often it is told. What is finished leaves the
  * queue for the day it was created on, and what waited behind it is due now. Under the part's lock: what is found by its number stays
  * where it lies until it is changed there.

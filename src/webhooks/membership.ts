@@ -1,7 +1,7 @@
 /**
- * Who delivers, and who of them lives. The connection by which a worker hears of work holds the lock of its number: PostgreSQL lets go of it when the
- * process is gone, and whoever sees that gives the dead one's lanes to somebody. A worker that loses the connection and lives takes
- * a new number; what it holds is its own when it has been confirmed.
+ * Who delivers, and who of them lives (a failure detector). The connection by which a worker hears of work holds the lock of its number: PostgreSQL lets
+ * go of it when the process is gone, and whoever sees that gives the dead one's lanes to somebody. A worker that loses the connection and lives takes a
+ * new number; what it holds is its own when it has been confirmed.
  */
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../clock.ts'

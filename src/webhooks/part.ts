@@ -1,7 +1,7 @@
 /**
- * The branches in sixteen parts. Whoever changes the unfinished deliveries of a part, be it by creating, settling, canceling or
- * expiring them, holds the part's lock until it commits: there is one writer at a time, no circle of locks, and no moment at
- * which one could miss what the other does. No hot statement touches two parts.
+ * The branches in sixteen parts (shards). Whoever changes the unfinished deliveries of a part, be it by creating, settling,
+ * canceling or expiring them, holds the part's lock until it commits: there is one writer at a time, no circle of locks, and no
+ * moment at which one could miss what the other does. No hot statement touches two parts.
  */
 import { type Database, type Sql, type Step, statement } from '../database/database.ts'
 

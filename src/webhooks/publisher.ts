@@ -15,7 +15,7 @@ import { eventsAtMost, type Passage, type PassedRow, type ShortCut } from './sho
 /** In one statement. */
 const eventsAtOnce = 500
 
-/** A publisher that did not hear the answer asks again with the same key. */
+/** A publisher that did not hear the answer asks again with the same key (an idempotency key). */
 export interface Idempotency {
   readonly owner: string
   readonly key: string

@@ -1,6 +1,6 @@
 /**
- * What is old leaves by whole days: a day's partitions are dropped, however much is in them. What is still unfinished then is settled as
- * expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
+ * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in them. What is still unfinished
+ * then is settled as expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
  */
 import { gatewayActor, recordAct } from '../audit/audit.ts'
 import { after, type Clock, day as dayMs } from '../clock.ts'

@@ -1,4 +1,7 @@
-/** When a delivery that failed is tried again. 11 attempts in about 70 hours; then it is exhausted, and still replayable. */
+/**
+ * When a delivery that failed is tried again (exponential backoff with jitter). 11 attempts in about 70 hours; then it is exhausted (a
+ * dead letter), and still replayable.
+ */
 import { after, hour, minute, second } from '../clock.ts'
 
 export const retryWaitsMs = [

@@ -1,5 +1,5 @@
 /**
- * An event that comes while nothing waits needs no inbox, no notification and no look: the node that accepts it dispatches it and leases its lanes in
+ * An event that comes while nothing waits needs no inbox, no notification and no look (the fast path): the node that accepts it dispatches it and leases its lanes in
  * the same transaction, and has the deliveries in hand when it commits. Whatever else waits in the part sends the event the ordinary way: the statement
  * itself decides that. So does whoever holds the part for longer than a moment: to accept an event must not wait for anybody.
  */

@@ -1,6 +1,6 @@
 /**
- * Looks for what must never be, and mends what can be mended, so that a mistake of ours costs somebody a minute and not their events.
- * It is found, counted and told: an alert says that it happened.
+ * Looks for what must never be, and mends what can be mended (reconciliation), so that a mistake of ours costs somebody a minute and not
+ * their events. It is found, counted and told: an alert says that it happened.
  */
 import type { Logger } from 'pino'
 import { gatewayActor, recordAct } from '../audit/audit.ts'

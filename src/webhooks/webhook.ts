@@ -1,4 +1,4 @@
-/** A registered URL of a branch. What belongs to another branch does not exist for the caller. */
+/** A registered URL of a branch (a tenant). What belongs to another branch does not exist for the caller. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'

@@ -86,7 +86,7 @@ test('a state as long as a request head can carry comes back whole', async () =>
   assert.equal((await holder.callback(client, { state })).get('state'), state)
 })
 
-// A8, M2; answers.md: Denial
+// A8, M2
 test('a denial is told as access_denied with the state and the issuer, and without a code', async () => {
   const told = new URL(await answer(client, 'deny', 'no-thanks')).searchParams
   assert.deepEqual([...told.keys()].sort(), ['error', 'error_description', 'iss', 'state'])
@@ -95,7 +95,6 @@ test('a denial is told as access_denied with the state and the issuer, and witho
   assert.equal(told.get('iss'), house.baseUrl)
 })
 
-// answers.md: Denial
 test('whoever leaves the login page instead is told as access_denied too', async () => {
   const stranger = new Browser(house.baseUrl)
   const start = await stranger.get(`/v1/oauth/authorize?client_id=${client.id}&scope=read&state=bye`)

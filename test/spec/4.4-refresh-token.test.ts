@@ -62,7 +62,6 @@ test('a refresh gives a new access token and the same refresh token, in the shap
   assert.equal((await house.profile(second.access_token)).status, 200)
 })
 
-// answers.md: Refresh
 test('older access tokens live out their 24 hours', async () => {
   const first = await holder.tokens(client)
   house.clock.advance(23 * hour)
@@ -94,7 +93,6 @@ test('20 refreshes at once all succeed, each with an access token of its own', a
   assert.deepEqual(new Set(profiles.map(({ status }) => status)), new Set([200]))
 })
 
-// answers.md: Where refresh is taken
 test('a refresh is taken at the access-token address too, for libraries that know one token address', async () => {
   const { refresh_token } = await holder.tokens(client)
   const fields = { grant_type: 'refresh_token', refresh_token: refresh_token! }

@@ -88,7 +88,6 @@ test('a header that is not base64 of id:secret is an invalid_client', async () =
   for (const authorization of wrong) assertOAuthError(await knock({ authorization }), 'invalid_client')
 })
 
-// answers.md: Client authentication
 test('client_id and client_secret in the form are credentials too', async () => {
   const { id, secret } = client
   assertOAuthError(await knock({}, { client_id: id, client_secret: secret }), 'invalid_grant')
@@ -97,7 +96,6 @@ test('client_id and client_secret in the form are credentials too', async () => 
   assertOAuthError(await knock({}, { client_id: id, client_secret: '' }), 'invalid_client')
 })
 
-// answers.md: Client authentication
 test('both ways at once are accepted when they are equal and an invalid_request when they differ', async () => {
   const { id, secret } = client
   const other = await house.makeClient()
@@ -221,7 +219,7 @@ test('a token that its owner revokes on the settings page is dead on the next ca
   assert.equal((await house.profile(token)).status, 401)
 })
 
-// B6; answers.md: Sandbox
+// B6
 test('a token of one environment is refused in the other with an error that says so', async () => {
   for (const [environment, other] of [
     ['live', 'sandbox'],
@@ -239,7 +237,6 @@ test('a token of one environment is refused in the other with an error that says
   }
 })
 
-// answers.md: Sandbox
 test('a client of one environment does not exist in the other', async () => {
   const sandboxed = await house.makeClient({ environment: 'sandbox' })
   for (const [origin, foreign] of [
@@ -256,7 +253,6 @@ test('a client of one environment does not exist in the other', async () => {
   }
 })
 
-// answers.md: Sandbox
 test('the whole flow works in the sandbox, and what it gives is worth nothing in live', async () => {
   const sandboxed = await house.makeClient({ environment: 'sandbox', callbackUrl: 'http://127.0.0.1:9/cb' })
   const told = await holder.callback(sandboxed, { scope: 'read trade' })
@@ -270,7 +266,6 @@ test('the whole flow works in the sandbox, and what it gives is worth nothing in
   assert.equal((await house.profile(tokens.access_token, 'sandbox')).status, 200)
 })
 
-// answers.md: Sandbox
 test('a session of one environment is no session of the other', async () => {
   const { cookies } = await holder.browser('live')
   const [, session] = [...cookies].find(([name]) => name.endsWith('session'))!

@@ -1,4 +1,4 @@
-/** Spec 7 and answers.md, Errors: one shape for machines, a page for people, and nothing of the inside in either. */
+/** Spec 7: one shape for machines, a page for people, and nothing of the inside in either. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-/** The account holder's pages: connected applications, and tokens for their own programs (spec 5.1). */
+/** The account holder's pages: connected applications, and tokens for their own programs (Spec 5.1). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'

@@ -1,4 +1,4 @@
-/** Registering webhooks: create, list, fetch one (spec 4.7), update, delete, pause, resume, rotate the secret. */
+/** Registering webhooks: create, list, fetch one (Spec 4.7), update, delete, pause, resume, rotate the secret. */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { instant, Type, text } from '../../schema.ts'

@@ -1,0 +1,94 @@
+/** What comments and pages name is where they say: sections of the interface, files, words of the trade. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
+import { payloads } from '../src/webhooks/kind.ts'
+
+const folders = ['src', 'test', 'bench', 'docs', 'migrations', 'public', 'ops', 'bin']
+const files = folders.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+)
+const sources = files.filter((name) => /^(?:src|test|bench)\/.*\.ts$/.test(name))
+const interfacePage = readFileSync('docs/interface.md', 'utf8')
+const sections = new Set([...interfacePage.matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map((match) => match[1]!))
+
+/** “Spec 4.3 and 4.4” names both. */
+function sectionsNamedIn(text: string): string[] {
+  const mentions = text.matchAll(/\b[Ss]pec (\d+(?:\.\d+)*)(?:(?:,| and|, and) (\d+(?:\.\d+)*)(?! ?%))*/g)
+  return [...mentions].flatMap(([mention]) => mention.match(/\d+(?:\.\d+)*/g)!)
+}
+
+/** By its whole path, by its path in src, or by its end. */
+function find(path: string): string | undefined {
+  const whole = [path, `src/${path}`].find((each) => files.includes(each))
+  return whole ?? files.find((name) => name.endsWith(`/${path}`))
+}
+
+function tableUnder(page: string, heading: string): string[][] {
+  const [, after = ''] = page.split(`\n## ${heading}\n`)
+  const lines = after.split(/\n## /)[0]!.split('\n')
+  const rows = lines.filter((line) => line.startsWith('| ')).map((line) => line.split('|').slice(1, -1))
+  return rows.map((cells) => cells.map((cell) => cell.trim()))
+}
+
+function codeIn(text: string): string[] {
+  return [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
+}
+
+test('every section of the specification that a comment names is a heading of docs/interface.md', () => {
+  assert.deepEqual(sectionsNamedIn('Spec 4.3 and 4.4: x; Spec 2, 6 and 8'), ['4.3', '4.4', '2', '6', '8'])
+  let mentions = 0
+  for (const file of sources) {
+    for (const section of sectionsNamedIn(readFileSync(file, 'utf8'))) {
+      assert.ok(sections.has(section), `${file}: Spec ${section}`)
+      mentions++
+    }
+  }
+  assert.ok(mentions > 30, 'mentions are found')
+})
+
+test('the tests that are numbered like the specification have a section there', () => {
+  const numbers = files
+    .filter((name) => name.startsWith('test/spec/'))
+    .map((name) => /^(\d[\d.]*)-/.exec(basename(name)))
+  const named = numbers.flatMap((match) => (match ? [match[1]!] : []))
+  assert.ok(named.length > 10)
+  for (const number of named) assert.ok(sections.has(number), number)
+})
+
+test('docs/interface.md lists the fields and the actions of each kind as they are', () => {
+  const [fields, actions] = [
+    tableUnder(interfacePage, '2. Resources'),
+    tableUnder(interfacePage, '3. States and transitions'),
+  ]
+  for (const [kind, { properties }] of Object.entries(payloads)) {
+    const rowOf = (rows: string[][]) => codeIn(rows.find(([name]) => name === `\`${kind}\``)?.[1] ?? '')
+    const words = (properties.action as { enum?: string[] }).enum!
+    const named = rowOf(fields).filter((name) => !/^[A-Z]/.test(name))
+    assert.deepEqual(named, Object.keys(properties), kind)
+    assert.deepEqual(rowOf(actions), words, kind)
+  }
+})
+
+test('every file that ARCHITECTURE.md or CONTRIBUTING.md names exists', () => {
+  for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+    const named = codeIn(readFileSync(page, 'utf8')).filter((code) => /^\w[\w./-]*\.(?:ts|sql)$/.test(code))
+    assert.ok(named.length > 10, page)
+    for (const path of named) assert.ok(find(path), `${page}: ${path}`)
+  }
+})
+
+test('every word of the trade in the glossary stands in the file that the glossary names', () => {
+  const rows = tableUnder(readFileSync('ARCHITECTURE.md', 'utf8'), 'Glossary').filter(([, , where]) =>
+    where!.startsWith('`'),
+  )
+  assert.ok(rows.length > 20)
+  for (const [, words, where] of rows) {
+    const file = find(codeIn(where!)[0]!)
+    const text = readFileSync(file!, 'utf8')
+      .replace(/\s+\*?\s*/g, ' ')
+      .toLowerCase()
+    for (const word of words!.split(', ')) assert.ok(text.includes(word.toLowerCase()), `${file}: ${word}`)
+  }
+})
