@@ -125,7 +125,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const { db } = storage
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
-    const changes = await openChanges(db)
+    const changes = await openChanges(storage)
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
     const clients = openClientDirectory(db, changes)
@@ -273,14 +273,14 @@ function listenersOf({ log, metrics, tracing }: SharedContext): ((attempt: Attem
 function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibling): OpeningContext {
   const { environment, baseUrl, rateLimitPerMinute } = site
   const tally = sibling.openTally(`${environment} tokens`, false)
-  const { db, changes, clock, vault } = shared
+  const { db, clock, vault } = shared
   return {
     ...shared,
     environment,
     baseUrl,
     sisterUrl: '',
-    codes: openCodeExchange(db, changes, clock, environment),
-    refreshes: openTokenRefresh({ db, changes, clock, vault, environment }),
+    codes: openCodeExchange(db, clock, environment),
+    refreshes: openTokenRefresh({ db, clock, vault, environment }),
     profiles: openProfiles(db, environment),
     tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests, tally),
   }

@@ -8,7 +8,7 @@ import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
 import type { Command, Desk, Printer, Words } from './command.ts'
 
-const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
+const announce = statement('announce_keys', "SELECT announce('keys:rotated')")
 
 const lock = statement('lock_keys', 'SELECT pg_advisory_xact_lock(7267104)')
 

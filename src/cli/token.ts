@@ -10,9 +10,6 @@ import type { Command, Desk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { findSecret, secretOption } from './secret-file.ts'
 
-/** The triggers tell every gateway; this process remembers nothing. */
-const nobodyHere = { announce: () => {} }
-
 export const tokenCommands: readonly Command[] = [
   {
     name: 'token create',
@@ -93,7 +90,7 @@ export const tokenCommands: readonly Command[] = [
       const id = parseNumber(words.positionals[0]!)
       const problem = findTextProblem(words.get('reason'), 2_000)
       if (problem) throw new Invalid([{ field: 'reason', problem }])
-      await revokeAuthorization(db, nobodyHere, { id, reason: words.get('reason') }, by, clock.now())
+      await revokeAuthorization(db, { id, reason: words.get('reason') }, by, clock.now())
       print.record({ revoked_authorization: id })
     },
   },

@@ -62,12 +62,11 @@ test('sign-ins, applications, tokens, devices and the password are told, newest 
 test('what the brokerage does to an account is told too', async () => {
   const user = await house.makeUser(undefined, [])
   const client = await house.makeClient()
-  const { db, changes, passwords } = house.gateway.context
+  const { db, passwords } = house.gateway.context
   await house.approve(client, await house.signIn(user))
   const [connected] = await listAuthorizations(db, { userId: user.id })
   await revokeAuthorization(
     db,
-    changes,
     { id: connected!.id, reason: 'asked by telephone' },
     operator,
     house.clock.now(),
