@@ -13,7 +13,8 @@ import type { Config, SiteConfig } from './config.ts'
 import type { Context, SharedContext } from './context.ts'
 import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
-import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
+import { type Database, DatabaseUnavailable } from './database/database.ts'
+import { selectNothing } from './database/server.sql.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
 import type { OperationSchema } from './described-route.ts'
@@ -372,7 +373,6 @@ function shareFlight(ask: () => Promise<void>): () => Promise<void> {
   }
 }
 
-const select = statement('ping', 'SELECT 1')
 const readyPatienceMs = 2 * second
 
 /** Whoever asks whether this node is ready wants to know soon. */
@@ -381,7 +381,7 @@ async function ping(db: Database): Promise<void> {
   const tooLong = wait(readyPatienceMs, undefined, impatience).then(() => {
     throw new DatabaseUnavailable('The database does not answer.')
   })
-  await Promise.race([db.query(select), tooLong]).finally(() => impatience.abort())
+  await Promise.race([db.query(selectNothing), tooLong]).finally(() => impatience.abort())
 }
 
 async function openClock(db: Database, closers: (() => Promise<void>)[]): Promise<SharedClock> {

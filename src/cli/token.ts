@@ -3,8 +3,7 @@ import { findTextProblem } from '../name.ts'
 import { listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { createService, listServices, revokeService } from '../services/service.ts'
-import { createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
-import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
+import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
@@ -140,7 +139,7 @@ async function revokeToken({ db, by, clock, print }: Desk, id: number): Promise<
 async function findTokenId({ db }: Desk, text: string): Promise<number> {
   const token = parseToken(text)
   if (token?.kind !== 'personal') throw new Invalid([{ field: 'token', problem: 'must be an API token' }])
-  const [found] = await db.query<{ id: number }>(selectApiTokenByHash, [token.hash])
-  if (!found) throw new NotFound('There is no such token.')
-  return found.id
+  const id = await findApiTokenId(db, token)
+  if (id === undefined) throw new NotFound('There is no such token.')
+  return id
 }

@@ -47,12 +47,7 @@ export interface Consent {
  * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved before, also in the
  * tokens given then; whoever approves a paused application resumes it.
  */
-export async function approve(
-  db: Database,
-  consent: Consent,
-  by: Actor,
-  now: Date,
-): Promise<Token | undefined> {
+export async function approve(db: Database, consent: Consent, by: Actor, now: Date): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {

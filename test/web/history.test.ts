@@ -65,12 +65,7 @@ test('what the brokerage does to an account is told too', async () => {
   const { db, passwords } = house.gateway.context
   await house.approve(client, await house.signIn(user))
   const [connected] = await listAuthorizations(db, { userId: user.id })
-  await revokeAuthorization(
-    db,
-    { id: connected!.id, reason: 'asked by telephone' },
-    operator,
-    house.clock.now(),
-  )
+  await revokeAuthorization(db, { id: connected!.id, reason: 'asked by telephone' }, operator, house.clock.now())
   await setPassword(db, passwords, user, password, operator, house.clock.now())
   const titles = await titlesOf(await house.signIn(user))
   assert.deepEqual(titles.slice(1, 3), [
