@@ -87,7 +87,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const { db } = storage
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
-    const changes = await openChanges(db)
+    const changes = await openChanges(storage)
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
     // As OpenTelemetry: loaded where somebody asks.

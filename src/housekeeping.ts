@@ -5,7 +5,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type AnchorWriter, openAnchorWriter } from './audit/anchor.ts'
-import { isUnsealed, sealAll } from './audit/chain.ts'
+import { isUnsealed } from './audit/blocks.sql.ts'
+import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
@@ -19,8 +20,8 @@ import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldSubmissions } from './web/submission.ts'
+import { areToBeCleared } from './webhooks/clearing.sql.ts'
 import {
-  areToBeCleared,
   type DeletedClearing,
   type InboxClearing,
   openDeletedClearing,

@@ -9,7 +9,8 @@ import { apiRoutes } from './api/routes.ts'
 import { second } from './clock.ts'
 import type { Config, SiteConfig } from './config.ts'
 import type { Context, SharedContext } from './context.ts'
-import { type Database, DatabaseUnavailable, statement } from './database/database.ts'
+import { type Database, DatabaseUnavailable } from './database/database.ts'
+import { selectNothing } from './database/server.sql.ts'
 import type { OperationSchema } from './described-route.ts'
 import type { Refused } from './http/errors.ts'
 import { refuseOtherMethods } from './http/methods.ts'
@@ -36,14 +37,14 @@ const tooManyRequests = 'This token has used up its requests for this minute.'
 export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibling): OpeningContext {
   const { environment, baseUrl, rateLimitPerMinute } = site
   const tally = sibling.openTally(`${environment} tokens`, false)
-  const { db, changes, clock, vault } = shared
+  const { db, clock, vault } = shared
   return {
     ...shared,
     environment,
     baseUrl,
     sisterUrl: '',
-    codes: openCodeExchange(db, changes, clock, environment),
-    refreshes: openTokenRefresh({ db, changes, clock, vault, environment }),
+    codes: openCodeExchange(db, clock, environment),
+    refreshes: openTokenRefresh({ db, clock, vault, environment }),
     profiles: openProfiles(db, environment),
     tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests, tally),
   }
@@ -124,7 +125,6 @@ export async function listen(app: FastifyInstance, config: Config, site: SiteCon
   return `${config.tls ? 'https' : 'http'}://${host}:${address.port}`
 }
 
-const select = statement('ping', 'SELECT 1')
 const readyPatienceMs = 2 * second
 
 /** Whoever asks whether this node is ready wants to know soon. */
@@ -133,5 +133,5 @@ async function ping(db: Database): Promise<void> {
   const tooLong = wait(readyPatienceMs, undefined, impatience).then(() => {
     throw new DatabaseUnavailable('The database does not answer.')
   })
-  await Promise.race([db.query(select), tooLong]).finally(() => impatience.abort())
+  await Promise.race([db.query(selectNothing), tooLong]).finally(() => impatience.abort())
 }

@@ -2,9 +2,10 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Vault } from '../crypto/vault.ts'
-import { type Sql, statement } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { type Anchor, parseAnchor } from './anchor.ts'
 import { findAnchorKey } from './anchor-key.ts'
+import { selectHashes } from './blocks.sql.ts'
 import { findHead, genesis, printHead } from './chain.ts'
 
 export interface AnchorReport {
@@ -19,11 +20,6 @@ export interface AnchorReport {
 }
 
 const batchSize = 1_000
-const selectHashes = statement(
-  'select_block_hashes',
-  'SELECT position, hash FROM audit_blocks WHERE position = ANY ($1::bigint[])',
-)
-
 interface Tally {
   anchors: number
   unreadable: number

@@ -1,8 +1,9 @@
 /** Who did what, when, from where. Recorded in the transaction of the act itself: no act without its entry. */
 
 import { printJson } from '../cut.ts'
-import { type Sql, statement } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { insertAuditEntry, selectNewest } from './entries.sql.ts'
 
 /** Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…` or `gateway`. */
 export interface Actor {
@@ -51,12 +52,6 @@ export interface AuditEntry {
   readonly details: Record<string, unknown>
 }
 
-const insertAuditEntry = statement(
-  'insert_audit_entry',
-  `INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-)
-
 export function recordAct(
   sql: Sql,
   by: Actor,
@@ -80,16 +75,6 @@ export async function insertEntry(
   const about = printJson(details)
   await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, about])
 }
-
-/** By name: a column that a later release adds must not change what a prepared statement answers. */
-export const entryColumns = 'id, at, actor, action, subject, environment, address, request_id, details'
-
-const selectNewest = statement(
-  'select_newest_audit_entries',
-  `SELECT ${entryColumns} FROM audit_entries
-   WHERE ($1::text IS NULL OR actor = $1) AND ($2::text IS NULL OR action LIKE $2) AND ($3::text IS NULL OR subject = $3)
-   ORDER BY id DESC LIMIT $4`,
-)
 
 export interface AuditFilter {
   readonly actor?: string | undefined

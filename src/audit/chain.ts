@@ -4,12 +4,13 @@
  * before it (a hash chain), so that changing, removing or inserting an entry breaks every later block.
  */
 import { createHash } from 'node:crypto'
-import { type Database, type Sql, statement } from '../database/database.ts'
+import { advisoryLocks } from '../database/advisory-locks.ts'
+import type { Database, Sql } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
-import { type AuditEntry, entryColumns } from './audit.ts'
+import type { AuditEntry } from './audit.ts'
+import * as table from './blocks.sql.ts'
 
 const blockSize = 1_000
-const advisoryLock = 7_267_102
 
 export interface ChainHead {
   readonly position: number
@@ -18,37 +19,18 @@ export interface ChainHead {
 
 export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
 
-/** One node at a time, whichever has it (a leader lock). */
-const tryLock = statement('try_lock_chain', 'SELECT pg_try_advisory_xact_lock($1) AS locked')
-const selectHead = statement(
-  'select_chain_head',
-  'SELECT position, hash FROM audit_blocks ORDER BY position DESC LIMIT 1',
-)
-export const isUnsealed = 'EXISTS (SELECT FROM audit_unsealed)'
-const takeUnsealed = statement(
-  'take_unsealed_entries',
-  `WITH taken AS (
-     DELETE FROM audit_unsealed WHERE entry_id = ANY (ARRAY(SELECT entry_id FROM audit_unsealed ORDER BY entry_id LIMIT $1))
-     RETURNING entry_id)
-   SELECT ${entryColumns}, details::text AS details_text FROM audit_entries JOIN taken ON entry_id = id ORDER BY id`,
-)
-const insertBlock = statement(
-  'insert_audit_block',
-  'INSERT INTO audit_blocks (position, entry_ids, hash, sealed_at) VALUES ($1, $2, $3, $4)',
-)
-
 type StoredEntry = AuditEntry & { readonly details_text: string }
 
 /** Answers how many entries it sealed; 0 when there are none or another node is at it. */
 export function sealBlock(db: Database, now: Date): Promise<number> {
   return db.transaction(async (sql) => {
-    const [lock] = await sql.query<{ locked: boolean }>(tryLock, [advisoryLock])
+    const [lock] = await sql.query<{ locked: boolean }>(table.tryLock, [advisoryLocks.auditChain])
     if (!lock?.locked) return 0
-    const entries = await sql.query<StoredEntry>(takeUnsealed, [blockSize])
+    const entries = await sql.query<StoredEntry>(table.takeUnsealed, [blockSize])
     if (entries.length === 0) return 0
     const head = await findHead(sql)
     const ids = entries.map((entry) => entry.id)
-    await sql.query(insertBlock, [head.position + 1, ids, hashBlock(head.hash, entries), now])
+    await sql.query(table.insertBlock, [head.position + 1, ids, hashBlock(head.hash, entries), now])
     return entries.length
   })
 }
@@ -58,7 +40,7 @@ export async function sealAll(db: Database, now: Date): Promise<void> {
 }
 
 export async function findHead(sql: Sql): Promise<ChainHead> {
-  const [head] = await sql.query<ChainHead>(selectHead)
+  const [head] = await sql.query<ChainHead>(table.selectHead)
   return head ?? genesis
 }
 
@@ -74,11 +56,9 @@ export function parseHead(text: string): ChainHead {
   return { position: Number(position), hash: Buffer.from(hash, 'hex') }
 }
 
-const selectHash = statement('select_block_hash', 'SELECT hash FROM audit_blocks WHERE position = $1')
-
 /** Whether the chain of today still goes through a head of an earlier day: nothing up to it was removed or rewritten. */
 export async function containsHead(sql: Sql, { position, hash }: ChainHead): Promise<boolean> {
-  const [block] = await sql.query<{ hash: Buffer }>(selectHash, [position])
+  const [block] = await sql.query<{ hash: Buffer }>(table.selectHash, [position])
   const found = position === 0 ? genesis.hash : block?.hash
   return found?.equals(hash) ?? false
 }
@@ -86,18 +66,6 @@ export async function containsHead(sql: Sql, { position, hash }: ChainHead): Pro
 export type Verification =
   | { readonly kind: 'intact'; readonly entries: number; readonly head: ChainHead }
   | { readonly kind: 'broken'; readonly position: number; readonly problem: string }
-
-const selectBlock = statement('select_audit_block', 'SELECT entry_ids, hash FROM audit_blocks WHERE position = $1')
-const selectEntries = statement(
-  'select_block_entries',
-  `SELECT ${entryColumns}, details::text AS details_text FROM unnest($1::bigint[]) WITH ORDINALITY AS b (id, place)
-   JOIN audit_entries USING (id) ORDER BY place`,
-)
-const countLoose = statement(
-  'count_loose_entries',
-  `SELECT (SELECT count(*) FROM audit_entries) - (SELECT count(*) FROM audit_unsealed)
-        - (SELECT coalesce(sum(cardinality(entry_ids)), 0) FROM audit_blocks) AS loose`,
-)
 
 /** Walks the whole chain. `progress` hears the position after each block. */
 export async function verifyChain(
@@ -110,16 +78,16 @@ export async function verifyChain(
   let entries = 0
   for (;;) {
     const position = head.position + 1
-    const [block] = await db.query<{ entry_ids: number[]; hash: Buffer }>(selectBlock, [position])
+    const [block] = await db.query<{ entry_ids: number[]; hash: Buffer }>(table.selectBlock, [position])
     if (!block) {
       // The log may have grown since; a gap is one that is still there behind a newer head.
       const newest = await findHead(db)
       if (newest.position === head.position) break
-      const [late] = await db.query(selectBlock, [position])
+      const [late] = await db.query(table.selectBlock, [position])
       if (late) continue
       return { kind: 'broken', position, problem: `block ${position} is missing` }
     }
-    const stored = await db.query<StoredEntry>(selectEntries, [block.entry_ids])
+    const stored = await db.query<StoredEntry>(table.selectEntries, [block.entry_ids])
     if (stored.length !== block.entry_ids.length) {
       const missing = block.entry_ids.filter((id) => !stored.some((entry) => entry.id === id))
       return { kind: 'broken', position, problem: `entry ${missing.join(', ')} is missing` }
@@ -132,7 +100,7 @@ export async function verifyChain(
     entries += stored.length
     progress(position)
   }
-  const [count] = await db.query<{ loose: number }>(countLoose)
+  const [count] = await db.query<{ loose: number }>(table.countLoose)
   if (Number(count?.loose) !== 0) {
     return { kind: 'broken', position: head.position, problem: 'the log holds entries that no block accounts for' }
   }

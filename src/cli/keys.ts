@@ -1,26 +1,11 @@
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile } from '../crypto/vault.ts'
-import { type Database, statement } from '../database/database.ts'
-import { reseal } from '../database/reseal.ts'
+import { changeKeysAlone, reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
 import type { Command, Desk } from './command.ts'
-
-const announce = statement('announce_keys', "SELECT pg_notify('countersign_changes', 'keys:rotated')")
-
-const lock = statement('lock_keys', 'SELECT pg_advisory_xact_lock(7267104)')
-
-/** One command at a time, from reading the key file to the last sealed secret; running gateways then read the file again. */
-function alone<Result>(db: Database, work: () => Promise<Result>): Promise<Result> {
-  return db.transaction(async (sql) => {
-    await sql.query(lock)
-    const result = await work()
-    await sql.query(announce)
-    return result
-  })
-}
 
 /** With the keys as they are now, which another command may have changed since this one began. */
 async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault: Vault; resealed: number }> {
@@ -64,7 +49,7 @@ export const keyCommands: readonly Command[] = [
       'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
     async run(desk) {
       const { config, db, by, clock, print } = desk
-      const { vault, resealed } = await alone(db, async () => {
+      const { vault, resealed } = await changeKeysAlone(db, async () => {
         if (config.keySource.kind === 'file') {
           const { path } = config.keySource
           writeKeyFile(path, [generateKey(), ...readKeyFile(path)])
@@ -86,7 +71,7 @@ export const keyCommands: readonly Command[] = [
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
     async run(desk) {
       const { config, db, by, clock, print } = desk
-      const { vault, resealed } = await alone(db, async () => {
+      const { vault, resealed } = await changeKeysAlone(db, async () => {
         const done = await resealUnderCurrent(desk)
         if (config.keySource.kind === 'file') {
           const { path } = config.keySource

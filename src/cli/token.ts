@@ -3,15 +3,11 @@ import { findTextProblem } from '../name.ts'
 import { listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { createService, listServices, revokeService } from '../services/service.ts'
-import { createApiToken, listApiTokens, revokeApiToken } from '../users/api-token.ts'
-import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
+import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
-
-/** The triggers tell every gateway; this process remembers nothing. */
-const nobodyHere = { announce: () => {} }
 
 export const tokenCommands: readonly Command[] = [
   {
@@ -99,7 +95,7 @@ export const tokenCommands: readonly Command[] = [
       const id = parseNumber(words.positionals[0]!)
       const problem = findTextProblem(words.get('reason'), 2_000)
       if (problem) throw new Invalid([{ field: 'reason', problem }])
-      await revokeAuthorization(db, nobodyHere, { id, reason: words.get('reason') }, by, clock.now())
+      await revokeAuthorization(db, { id, reason: words.get('reason') }, by, clock.now())
       print.record({ revoked_authorization: id })
     },
   },
@@ -152,7 +148,7 @@ async function revokeToken({ db, by, clock, print }: Desk, id: number): Promise<
 async function getTokenId({ db }: Desk, text: string): Promise<number> {
   const token = parseToken(text)
   if (token?.kind !== 'personal') throw new Invalid([{ field: 'token', problem: 'must be an API token' }])
-  const [found] = await db.query<{ id: number }>(selectApiTokenByHash, [token.hash])
-  if (!found) throw new NotFound('There is no such token.')
-  return found.id
+  const id = await findApiTokenId(db, token)
+  if (id === undefined) throw new NotFound('There is no such token.')
+  return id
 }

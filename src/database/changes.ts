@@ -1,7 +1,8 @@
 /**
- * Hears every change that the database announces (see the triggers of migration 0004), so that what a node remembers
- * is never older than the notification's way. While the connection is down, or no longer answers, `isLive` is
- * false and nothing remembered may be used.
+ * Hears every change that the database announces (see `announce` and its triggers in the migrations). What others change is heard by
+ * notification, so that what a node remembers is never older than the notification's way; what this process changes it hears on the
+ * connection that changes it, before anybody is told that it is done. While the connection that listens is down, or no longer
+ * answers, `isLive` is false and nothing remembered may be used.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, Listener } from './database.ts'
@@ -10,8 +11,6 @@ export interface Changes {
   readonly isLive: boolean
   /** `everything` is heard when changes may have been missed. Answers how to hear no more. */
   subscribe(heard: (tag: string) => void): () => void
-  /** Lets this process forget at once what it has just changed itself. */
-  announce(tag: string): void
   close(): Promise<void>
 }
 
@@ -20,7 +19,13 @@ const channel = 'countersign_changes'
 const heartbeatMs = 1_000
 const silenceLimitMs = 2_500
 
-export async function openChanges(db: Database): Promise<Changes> {
+/** Every pool through which this process changes anything. */
+interface Pools {
+  readonly db: Database
+  readonly streamDb: Database
+}
+
+export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
   const subscribers = new Set<(tag: string) => void>()
   const announce = (tag: string) => {
     for (const heard of [...subscribers]) heard(tag)
@@ -57,6 +62,7 @@ export async function openChanges(db: Database): Promise<Changes> {
     }
   }
   await connect()
+  for (const pool of [db, streamDb]) pool.onChange(announce)
   void beat()
 
   return {
@@ -67,7 +73,6 @@ export async function openChanges(db: Database): Promise<Changes> {
       subscribers.add(heard)
       return () => subscribers.delete(heard)
     },
-    announce,
     async close() {
       stopping.abort()
       await listener?.close()

@@ -25,6 +25,8 @@ export interface Database extends Sql {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** A connection of its own that hears notifications. Resolves when it listens, and holds the lock if one is named. */
   listen(channel: string, heard: (payload: string) => void, lost: () => void, lock?: SessionLock): Promise<Listener>
+  /** Hears the tags of what was changed through this database: when it is committed, and before whoever changed it knows that it is. */
+  onChange(heard: (tag: string) => void): void
   /** How busy its connections are. */
   load(): ConnectionLoad
   close(): Promise<void>
@@ -77,19 +79,34 @@ const types = {
 
 export function openDatabase(options: PoolOptions): Database {
   const pool = openPool(options, types)
+  const subscribers: ((tag: string) => void)[] = []
+  const announce = (tag: string) => {
+    for (const heard of subscribers) heard(tag)
+  }
+  const run = <Result>(work: Work<Result>) => onConnection(pool, announce, work)
   return {
-    query: (statement, values) => onConnection(pool, (connection) => sqlOver(connection).query(statement, values)),
-    script: (text) => onConnection(pool, (connection) => sqlOver(connection).script(text)),
-    together: (steps) => onConnection(pool, (connection) => allTogether(connection, steps)),
-    transaction: (work) => onConnection(pool, (connection) => inTransaction(connection, work)),
+    query: (statement, values) => run((connection) => sqlOver(connection).query(statement, values)),
+    script: (text) => run((connection) => sqlOver(connection).script(text)),
+    together: (steps) => run((connection) => allTogether(connection, steps)),
+    transaction: (work) => run((connection) => inTransaction(connection, work)),
     listen: (...asked) => listen(pool, ...asked),
+    onChange: (heard) => void subscribers.push(heard),
     load: pool.load,
     close: pool.close,
   }
 }
 
-/** A connection that failed in any way but by refusing a statement is not used again. */
-async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient) => Promise<Result>): Promise<Result> {
+/** Resolves when what it changed is committed, and fails when nothing is. */
+type Work<Result> = (connection: pg.PoolClient) => Promise<Result>
+
+/** The notices by which triggers say what a statement has changed (`announce` in the migrations). */
+const announcement = 'TOLD1'
+
+/**
+ * A connection that failed in any way but by refusing a statement is not used again. What the work has changed is announced before
+ * anybody can know that it succeeded.
+ */
+async function onConnection<Result>(pool: Pool, announce: (tag: string) => void, work: Work<Result>): Promise<Result> {
   if (pool.isCrowded) throw DatabaseBusy.now
   const connection = await pool.acquire().catch((error: unknown) => {
     throw explain(error)
@@ -99,9 +116,15 @@ async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient
   const breaks = (error: Error) => {
     broken = error
   }
+  const tags = new Set<string>()
+  const tells = ({ code, message }: { code: string | undefined; message: string | undefined }) =>
+    code === announcement && tags.add(message!)
   connection.on('error', breaks)
+  connection.on('notice', tells)
   try {
-    return await work(connection)
+    const result = await work(connection)
+    for (const tag of tags) announce(tag)
+    return result
   } catch (error) {
     if (error instanceof DatabaseUnavailable) {
       broken = error
@@ -110,6 +133,7 @@ async function onConnection<Result>(pool: Pool, work: (connection: pg.PoolClient
     throw error
   } finally {
     connection.off('error', breaks)
+    connection.off('notice', tells)
     connection.release(broken)
   }
 }

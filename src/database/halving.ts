@@ -1,20 +1,34 @@
-/** Ids grow with time. Where something began is found by halving between the first id and the last (binary search), without an index on the time. */
+/** Ids grow with time. Where something began is found by halving between two ids (a binary search), without an index on the time. */
 import { type Sql, type Statement, statement } from './database.ts'
+
+export interface Halving {
+  readonly table: string
+  /** The column that says when a row came. */
+  readonly time: string
+  /** Rows (place, at, low, high, past): for each, the first id since `at` is sought from `low` to `high`, among rows below `past`. */
+  readonly from: string
+}
+
+/** A recursive part of a statement: `step` ends, where `low >= high`, with `low` as the first id since the moment of each place, all of them at once. */
+export function halving({ table, time, from }: Halving): string {
+  return `step AS (
+     SELECT place, at, low, high, past FROM (${from}) bounds
+     UNION ALL
+     SELECT place, at, CASE WHEN probe.moment < at THEN probe.id + 1 ELSE low END,
+       CASE WHEN probe.moment < at THEN high ELSE (low + high) / 2 END, past
+     FROM step LEFT JOIN LATERAL (
+       SELECT id, ${time} AS moment FROM ${table} WHERE id >= (low + high) / 2 AND id < past ORDER BY id LIMIT 1) probe ON true
+     WHERE low < high)`
+}
 
 /** The id of the first row since the moment `$1`; past the last one when there is none. */
 export function firstSince(name: string, table: string, time: string): Statement {
+  const from = `SELECT 0 AS place, $1::timestamptz AS at, low, past AS high, past FROM (
+       SELECT (SELECT min(id) FROM ${table}) AS low, (SELECT max(id) FROM ${table}) + 1 AS past) ids`
   return statement(
     name,
-    `WITH RECURSIVE step AS (
-       SELECT 0 AS place, (SELECT min(id) FROM ${table}) AS low, (SELECT max(id) FROM ${table}) + 1 AS high
-       UNION ALL
-       SELECT place + 1,
-         CASE WHEN probe.at < $1 THEN probe.id + 1 ELSE low END,
-         CASE WHEN probe.at < $1 THEN high ELSE (low + high) / 2 END
-       FROM step CROSS JOIN LATERAL (
-         SELECT id, ${time} AS at FROM ${table} WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1) probe
-       WHERE low < high AND place < 64)
-     SELECT low AS id FROM step ORDER BY place DESC LIMIT 1`,
+    `WITH RECURSIVE ${halving({ table, time, from })}
+     SELECT low AS id FROM step WHERE low >= high`,
   )
 }
 

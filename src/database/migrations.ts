@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import { advisoryLocks } from './advisory-locks.ts'
 import { type Database, isBlocked, type Sql, statement } from './database.ts'
 
 interface Migration {
@@ -15,7 +16,6 @@ interface Migration {
 }
 
 const folder = new URL('../../migrations/', import.meta.url)
-const advisoryLock = 7_267_101
 
 const lock = statement('lock_migrations', 'SELECT pg_advisory_xact_lock($1)')
 const findApplied = statement('find_applied', 'SELECT version, checksum FROM schema_migrations ORDER BY version')
@@ -52,7 +52,7 @@ export async function isMigrated(sql: Sql, migrations = readMigrations()): Promi
 
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   return db.transaction(async (sql) => {
-    await sql.query(lock, [advisoryLock])
+    await sql.query(lock, [advisoryLocks.migrations])
     await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
     // Asked for first: a role that may not create anything may still start where there is nothing to create.
     const [table] = await sql.query<{ exists: boolean }>(findTable)

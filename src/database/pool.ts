@@ -34,6 +34,7 @@ const proofTimeoutMs = 1_000
 /**
  * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
  * small reads the whole table until somebody analyses it, by when it may have grown a thousandfold.
+ * What a statement changed is told by notices, whatever else the server's settings keep quiet.
  * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours. Nor does a statement go on
  * that nobody waits for any more: the server ends it a little before its client would give up.
  */
@@ -43,6 +44,7 @@ const session = (answerTimeoutMs = 0) =>
     'SET enable_seqscan = off',
     'SET enable_mergejoin = off',
     'SET plan_cache_mode = force_generic_plan',
+    'SET client_min_messages = notice',
     "SET idle_in_transaction_session_timeout = '5s'",
     "SET tcp_user_timeout = '5s'",
     'SET tcp_keepalives_idle = 5',

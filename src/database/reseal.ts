@@ -1,6 +1,7 @@
 /** Seals the stored values of a table under the vault's current key, page by page, so that nothing is locked for long. */
 import { sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Database, Statement } from './database.ts'
+import { announceKeys, lockKeys } from './keys.sql.ts'
 
 const pageSize = 200
 
@@ -38,4 +39,14 @@ export async function reseal<Row extends { id: number; sealed: Buffer }>(
     lastId = page.at(-1)!.id
     progress(resealed)
   }
+}
+
+/** One command at a time, from reading the key file to the last sealed secret; running gateways then read the file again. */
+export function changeKeysAlone<Result>(db: Database, work: () => Promise<Result>): Promise<Result> {
+  return db.transaction(async (sql) => {
+    await sql.query(lockKeys)
+    const result = await work()
+    await sql.query(announceKeys)
+    return result
+  })
 }

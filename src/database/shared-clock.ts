@@ -3,15 +3,14 @@
  * lifetime means the same to each of them, and a wall clock that is wrong or jumps moves nothing.
  */
 import { type Clock, second } from '../clock.ts'
-import { type Database, statement } from './database.ts'
+import type { Database } from './database.ts'
+import { selectTime } from './server.sql.ts'
 
 export interface SharedClock extends Clock {
   close(): void
 }
 
 const compareEveryMs = 10 * second
-
-const selectTime = statement('select_time', 'SELECT clock_timestamp() AS time')
 
 export async function openSharedClock(db: Database): Promise<SharedClock> {
   let { aheadMs } = await measureAhead(db)

@@ -1,18 +1,16 @@
 import type { Clock } from '../clock.ts'
-import { statement } from '../database/database.ts'
+import { selectTimeOnce } from '../database/server.sql.ts'
 import type { Primary } from './database-hosts.ts'
 import { type Answer, grade, printDuration } from './finding.ts'
 import { limits } from './limits.ts'
-
-const selectTime = statement('', 'SELECT clock_timestamp() AS at')
 
 /** This machine's clock beside the database's, as it stood in the middle of the question. */
 export async function checkClock({ db }: Primary, clock: Clock): Promise<Answer> {
   const asked = clock.now().getTime()
   const startedAt = performance.now()
-  const [row] = await db.query<{ at: Date }>(selectTime)
+  const [row] = await db.query<{ time: Date }>(selectTimeOnce)
   const middle = asked + (performance.now() - startedAt) / 2
-  const aheadMs = middle - row!.at.getTime()
+  const aheadMs = middle - row!.time.getTime()
   const { warnMs, failMs } = limits.clock
   return {
     finding: grade(

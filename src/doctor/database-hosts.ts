@@ -2,10 +2,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { hasCluster } from '../database/cluster.ts'
-import { type Database, DatabaseUnavailable, openDatabase, statement } from '../database/database.ts'
+import { type Database, DatabaseUnavailable, openDatabase } from '../database/database.ts'
 import { parseHosts } from '../database/hosts.ts'
 import { NotPrimary } from '../database/pool.ts'
 import { openPrivateServer } from '../database/private-server.ts'
+import { selectVersion } from '../database/server.sql.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -74,15 +75,10 @@ async function askHosts(hosts: readonly HostAddress[], closers: (() => Promise<v
   return judge(await Promise.all(hosts.map(askHost)), closers)
 }
 
-const whoAreYou = statement(
-  '',
-  `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_version') AS text`,
-)
-
 async function askHost(host: HostAddress): Promise<Asked> {
   const db = open(host.url)
   try {
-    const [row] = await db.query<{ version: number; text: string }>(whoAreYou)
+    const [row] = await db.query<{ version: number; text: string }>(selectVersion)
     const { version, text } = row!
     return { ...host, state: 'primary', version, versionText: text.split(' ')[0]! }
   } catch (error) {

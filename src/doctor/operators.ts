@@ -1,14 +1,8 @@
 /** Whether those who run the gateway are guarded by more than a password. */
 import { type Config, isDevelopment } from '../config.ts'
-import { type Database, statement } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { countOperators } from '../users/users.sql.ts'
 import { type Answer, ok, warn } from './finding.ts'
-
-const countOperators = statement(
-  '',
-  `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f WHERE f.user_id = u.id)
-       AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)) AS unguarded
-   FROM users u WHERE role = 'operator' AND status = 'active'`,
-)
 
 export async function checkOperators(db: Database, config: Config): Promise<Answer> {
   const [counted] = await db.query<{ operators: number; unguarded: number }>(countOperators)

@@ -1,8 +1,9 @@
 /** The PostgreSQL that was found: its release, its schema, its room for more connections, and whether it keeps its word. */
 import type { Config } from '../config.ts'
 import { findConnectionRoom } from '../database/connection-room.ts'
-import { type Database, statement } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { inspectSchema } from '../database/migrations.ts'
+import { selectDurability } from '../database/server.sql.ts'
 import { wantedConnections } from '../share.ts'
 import type { Primary } from './database-hosts.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
@@ -61,12 +62,6 @@ export async function checkConnections({ db }: Primary, config: Config): Promise
     ),
   }
 }
-
-const selectDurability = statement(
-  '',
-  `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
-     current_setting('full_page_writes') AS pages, current_setting('synchronous_standby_names') AS standbys`,
-)
 
 interface Durability {
   readonly fsync: string

@@ -3,15 +3,13 @@
  * statements and notifications: revocations would reach nodes late, and workers would sleep until their next look.
  */
 import { randomUUID } from 'node:crypto'
-import { statement } from '../database/database.ts'
+import { notifyHeard, selectSession } from '../database/server.sql.ts'
 import type { Primary } from './database-hosts.ts'
 import { type Answer, fail, ok } from './finding.ts'
 import { limits } from './limits.ts'
 
 const directAdvice =
   'Connect straight to PostgreSQL, or set the proxy (such as PgBouncer) to pool sessions, not transactions.'
-
-const selectSession = statement('', 'SELECT pg_backend_pid() AS session')
 
 /** While another connection is in a transaction, ours must still speak to the session it spoke to before. */
 export async function checkSessions(primary: Primary): Promise<Answer> {
@@ -27,8 +25,6 @@ export async function checkSessions(primary: Primary): Promise<Answer> {
   return { finding: fail('A connection changed its session between two statements: a proxy pools them.', directAdvice) }
 }
 
-const notify = statement('', "SELECT pg_notify($1, 'heard')")
-
 export async function checkNotifications({ db }: Primary): Promise<Answer> {
   const channel = `countersign_doctor_${randomUUID()}`
   const heard = Promise.withResolvers<boolean>()
@@ -40,7 +36,7 @@ export async function checkNotifications({ db }: Primary): Promise<Answer> {
   const startedAt = performance.now()
   const timer = setTimeout(() => heard.resolve(false), limits.checkMs / 2)
   try {
-    await db.query(notify, [channel])
+    await db.query(notifyHeard, [channel])
     if (await heard.promise)
       return { finding: ok(`A notification took ${Math.round(performance.now() - startedAt)} ms.`) }
     return { finding: fail('A notification was sent and not heard.', directAdvice) }

@@ -4,7 +4,6 @@ import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, type Clock, second } from '../clock.ts'
 import { issueToken, parseToken } from '../crypto/token.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
@@ -65,7 +64,7 @@ export interface CodeExchange {
   exchange(client: Registration, presented: PresentedCode, by: Actor): Promise<IssuedTokens>
 }
 
-export function openCodeExchange(db: Database, changes: Changes, clock: Clock, environment: Environment): CodeExchange {
+export function openCodeExchange(db: Database, clock: Clock, environment: Environment): CodeExchange {
   const batch: Batch<Exchange, JudgedCode | undefined> = openBatch((items) => exchangeAll(db, items, environment), {
     keyOf: (item) => item.codeHash.toString('latin1'),
   })
@@ -90,7 +89,7 @@ export function openCodeExchange(db: Database, changes: Changes, clock: Clock, e
         now,
       })
       if (judged?.outcome !== 'exchanged') {
-        if (judged) await punish(db, changes, judged, by, now)
+        if (judged) await punish(db, judged, by, now)
         throw refusalOf(judged?.outcome ?? 'foreign')
       }
       return { accessToken: access.text, refreshToken: refresh?.text, scopes: judged.scopes, issuedAt: now }
@@ -127,7 +126,7 @@ async function exchangeAll(
  * A code used twice by its own client ends every token it gave. Another client's attempt ends nothing, or a leaked code
  * would be a switch to cut people off. A code that was seen expired stays so, whatever the clock does next.
  */
-async function punish(db: Database, changes: Changes, judged: JudgedCode, by: Actor, now: Date): Promise<void> {
+async function punish(db: Database, judged: JudgedCode, by: Actor, now: Date): Promise<void> {
   const subject = `grant:${judged.id}`
   if (judged.outcome === 'foreign') return recordAct(db, by, 'code.presented_by_other_client', subject, now)
   if (judged.outcome === 'expired') {
@@ -138,6 +137,5 @@ async function punish(db: Database, changes: Changes, judged: JudgedCode, by: Ac
       await sql.query(table.revokeGrant, [judged.id, now, 'code replayed'])
       await recordAct(sql, by, 'code.replayed', subject, now)
     })
-    changes.announce(subject)
   }
 }

@@ -2,7 +2,6 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
-import type { Changes } from '../database/changes.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { NotFound } from '../problem.ts'
@@ -48,16 +47,10 @@ export interface Consent {
  * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved before, also in the
  * tokens given then; whoever approves a paused application resumes it.
  */
-export async function approve(
-  db: Database,
-  changes: Pick<Changes, 'announce'>,
-  consent: Consent,
-  by: Actor,
-  now: Date,
-): Promise<Token | undefined> {
+export async function approve(db: Database, consent: Consent, by: Actor, now: Date): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
-  const approved = await db.transaction(async (sql) => {
+  return db.transaction(async (sql) => {
     const [granted] = await sql.query<{ id: number; authorization_id: number; resumed: boolean; is_new: boolean }>(
       table.approveRequest,
       [
@@ -72,11 +65,8 @@ export async function approve(
     await recordAct(sql, by, 'authorization.approved', subject, now, details)
     if (granted.is_new) await tellOfApplication(sql, consent, authorizationId, by, now)
     if (resumed) await recordAct(sql, by, 'authorization.resumed', subject, now, { authorizationId, userId })
-    return authorizationId
+    return code
   })
-  if (approved === undefined) return undefined
-  changes.announce(`authorization:${approved}`)
-  return code
 }
 
 /** False when the request has been answered before. */
@@ -96,10 +86,9 @@ export function listAuthorizations(
   return sql.query<Authorization>(table.selectAuthorizations, [of.userId, of.clientId])
 }
 
-/** Ends every code and token that came of it, here at once and everywhere with the commit. */
+/** Ends every code and token that came of it. */
 export async function revokeAuthorization(
   db: Database,
-  changes: Pick<Changes, 'announce'>,
   { id, ownerId, reason }: { id: number; ownerId?: string; reason: string },
   by: Actor,
   now: Date,
@@ -115,16 +104,11 @@ export async function revokeAuthorization(
     const details = { authorizationId: id, userId: revoked.user_id, reason }
     await recordAct(sql, by, 'authorization.revoked', `client:${revoked.client_id}`, now, details)
   })
-  changes.announce(`authorization:${id}`)
 }
 
-/**
- * While an application is paused its tokens, codes and refresh tokens are refused, and none of them is lost. Here at
- * once, everywhere with the commit.
- */
+/** While an application is paused its tokens, codes and refresh tokens are refused, and none of them is lost. */
 export async function setAuthorizationPaused(
   db: Database,
-  changes: Pick<Changes, 'announce'>,
   { id, ownerId, paused }: { id: number; ownerId: string; paused: boolean },
   by: Actor,
   now: Date,
@@ -137,16 +121,14 @@ export async function setAuthorizationPaused(
     const act = paused ? 'authorization.paused' : 'authorization.resumed'
     await recordAct(sql, by, act, `client:${changed.client_id}`, now, details)
   })
-  changes.announce(`authorization:${id}`)
 }
 
-/** Every application of a holder who no longer trusts what has been happening. Answers the ids. */
-export async function pauseAuthorizationsOf(sql: Sql, userId: string, by: Actor, now: Date): Promise<number[]> {
+/** Every application of a holder who no longer trusts what has been happening. */
+export async function pauseAuthorizationsOf(sql: Sql, userId: string, by: Actor, now: Date): Promise<void> {
   const paused = await sql.query<{ id: number; client_id: string }>(table.pauseAll, [userId, now])
   for (const { id, client_id } of paused) {
     await recordAct(sql, by, 'authorization.paused', `client:${client_id}`, now, { authorizationId: id, userId })
   }
-  return paused.map(({ id }) => id)
 }
 
 /** What a user's approval of a client is good for now. */

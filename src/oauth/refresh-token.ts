@@ -9,7 +9,6 @@ import { hmacSha256 } from '../crypto/hash.ts'
 import { deriveToken, issueToken, parseToken, type Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
@@ -60,7 +59,6 @@ export interface TokenRefresh {
 
 export interface RefreshDesk {
   readonly db: Database
-  readonly changes: Changes
   readonly clock: Clock
   readonly vault: Vault
   readonly environment: Environment
@@ -117,7 +115,7 @@ async function refreshAll({ db, environment }: RefreshDesk, items: Refresh[]): P
  * same answer, without any token being stored.
  */
 async function rotate(
-  { db, changes, vault, environment }: RefreshDesk,
+  { db, vault, environment }: RefreshDesk,
   client: Registration,
   presented: Token,
   scope: string | undefined,
@@ -156,7 +154,6 @@ async function rotate(
       await sql.query(revokeGrant, [judged.grant_id, now, 'refresh token reused'])
       await recordAct(sql, by, 'token.reuse_detected', `grant:${judged.grant_id}`, now)
     })
-    changes.announce(`grant:${judged.grant_id}`)
   }
   throw refusalOf(judged?.outcome ?? 'unknown')
 }

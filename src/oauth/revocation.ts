@@ -1,19 +1,14 @@
 /** RFC 7009: a client gives up a token. Unknown tokens and other clients' tokens change nothing and are not told apart. */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { parseToken } from '../crypto/token.ts'
-import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
 import { revokeAccessToken, revokeByRefreshToken } from './access-tokens.sql.ts'
 
-const revocable = {
-  access: { statement: revokeAccessToken, tag: 'access_token' },
-  refresh: { statement: revokeByRefreshToken, tag: 'grant' },
-} as const
+const revocable = { access: revokeAccessToken, refresh: revokeByRefreshToken }
 
 export async function revokeToken(
   db: Database,
-  changes: Changes,
   client: Registration,
   presented: string,
   by: Actor,
@@ -21,11 +16,9 @@ export async function revokeToken(
 ): Promise<void> {
   const token = parseToken(presented)
   if (token?.kind !== 'access' && token?.kind !== 'refresh') return
-  const { statement, tag } = revocable[token.kind]
-  const revoked = await db.transaction(async (sql) => {
-    const [row] = await sql.query<{ id: number; user_id: string }>(statement, [token.hash, client.id, now])
+  const revoke = revocable[token.kind]
+  await db.transaction(async (sql) => {
+    const [row] = await sql.query<{ id: number; user_id: string }>(revoke, [token.hash, client.id, now])
     if (row) await recordAct(sql, by, 'token.revoked', `user:${row.user_id}`, now, { kind: token.kind, id: row.id })
-    return row
   })
-  if (revoked) changes.announce(`${tag}:${revoked.id}`)
 }

@@ -107,3 +107,8 @@ export const readSealed = statement(
 )
 
 export const updateSealed = statement('update_sealed_secret', 'UPDATE client_secrets SET sealed = $2 WHERE id = $1')
+
+export const selectApplicationNames = statement(
+  'select_application_names',
+  'SELECT c.name AS client, p.name AS partner FROM clients c JOIN partners p USING (branch_id) WHERE c.id = $1',
+)

@@ -1,27 +1,7 @@
 /** Partners as operators look for them: page by page, newest first. */
-import { type Sql, statement } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import type { Partner, PartnerStatus } from './partner.ts'
-
-const columns = 'branch_id, name, status, status_reason, refresh_access, created_at'
-
-const selectPage = statement(
-  'select_page_of_partners',
-  `SELECT ${columns} FROM partners WHERE branch_id < $1 ORDER BY branch_id DESC LIMIT $2`,
-)
-
-const selectInState = statement(
-  'select_partners_in_state',
-  `SELECT ${columns} FROM partners WHERE branch_id < $1 AND status = $3 ORDER BY branch_id DESC LIMIT $2`,
-)
-
-/** Every word that was typed begins a word of the name, or the number is the branch's. */
-const selectNamed = statement(
-  'select_partners_named',
-  `SELECT ${columns} FROM partners
-   WHERE (branch_id = $5::int OR name_words(name) @@
-     (SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery FROM unnest(name_words($4))))
-     AND branch_id < $1 AND ($3::text IS NULL OR status = $3) ORDER BY branch_id DESC LIMIT $2`,
-)
+import { selectInState, selectNamed, selectPage } from './partner-search.sql.ts'
 
 /** No branch has this number. */
 const beyondAll = 2_147_483_647

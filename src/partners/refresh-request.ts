@@ -1,9 +1,10 @@
 /** Spec 5.8: a partner asks for refresh access. A trigger writes the answer down when the access is granted or withdrawn. */
 import { type Actor, recordAct } from '../audit/audit.ts'
-import { type Database, type Sql, statement, violates } from '../database/database.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
 import { findTextProblem } from '../name.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import type { Partner } from './partner.ts'
+import { insertRequest, selectNewest } from './refresh-requests.sql.ts'
 
 export interface RefreshRequest {
   readonly reason: string
@@ -11,16 +12,6 @@ export interface RefreshRequest {
   readonly granted: boolean | null
   readonly answered_at: Date | null
 }
-
-const insertRequest = statement(
-  'insert_refresh_request',
-  'INSERT INTO refresh_requests (branch_id, reason, asked_at) VALUES ($1, $2, $3)',
-)
-
-const selectNewest = statement(
-  'select_newest_refresh_request',
-  `SELECT reason, asked_at, granted, answered_at FROM refresh_requests WHERE branch_id = $1 ORDER BY id DESC LIMIT 1`,
-)
 
 /** One question waits at a time. */
 export async function askForRefresh(

@@ -142,3 +142,14 @@ export function listRefusedCalls(
 ): Promise<KeptRefusedCall[]> {
   return sql.query<KeptRefusedCall>(table.selectRefusedCalls, [branchId, environment, most])
 }
+
+export interface RefusedCount {
+  readonly calls: number
+  readonly partners: number
+}
+
+/** Of the newest so many, of all partners: those since a moment. */
+export async function countRefusedCalls(sql: Sql, since: Date, lookedAt: number): Promise<RefusedCount> {
+  const [counted] = await sql.query<RefusedCount>(table.countRefusedCalls, [since, lookedAt])
+  return counted!
+}

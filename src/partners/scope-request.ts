@@ -3,11 +3,12 @@
  * the most is set, by whatever means.
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
-import { type Database, type Sql, statement, violates } from '../database/database.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
 import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
 import { parseScopes, type Scope, union, without } from '../scope.ts'
 import type { Client } from './client.ts'
 import { lockClient, updateScopesAtMost } from './clients.sql.ts'
+import * as table from './scope-requests.sql.ts'
 
 export interface ScopeRequest {
   readonly id: number
@@ -20,34 +21,6 @@ export interface ScopeRequest {
   readonly granted: readonly Scope[] | null
   readonly answered_at: Date | null
 }
-
-const columns = 'id, client_id, scopes, reason, asked_at, granted, answered_at'
-
-const insertRequest = statement(
-  'insert_scope_request',
-  'INSERT INTO scope_requests (client_id, scopes, reason, asked_at) VALUES ($1, $2, $3, $4)',
-)
-
-const selectNewest = statement(
-  'select_newest_scope_request',
-  `SELECT ${columns} FROM scope_requests WHERE client_id = $1 ORDER BY id DESC LIMIT 1`,
-)
-
-const selectOpen = statement(
-  'select_open_scope_request',
-  `SELECT ${columns} FROM scope_requests WHERE client_id = $1 AND answered_at IS NULL`,
-)
-
-const selectOpenOfBranch = statement(
-  'select_open_scope_requests_of_branch',
-  `SELECT r.id, r.client_id, r.scopes, r.reason, r.asked_at, r.granted, r.answered_at
-   FROM clients c JOIN scope_requests r ON r.client_id = c.id WHERE c.branch_id = $1 AND r.answered_at IS NULL ORDER BY r.id`,
-)
-
-const declineRequest = statement(
-  'decline_scope_request',
-  `UPDATE scope_requests SET granted = '{}', answered_at = $2 WHERE id = $1`,
-)
 
 /** One question of a client waits at a time. */
 export async function askForScopes(
@@ -64,7 +37,7 @@ export async function askForScopes(
     problems.push({ field: 'reason', problem: 'must have 1 to 2,000 characters' })
   if (problems.length > 0) throw new Invalid(problems)
   await db.transaction(async (sql) => {
-    await sql.query(insertRequest, [client.id, asked, reason, now]).catch((error: unknown) => {
+    await sql.query(table.insertRequest, [client.id, asked, reason, now]).catch((error: unknown) => {
       throw violates(error, 'scope_requests_open') ? new Conflict('You have asked already.') : error
     })
     const details = { branchId: client.branch_id, scopes: asked }
@@ -90,10 +63,10 @@ export function answerScopeRequest(
 ): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [held] = await sql.query<Pick<Client, 'scopes_at_most'>>(lockClient, [client.id])
-    const [request] = await sql.query<ScopeRequest>(selectOpen, [client.id])
+    const [request] = await sql.query<ScopeRequest>(table.selectOpen, [client.id])
     if (!held || request?.id !== id) return false
     if (granted) await sql.query(updateScopesAtMost, [client.id, union(held.scopes_at_most, request.scopes), now])
-    else await sql.query(declineRequest, [id, now])
+    else await sql.query(table.declineRequest, [id, now])
     const details = { branchId: client.branch_id, scopes: request.scopes }
     const act = granted ? 'client.scopes_granted' : 'client.scopes_declined'
     await recordAct(sql, by, act, `client:${client.id}`, now, details)
@@ -103,15 +76,15 @@ export function answerScopeRequest(
 
 /** The newest, whether or not it was answered. */
 export async function findScopeRequest(sql: Sql, clientId: string): Promise<ScopeRequest | undefined> {
-  const [request] = await sql.query<ScopeRequest>(selectNewest, [clientId])
+  const [request] = await sql.query<ScopeRequest>(table.selectNewest, [clientId])
   return request
 }
 
 export async function findOpenScopeRequest(sql: Sql, clientId: string): Promise<ScopeRequest | undefined> {
-  const [request] = await sql.query<ScopeRequest>(selectOpen, [clientId])
+  const [request] = await sql.query<ScopeRequest>(table.selectOpen, [clientId])
   return request
 }
 
 export function listOpenScopeRequests(sql: Sql, branchId: number): Promise<ScopeRequest[]> {
-  return sql.query<ScopeRequest>(selectOpenOfBranch, [branchId])
+  return sql.query<ScopeRequest>(table.selectOpenOfBranch, [branchId])
 }

@@ -2,10 +2,11 @@
 import { type Actor, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
-import { type Database, type Sql, statement } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
 import { Invalid, NotFound } from '../problem.ts'
+import { insertService, selectService, selectServices, updateRevoked } from './services.sql.ts'
 
 export interface Service {
   readonly id: string
@@ -14,21 +15,6 @@ export interface Service {
   readonly created_at: Date
   readonly revoked_at: Date | null
 }
-
-const columns = 'id, name, environment, created_at, revoked_at'
-const insertService = statement(
-  'insert_service',
-  `INSERT INTO services (id, name, environment, hash, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING ${columns}`,
-)
-const selectServices = statement('select_services', `SELECT ${columns} FROM services ORDER BY created_at, id`)
-const selectService = statement(
-  'select_service',
-  `SELECT ${columns}, hash FROM services WHERE id = $1 AND revoked_at IS NULL`,
-)
-const updateRevoked = statement(
-  'revoke_service',
-  'UPDATE services SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
-)
 
 export async function createService(
   db: Database,

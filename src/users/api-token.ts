@@ -52,6 +52,12 @@ export function listApiTokens(sql: Sql, userId: string): Promise<ApiToken[]> {
   return sql.query<ApiToken>(table.selectApiTokens, [userId])
 }
 
+/** Of a token that was issued, whatever became of it since. */
+export async function findApiTokenId(sql: Sql, { hash }: Token): Promise<number | undefined> {
+  const [found] = await sql.query<{ id: number }>(table.selectApiTokenByHash, [hash])
+  return found?.id
+}
+
 /** With `ownerId`, somebody else's token is as absent as one that never was. */
 export async function revokeApiToken(
   db: Database,

@@ -103,3 +103,10 @@ export const selectOpenAccounts = statement(
   `SELECT account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date
    FROM accounts WHERE user_id = $1 AND environment = $2 AND status = 'active' ORDER BY date_created, account_number`,
 )
+
+export const countOperators = statement(
+  '',
+  `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f WHERE f.user_id = u.id)
+       AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)) AS unguarded
+   FROM users u WHERE role = 'operator' AND status = 'active'`,
+)

@@ -52,7 +52,6 @@ export async function revokeToken(context: Context, request: FastifyRequest, rep
     await revokeApiToken(context.db, id, visitor.session.user.id, visitor.by, context.clock.now()).catch(
       ignoreAlreadyGone,
     )
-    context.changes.announce(`api_token:${id}`)
   }
   return reply.redirect('/account/api', 303)
 }

@@ -49,9 +49,7 @@ export async function revokeApplication(context: Context, request: FastifyReques
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
-  await revokeAuthorization(context.db, context.changes, revoked, visitor.by, context.clock.now()).catch(
-    ignoreAlreadyGone,
-  )
+  await revokeAuthorization(context.db, revoked, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
   return reply.redirect('/account', 303)
 }
 
@@ -70,9 +68,7 @@ async function setPaused(context: Context, request: FastifyRequest, reply: Fasti
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const change = { id, ownerId: visitor.session.user.id, paused }
-  await setAuthorizationPaused(context.db, context.changes, change, visitor.by, context.clock.now()).catch(
-    ignoreAlreadyGone,
-  )
+  await setAuthorizationPaused(context.db, change, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
   return reply.redirect('/account', 303)
 }
 

@@ -77,7 +77,7 @@ export async function submitConsent(context: Context, request: FastifyRequest, r
         environment: context.environment,
         accountNumbers,
       }
-      const code = await approve(context.db, context.changes, consent, by, now)
+      const code = await approve(context.db, consent, by, now)
       if (!code) throw answeredAlready()
       return reply.redirect(printCallback(callbackUrl, { code: code.text, iss: context.baseUrl }, state), 303)
     }

@@ -29,13 +29,12 @@ export async function submitPassword({ context, request, reply }: Visit, visitor
   const { session, by } = visitor
   const { environment } = context
   const now = context.clock.now()
-  const paused: number[] = []
   const change = { ...typed, device: readDevice(context, request) }
   const from = { session, environment, browser: browserOf(request), by }
   const outcome = await changePassword(loginDesk(context), change, from, now, async (sql) => {
     // A second click sends the form again and leaves the first answer unread, and with it the new session: only the second counts.
     if (request.raw.socket.destroyed) throw new Conflict('The form was sent again.')
-    if (form.find('pause') !== undefined) paused.push(...(await pauseAuthorizationsOf(sql, session.user.id, by, now)))
+    if (form.find('pause') !== undefined) await pauseAuthorizationsOf(sql, session.user.id, by, now)
   }).catch(tellCrowded)
   switch (outcome.kind) {
     case 'address-must-wait':
@@ -47,7 +46,6 @@ export async function submitPassword({ context, request, reply }: Visit, visitor
           'This is not your password, or there were too many attempts. Check it, or wait a little and try again.',
       })
     case 'changed':
-      for (const id of paused) context.changes.announce(`authorization:${id}`)
       setCookie(context, reply, 'session', outcome.session.text)
       rememberDevice(context, reply, outcome.device)
       return reply.redirect('/account/security?done=password', 303)

@@ -7,7 +7,8 @@ import { after, day } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { sha256 } from '../crypto/hash.ts'
 import { randomLetters } from '../crypto/random.ts'
-import { type Database, type Sql, statement } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { deleteOldSubmissions, insertSubmission, selectSubmission, updateSubmission } from '../users/submissions.sql.ts'
 import { outOfDate, type SubmittedForm } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { SignedIn } from './visitor.ts'
@@ -15,20 +16,6 @@ import type { SignedIn } from './visitor.ts'
 /** Longer than any session lives, and no form outlives its session. */
 const keptMs = day
 const markLetters = 22
-
-const insertSubmission = statement(
-  'insert_submission',
-  'INSERT INTO submissions (id, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
-)
-
-const updateSubmission = statement('update_submission', 'UPDATE submissions SET leads_to = $2 WHERE id = $1')
-
-const selectSubmission = statement('select_submission', 'SELECT leads_to FROM submissions WHERE id = $1')
-
-const deleteOldSubmissions = statement(
-  'delete_old_submissions',
-  'DELETE FROM submissions WHERE id = ANY (ARRAY(SELECT id FROM submissions WHERE created_at < $1 LIMIT $2)) RETURNING id',
-)
 
 export function onceField(): Html {
   return html`<input type="hidden" name="once" value="${randomLetters(markLetters)}">`

@@ -2,14 +2,13 @@
  * Says that something was published, outside the transaction that did it: to the worker of this process, or, where there is none, to
  * those of others, once for many. Who is not reached finds it by a look of its own.
  */
-import { type Database, statement } from '../database/database.ts'
-import { type News, printNews, wakeWorkers } from './dispatch.ts'
+import type { Database } from '../database/database.ts'
+import { wakeDispatchers, wakeWorkers } from './dispatch.sql.ts'
+import { type News, printNews } from './dispatch.ts'
 import type { ShortCut } from './short-cut.ts'
 import type { Worker } from './worker.ts'
 
 const quietMs = 5
-
-const wakeDispatchers = statement('wake_dispatchers', "SELECT pg_notify('countersign_work', 'event')")
 
 export interface Announcer {
   /** Something was dispatched here, by nobody's worker. */

@@ -3,7 +3,8 @@
  * which partition to ask. Days are opened ahead of time by the housekeeping, and at once by whoever needs one that is missing.
  */
 import { after, day as dayMs } from '../clock.ts'
-import { type Sql, type Statement, statement } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
+import { openDay } from './days.sql.ts'
 
 export const idsADay = 10_000_000_000
 /** Partitions that are there before their day begins. */
@@ -36,8 +37,6 @@ export function dayOfId(id: number): number {
   return Math.floor(id / idsADay)
 }
 
-export const openDay = statement('open_day', 'SELECT day, delivery_offset AS "deliveryOffset" FROM open_day($1)')
-
 /** Today's and the next, before anybody needs them. */
 export async function openDaysAhead(sql: Sql, now: Date): Promise<void> {
   for (let ahead = 0; ahead <= daysAhead; ahead++) await sql.query(openDay, [dayOf(after(now, ahead * dayMs))])
@@ -64,14 +63,4 @@ export function isOfDay(column: string, day: number): string {
 /** Days this young are there, whatever is retired: retention counts in days. */
 export function isYoung(day: number, now: Date): boolean {
   return day >= dayOf(after(now, -dayMs))
-}
-
-/** A statement over the partitions of a day: one text and one plan a day. */
-export function statementOfDay(name: string, textOf: (day: number) => string): (day: number) => Statement {
-  const made = new Map<number, Statement>()
-  return (day) => {
-    const known = made.get(day) ?? statement(`${name}_d${day}`, textOf(day))
-    made.set(day, known)
-    return known
-  }
 }

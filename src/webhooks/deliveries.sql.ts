@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
-import { isOfDay, statementOfDay } from './days.ts'
+import { statementOfDay } from './days.sql.ts'
+import { isOfDay } from './days.ts'
 import { lineFrom, lineOf } from './queue-key.ts'
 
 const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, d.reason, d.canceled_by, e.uid, e.kind, e.action`
@@ -175,4 +176,17 @@ export const advanceReplay = statement(
 export const cancelReplay = statement(
   'cancel_replay',
   `UPDATE replays SET state = 'canceled', pull_until = NULL, finished_at = $3 WHERE id = $1 AND webhook_id = $2 AND state = 'running' RETURNING ${replayColumns}`,
+)
+
+/** Compared as pairs: see delivery-search.sql.ts. */
+export const selectNewestDeliveries = statement(
+  'select_newest_deliveries',
+  `SELECT d.id, d.state, d.entity, d.attempts, d.created_at, d.settled_at, e.kind, e.action, a.outcome, a.status, a.why, a.duration_ms
+   FROM (
+     SELECT id, event_id, state, entity, attempts, created_at, settled_at FROM deliveries
+     WHERE (owner_id, place) >= ($1, 0) AND (owner_id, place) < ($1, $2) ORDER BY owner_id DESC, place DESC LIMIT $3) d
+   CROSS JOIN LATERAL (SELECT kind, action FROM events WHERE id = d.event_id OFFSET 0) e
+   LEFT JOIN LATERAL (
+     SELECT outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a ON true
+   ORDER BY d.id DESC`,
 )

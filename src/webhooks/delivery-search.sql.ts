@@ -1,5 +1,5 @@
 import { type Statement, statement } from '../database/database.ts'
-import { halvingOfDay } from './columns.ts'
+import { halvingOfDay } from './columns.sql.ts'
 
 const columns =
   'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at, repeats, reason, canceled_by'

@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { statementOfDay } from './days.sql.ts'
 import { lineOf, placeOf } from './queue-key.ts'
 
 /** Asked for only where somebody traces. */
@@ -110,3 +110,7 @@ export function needsTelling({ now, threshold }: Telling): string {
   return `CASE WHEN claim_id IS NOT NULL THEN NOT has_news
          WHEN evidence >= ${threshold} THEN attention_at IS NULL ELSE attention_at IS NULL OR attention_at > greatest(held_until, ${now}) END`
 }
+
+export const wakeDispatchers = statement('wake_dispatchers', "SELECT pg_notify('countersign_work', 'event')")
+
+export const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")

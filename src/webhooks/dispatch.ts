@@ -5,14 +5,13 @@
  * the same inbox. What a crash interrupts is rolled back and read again.
  */
 import type { Clock } from '../clock.ts'
-import { type Database, type Sql, statement } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import * as table from './dispatch.sql.ts'
 import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
 import { tryWritingToPart, writeToPart } from './part.ts'
 
-export const wakeWorkers = statement('wake_workers', "SELECT pg_notify('countersign_work', $1)")
 /** PostgreSQL takes 8,000 bytes. */
 const newsBytesAtMost = 7_000
 

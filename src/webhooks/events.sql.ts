@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
-import { isOfDay, statementOfDay } from './days.ts'
+import { statementOfDay } from './days.sql.ts'
+import { isOfDay } from './days.ts'
 
 /** Any number of events in one statement, numbered in their order, and with each its entry in the inbox. None where the day is not open. */
 export const insertEvents = statement(

@@ -1,5 +1,6 @@
 import { statement } from '../database/database.ts'
-import { isOfDay, statementOfDay } from './days.ts'
+import { statementOfDay } from './days.sql.ts'
+import { isOfDay } from './days.ts'
 import { lineOf, placeOf } from './queue-key.ts'
 
 /** Lanes that need somebody: idle with something due. Not those that this worker has just given up. They are its own until it lets them go or is gone. */

@@ -3,25 +3,14 @@
  * canceling or expiring them, holds the part's lock until it commits: there is one writer at a time, no circle of locks, and no
  * moment at which one could miss what the other does. No hot statement touches two parts.
  */
-import { type Database, type Sql, type Step, statement } from '../database/database.ts'
+import type { Database, Sql, Step } from '../database/database.ts'
+import { lockParts, tryLockPart } from './part.sql.ts'
 
 export const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
-const partLock = 7_267_103
-
 export function partOf(branchId: number): number {
   return branchId % partCount
 }
-
-/** For whoever must not meet a writer of the part. */
-export const lockPart = statement('lock_part', `SELECT pg_advisory_xact_lock(${partLock}, $1)`)
-const tryLockPart = statement('try_lock_part', `SELECT pg_try_advisory_xact_lock(${partLock}, $1) AS locked`)
-
-/** In one order, so that nobody waits in a circle. */
-export const lockParts = statement(
-  'lock_parts',
-  `SELECT pg_advisory_xact_lock(${partLock}, part) FROM (SELECT part FROM unnest($1::int[]) AS part ORDER BY part) p`,
-)
 
 /** Waits for its turn. */
 export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql) => Promise<Result>): Promise<Result> {

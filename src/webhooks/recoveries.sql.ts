@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { statementOfDay } from './days.sql.ts'
 import { lineFrom, lineOf } from './queue-key.ts'
 import { newestQueued } from './skips.sql.ts'
 

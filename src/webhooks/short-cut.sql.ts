@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { statementOfDay } from './days.ts'
+import { statementOfDay } from './days.sql.ts'
 import { attention, creating, needsTelling } from './dispatch.sql.ts'
 import { isUnread } from './inbox.sql.ts'
 

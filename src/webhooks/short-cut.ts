@@ -11,7 +11,8 @@ import { branchKey, type DispatchMade, type News } from './dispatch.ts'
 import type { EventColumns, NewEvent } from './event.ts'
 import type { HeldLanes, LeasedRow } from './held-lanes.ts'
 import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
-import { lockParts, partOf } from './part.ts'
+import { lockParts } from './part.sql.ts'
+import { partOf } from './part.ts'
 import * as table from './short-cut.sql.ts'
 
 /** More at once are cheaper the ordinary way. */

@@ -18,7 +18,7 @@ const skipping = (chosen: string, freed: string) => `WITH chosen AS MATERIALIZED
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = $1 AND EXISTS (SELECT FROM freed)),
    announced AS (
-     SELECT pg_notify('countersign_changes', 'webhook:' || $1::bigint), pg_notify('countersign_work', 'delivery  ' || $1::bigint)
+     SELECT announce('webhook:' || $1::bigint), pg_notify('countersign_work', 'delivery  ' || $1::bigint)
      WHERE EXISTS (SELECT FROM gone))
    SELECT gone.id FROM gone LEFT JOIN announced ON true`
 

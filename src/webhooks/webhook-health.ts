@@ -1,7 +1,8 @@
 /** How a webhook is: whether its receiver answers, and what waits for it. Counts stop at a bound. */
-import { type Sql, statement } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { breakerThreshold } from './lane.ts'
 import type { Webhook } from './webhook.ts'
+import { selectHealth } from './webhook-health.sql.ts'
 
 /** Counted so far and no further. */
 export const countedAtMost = 1_000
@@ -15,16 +16,6 @@ export interface WebhookHealth {
   readonly waiting: number
   readonly exhausted: number
 }
-
-const count = (table: string) => `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT $2) counted)`
-const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id ORDER BY q.urgency, q.due_at'
-const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'exhausted'"
-
-const selectHealth = statement(
-  'select_webhook_health',
-  `SELECT l.webhook_id, l.failures, l.failing_since, l.evidence, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
-   FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
-)
 
 export async function readHealth(sql: Sql, webhooks: readonly Webhook[]): Promise<Map<number, WebhookHealth>> {
   const ids = webhooks.map((webhook) => webhook.id)

@@ -1,7 +1,8 @@
+import { advisoryLocks } from '../database/advisory-locks.ts'
 import { statement } from '../database/database.ts'
 
 /** The class of the locks by which workers are known to live. */
-export const lifeLock = 7_267_107
+export const lifeLock = advisoryLocks.workerLife
 
 /** Whether `l` of pg_locks is one of them that is held, in this database. */
 const isLife = `l.locktype = 'advisory' AND l.classid = ${lifeLock} AND l.objsubid = 2 AND l.granted

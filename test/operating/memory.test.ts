@@ -1,6 +1,7 @@
 /** What a node remembers is bounded: the oldest makes room for the newest. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
@@ -15,6 +16,8 @@ interface Thing {
   readonly text: string
 }
 
+const announce = (tag: string) => db.query(statement('', 'SELECT announce($1)'), [tag])
+
 function openThings(mostBytes: number) {
   const memory = openMemory<Thing>(changes, mostBytes)
   return {
@@ -28,7 +31,7 @@ test('a memory that is full forgets what it learned first', async () => {
   const things = openThings(35_000)
   for (const name of ['a', 'b', 'c', 'd']) await things.learn(name)
   assert.deepEqual(things.names('a', 'b', 'c', 'd'), [undefined, 'b', 'c', 'd'])
-  changes.announce('thing:c')
+  await announce('thing:c')
   await things.learn('e')
   assert.deepEqual(things.names('b', 'c', 'd', 'e'), ['b', undefined, 'd', 'e'])
 })
@@ -44,13 +47,13 @@ test('a memory is bounded by bytes: one large thing takes the room of many small
 test('a tag that several entries share forgets all of them, and one that is left by some forgets the others', async () => {
   const things = openThings(1_000_000)
   for (const name of ['a', 'b', 'c']) await things.learn(name, ['shared', `thing:${name}`])
-  changes.announce('thing:b')
+  await announce('thing:b')
   assert.deepEqual(things.names('a', 'b', 'c'), ['a', undefined, 'c'])
-  changes.announce('shared')
+  await announce('shared')
   assert.deepEqual(things.names('a', 'b', 'c'), [undefined, undefined, undefined])
   await things.learn('a', ['shared'])
   await things.learn('a', ['shared'])
-  changes.announce('shared')
+  await announce('shared')
   assert.deepEqual(things.names('a'), [undefined])
 })
 

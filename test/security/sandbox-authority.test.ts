@@ -97,7 +97,7 @@ test('a sandbox session makes no live token, sees none and revokes none', async 
 test('a sandbox session neither pauses, resumes nor revokes a live application', async () => {
   const user = await house.makeUser()
   await house.approve(partner.client, await house.signIn(user))
-  const { db, changes } = house.gateway.context
+  const { db } = house.gateway.context
   const [approved] = await listAuthorizations(db, { userId: user.id })
   const play = await house.signIn(user, 'sandbox')
   const fields = { csrf: await tokenOf(play), authorization: String(approved!.id) }
@@ -105,7 +105,7 @@ test('a sandbox session neither pauses, resumes nor revokes a live application',
   for (const act of ['pause', 'revoke']) assert.equal((await play.post(`/account/${act}`, fields)).status, 303)
   assert.deepEqual(await stateOf(), [null])
   const paused = { id: approved!.id, ownerId: user.id, paused: true }
-  await setAuthorizationPaused(db, changes, paused, operator, house.clock.now())
+  await setAuthorizationPaused(db, paused, operator, house.clock.now())
   const before = await stateOf()
   await play.post('/account/resume', fields)
   assert.deepEqual(await stateOf(), before)

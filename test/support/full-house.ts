@@ -2,7 +2,7 @@
 import { day } from '../../src/clock.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
-import { openDay } from '../../src/webhooks/days.ts'
+import { openDay } from '../../src/webhooks/days.sql.ts'
 import { defaultKinds } from '../../src/webhooks/kind.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'

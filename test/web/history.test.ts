@@ -62,16 +62,10 @@ test('sign-ins, applications, tokens, devices and the password are told, newest 
 test('what the brokerage does to an account is told too', async () => {
   const user = await house.makeUser(undefined, [])
   const client = await house.makeClient()
-  const { db, changes, passwords } = house.gateway.context
+  const { db, passwords } = house.gateway.context
   await house.approve(client, await house.signIn(user))
   const [connected] = await listAuthorizations(db, { userId: user.id })
-  await revokeAuthorization(
-    db,
-    changes,
-    { id: connected!.id, reason: 'asked by telephone' },
-    operator,
-    house.clock.now(),
-  )
+  await revokeAuthorization(db, { id: connected!.id, reason: 'asked by telephone' }, operator, house.clock.now())
   await setPassword(db, passwords, user, password, operator, house.clock.now())
   const titles = await titlesOf(await house.signIn(user))
   assert.deepEqual(titles.slice(1, 3), [

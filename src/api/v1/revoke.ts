@@ -25,7 +25,7 @@ export const revoke: Endpoint<ClientCaller> = {
   },
   async handle(context, { client, by }, request, reply) {
     const token = readFields(request.body).get('token')
-    await revokeToken(context.db, context.changes, client, token, by, context.clock.now())
+    await revokeToken(context.db, client, token, by, context.clock.now())
     return sendUnstored(reply, {})
   },
 }

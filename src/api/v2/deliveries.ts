@@ -168,11 +168,10 @@ export const skipDelivery: Endpoint<BranchCaller> = {
     body: SkipDraft,
     response: { 200: DeliveryBody },
   },
-  async handle({ db, clock, changes }, caller, request) {
+  async handle({ db, clock }, caller, request) {
     const delivery = await getDelivery(db, caller, idOf(request.params))
     const reason = reasonOf(request.body)
-    if (await skip(db, caller.branchId, delivery, reason, caller.by, clock.now()))
-      changes.announce(`webhook:${delivery.webhook_id}`)
+    await skip(db, caller.branchId, delivery, reason, caller.by, clock.now())
     return printDelivery(await getDelivery(db, caller, delivery.id))
   },
 }

@@ -154,7 +154,6 @@ export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endp
       const webhook = await find(context, caller, request)
       const change = request.body as Partial<WebhookDraft>
       const changed = await update(registrationDesk(context), webhook, change, caller.by, context.clock.now())
-      tellWorker(context, webhook)
       return printWebhook(changed)
     },
   }
@@ -172,7 +171,6 @@ export const deleteWebhook: Endpoint<BranchCaller> = {
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
     await remove(context.db, webhook, caller.by, context.clock.now())
-    tellWorker(context, webhook)
     return reply.status(204).send()
   },
 }
@@ -218,15 +216,9 @@ function stateEndpoint(
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
       const changed = await setWebhookState(context.db, webhook, state, caller.by, context.clock.now())
-      tellWorker(context, webhook)
       return printListedWebhook(changed)
     },
   }
-}
-
-/** The database tells every node; the worker of this one knows before the answer is sent. */
-function tellWorker({ changes }: Context, { id }: Webhook): void {
-  changes.announce(`webhook:${id}`)
 }
 
 export function find({ db }: Context, caller: BranchCaller, request: FastifyRequest): Promise<Webhook> {

@@ -17,22 +17,20 @@ export function activateClient(visit: Visit, operator: Operator) {
 }
 
 async function setStatus(visit: Visit, { by }: Operator, status: Client['status']) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const { partner, client } = await findClient(visit)
   if (client.status !== status) {
     await setClientStatus(db, client, status, by, clock.now())
-    changes.announce(`client:${client.id}`)
   }
   return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
 }
 
 export async function setMost(visit: Visit, { by }: Operator, form: SubmittedForm) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const { partner, client } = await findClient(visit)
   const atMost = parseClientScopes(form.all('scope').join(' '))
   if ('field' in atMost) throw new Invalid([atMost])
   await setScopesAtMost(db, client, atMost, by, clock.now())
-  changes.announce(`client:${client.id}`)
   return back(visit, partner, 'scopes-set')
 }
 
@@ -45,11 +43,10 @@ export function declineScopes(visit: Visit, operator: Operator, form: SubmittedF
 }
 
 async function answer(visit: Visit, { by }: Operator, form: SubmittedForm, granted: boolean) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const { partner, client } = await findClient(visit)
   const asked = { id: idOf(form.find('request')), granted }
   if (!(await answerScopeRequest(db, client, asked, by, clock.now()))) return back(visit, partner, 'changed')
-  changes.announce(`client:${client.id}`)
   return back(visit, partner, granted ? 'scopes-granted' : 'scopes-declined')
 }
 

@@ -1,6 +1,6 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
 import { after, hour, second } from '../../clock.ts'
-import { countRefusedCalls } from '../../partners/refused-calls.sql.ts'
+import { countRefusedCalls, type RefusedCount } from '../../partners/refused-calls.ts'
 import { type AllWaiting, findWaiting, type Waiting } from '../../partners/waiting.ts'
 import type { Period } from '../../webhooks/columns.ts'
 import { readThroughput } from '../../webhooks/delivery-statistics.ts'
@@ -61,14 +61,8 @@ ${printWorkers(await workers())}
 ${printThroughput(await throughput(), period, here)}`
 }
 
-interface RefusedCalls {
-  readonly calls: number
-  readonly partners: number
-}
-
-async function readRefused({ db, clock }: Visit['context']): Promise<RefusedCalls> {
-  const [counted] = await db.query<RefusedCalls>(countRefusedCalls, [after(clock.now(), -hour), refusedLookedAt])
-  return counted!
+function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {
+  return countRefusedCalls(db, after(clock.now(), -hour), refusedLookedAt)
 }
 
 function printWaiting({ applications, refresh, scopes }: AllWaiting): Html {
@@ -94,7 +88,7 @@ function printLongest({ longest }: Waiting): Content {
   return html`<ul>${names}</ul>`
 }
 
-function printQueue(depths: Depths, { calls, partners }: RefusedCalls): Html {
+function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
   const count = (number: number) => number.toLocaleString('en')
   const refused =
     calls === 0

@@ -70,11 +70,10 @@ async function settle(
   form: SubmittedForm,
   decision: { status: 'approved' | 'suspended'; reason?: string },
 ) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const seen = partnerStatuses.find((status) => status === form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
   const decided = await decide(db, partner, { ...decision, seen }, by, clock.now())
-  changes.announce(`branch:${partner.branch_id}`)
   const isSo = decided || (await findPartner(visit)).status === decision.status
   return back(visit, partner, isSo ? decision.status : 'changed')
 }
@@ -89,12 +88,11 @@ export function withdrawRefresh(visit: Visit, operator: Operator) {
 
 /** A second click finds it answered. */
 async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const partner = await findPartner(visit)
   const request = await findRefreshRequest(db, partner)
   if (partner.refresh_access !== allowed || isOpen(request)) {
     await setRefreshAccess(db, partner, allowed, by, clock.now())
-    changes.announce(`branch:${partner.branch_id}`)
   }
   return back(visit, partner, allowed ? 'granted' : 'withdrawn')
 }

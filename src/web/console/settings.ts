@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { second } from '../../clock.ts'
 import type { Context } from '../../context.ts'
-import { type Database, statement } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { inspectSchema, type SchemaState } from '../../database/migrations.ts'
+import { selectVersion } from '../../database/server.sql.ts'
 import { measureAhead } from '../../database/shared-clock.ts'
 import type { SettingInForce } from '../../settings/read.ts'
 import { type Content, type Html, html } from '../html.ts'
@@ -13,8 +14,6 @@ import type { Visit } from '../visit.ts'
 import { sendConsole } from './console.ts'
 import { printDuration } from './lane-words.ts'
 import type { Operator } from './operator.ts'
-
-const selectServer = statement('select_server_version', `SELECT current_setting('server_version') AS version`)
 
 export async function showSettings(visit: Visit, operator: Operator) {
   const { context } = visit
@@ -30,7 +29,7 @@ ${printSettings(context)}
 }
 
 async function readFacts({ db, config }: Context): Promise<(readonly [string, Content])[]> {
-  const [server] = await db.query<{ version: string }>(selectServer)
+  const [server] = await db.query<{ text: string }>(selectVersion)
   const { aheadMs, roundTripMs } = await measureAhead(db, Date.now)
   return [
     ['Countersign', readVersion()],
@@ -38,7 +37,7 @@ async function readFacts({ db, config }: Context): Promise<(readonly [string, Co
     ['Roles', config.roles.join(', ')],
     ['Up for', printDuration(process.uptime() * second)],
     ['Node.js', process.version],
-    ['PostgreSQL', server!.version],
+    ['PostgreSQL', server!.text],
     ['Database', config.databaseUrl === undefined ? "the gateway's own" : 'DATABASE_URL'],
     ['Schema', printSchema(await inspectSchema(db))],
     ['Clock', printClock(aheadMs, roundTripMs)],

@@ -22,12 +22,11 @@ export function unlockUser(visit: Visit, operator: Operator) {
 }
 
 async function setStatus(visit: Visit, operator: Operator, status: User['status']) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const { by, session } = operator
   const user = await findUser(visit)
   const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, by, clock.now()))
   if (problem) return sendUser(visit, operator, user, problem)
-  changes.announce(`user:${user.id}`)
   return back(visit, user, status === 'active' ? 'unlocked' : 'locked')
 }
 
@@ -46,19 +45,18 @@ export async function closeSessions(visit: Visit, { by }: Operator) {
 }
 
 export async function revokeToken(visit: Visit, { by }: Operator, form: SubmittedForm) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const user = await findUser(visit)
   const id = idOf(form.find('token'))
   await revokeApiToken(db, id, user.id, by, clock.now()).catch(ignoreAlreadyGone)
-  changes.announce(`api_token:${id}`)
   return back(visit, user, 'revoked')
 }
 
 export async function revokeApplication(visit: Visit, { by }: Operator, form: SubmittedForm) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const user = await findUser(visit)
   const revoked = { id: idOf(form.find('authorization')), ownerId: user.id, reason: 'revoked by the brokerage' }
-  await revokeAuthorization(db, changes, revoked, by, clock.now()).catch(ignoreAlreadyGone)
+  await revokeAuthorization(db, revoked, by, clock.now()).catch(ignoreAlreadyGone)
   return back(visit, user, 'ended')
 }
 

@@ -204,7 +204,6 @@ function stateForm(state: 'active' | 'paused') {
     const now = context.clock.now()
     const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)
-    context.changes.announce(`webhook:${lane.id}`)
     return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
   }
 }

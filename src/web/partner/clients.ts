@@ -90,7 +90,7 @@ export async function showClient(visit: Visit, member: Member) {
 }
 
 export async function updateClient(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, changes } = visit.context
+  const { db } = visit.context
   const client = await findClient(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const draft = readDraft(form)
@@ -99,7 +99,6 @@ export async function updateClient(visit: Visit, member: Member, form: Submitted
     const current = await findClient(visit, member)
     return sendClient(visit, member, current, { draft: { values: asValues(draft), problem } })
   }
-  changes.announce(`client:${client.id}`)
   return visit.reply.redirect(here, 303)
 }
 

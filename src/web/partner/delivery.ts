@@ -49,14 +49,13 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
 
 /** A second click finds it skipped already, and that is what was wanted. */
 export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const delivery = await findDelivery(visit, member)
   const { branchId } = member.branch
   const problem = await findProblem(() =>
     skipDelivery(db, branchId, delivery, readReason(form), member.by, clock.now()),
   )
   if (problem) return sendDelivery(visit, member, problem)
-  changes.announce(`webhook:${delivery.webhook_id}`)
   return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
 }
 

@@ -38,7 +38,6 @@ export async function startRecovery(visit: Visit, member: Member, form: Submitte
     sent = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, text, problem)
-  context.changes.announce(`webhook:${webhook.id}`)
   // What is started goes on by itself; the first bite goes at once.
   if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
   return visit.reply.redirect(sent!.path, 303)

@@ -58,7 +58,6 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
   const problem = await findProblem(() => update(deskOf(visit), webhook, { url, kinds: chosen }, member.by, now))
   if (problem)
     return sendWebhook(visit, member, { ...webhook, kinds: chosen }, { values: { url }, problem }, emptyDraft)
-  visit.context.changes.announce(`webhook:${webhook.id}`)
   return backTo(visit.reply, member, webhook)
 }
 
@@ -80,22 +79,20 @@ export const resumeWebhook = stateForm('active')
 
 function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
-    const { db, clock, changes } = visit.context
+    const { db, clock } = visit.context
     const webhook = await findWebhook(visit, member)
     if (webhook.state !== state) await setWebhookState(db, webhook, state, member.by, clock.now())
-    changes.announce(`webhook:${webhook.id}`)
     return backTo(visit.reply, member, webhook)
   }
 }
 
 /** A second click finds it gone already, and that is what was wanted. */
 export async function deleteWebhook(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock, changes } = visit.context
+  const { db, clock } = visit.context
   const webhook = await findWebhook(visit, member)
   if (form.find('confirmed') !== 'yes')
     throw new Conflict('Tick the box to say that you mean it, then delete the webhook.')
   await remove(db, webhook, member.by, clock.now())
-  changes.announce(`webhook:${webhook.id}`)
   return visit.reply.redirect(`${member.home}/webhooks`, 303)
 }
 

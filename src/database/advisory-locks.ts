@@ -1,0 +1,20 @@
+/**
+ * The numbers of PostgreSQL's advisory locks, all of them, so that no two things share one by chance. Beside them, notices lock the name of
+ * their recipient by a hash of 64 bits (notices/notices.sql.ts).
+ */
+export const advisoryLocks = {
+  /** One process migrates. */
+  migrations: 7_267_101,
+  /** One node seals the next block of the audit log. */
+  auditChain: 7_267_102,
+  /** With the number of a part: one writer of its unfinished deliveries. */
+  part: 7_267_103,
+  /** One command changes the keys. */
+  keys: 7_267_104,
+  /** Taken in SQL alone, by `open_day` of the migrations: one session makes the partitions of a day. */
+  openDay: 7_267_105,
+  /** One node clears away the deliveries of deleted webhooks. */
+  clearing: 7_267_106,
+  /** With the number of a worker, held as long as it lives. */
+  workerLife: 7_267_107,
+} as const

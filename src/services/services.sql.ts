@@ -1,0 +1,20 @@
+import { statement } from '../database/database.ts'
+
+const columns = 'id, name, environment, created_at, revoked_at'
+
+export const insertService = statement(
+  'insert_service',
+  `INSERT INTO services (id, name, environment, hash, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING ${columns}`,
+)
+
+export const selectServices = statement('select_services', `SELECT ${columns} FROM services ORDER BY created_at, id`)
+
+export const selectService = statement(
+  'select_service',
+  `SELECT ${columns}, hash FROM services WHERE id = $1 AND revoked_at IS NULL`,
+)
+
+export const updateRevoked = statement(
+  'revoke_service',
+  'UPDATE services SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
+)

@@ -1,0 +1,11 @@
+import { statement } from '../database/database.ts'
+
+const count = (table: string) => `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT $2) counted)`
+const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id ORDER BY q.urgency, q.due_at'
+const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'exhausted'"
+
+export const selectHealth = statement(
+  'select_webhook_health',
+  `SELECT l.webhook_id, l.failures, l.failing_since, l.evidence, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
+   FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
+)

@@ -1,0 +1,275 @@
+/**
+ * An act is acknowledged when its node has forgotten what it ended, whatever became of the notification. So that nothing but the node
+ * itself can have told it, the notifications of this database go nowhere, and its server is told to keep notices to itself.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { openDatabase, statement } from '../../src/database/database.ts'
+import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
+import { setClientStatus } from '../../src/partners/client.ts'
+import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
+import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
+import { createService, revokeService } from '../../src/services/service.ts'
+import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
+import { closeEverySession, listSessions } from '../../src/users/session.ts'
+import { addAccount, setUserStatus } from '../../src/users/user.ts'
+import { createWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
+import { postForm } from '../support/browser.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { basic, openTestGateway, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { makeUpWord } from '../support/made-up-word.ts'
+
+const database = await openTestDatabase()
+const psql = openDatabase({ connectionString: database.url, connections: 1 })
+await psql.script(`
+  CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS '';
+  DO $$ BEGIN
+    EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+    EXECUTE format('ALTER DATABASE %I SET client_min_messages = error', current_database());
+  END $$`)
+await psql.close()
+const house = await openTestGateway({ DATABASE_URL: database.url })
+after(async () => {
+  await house.close()
+  await database.close()
+})
+const { db, vault, guard, changes, signingSecrets } = house.gateway.context
+
+/** Something that a node remembers, and an act that ends it. */
+interface Remembered {
+  /** The same again and again while it is remembered, and something else once it is forgotten. */
+  ask(): Promise<unknown>
+  act(): Promise<unknown>
+}
+
+async function hold() {
+  const [client, user] = [await house.makeClient(), await house.makeUser()]
+  const code = (await house.approve(client, await house.signIn(user))).get('code')!
+  const tokens = (await house.exchange(client, code)).json<TokenBody>()
+  return { ...tokens, client, user, ask: async () => (await house.profile(tokens.access_token)).status }
+}
+
+function giveUp(client: TestClient, token: string) {
+  return postForm(`${house.baseUrl}/v1/oauth/revoke`, { token }, basic(client))
+}
+
+async function makeSignedWebhook() {
+  const { client } = await hold()
+  const [owner, desk] = [{ branchId: client.branch_id, environment: 'live' } as const, { db, vault, policy: guard }]
+  const draft = { url: 'https://hooks.example.com/', secret: undefined, kinds: undefined }
+  const webhook = await createWebhook(desk, owner, client.id, draft, operator, now())
+  return { client, desk, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
+}
+
+const now = () => house.clock.now()
+
+/** By the kind of tag that is announced; whatever a node remembers is here with each kind by which it is forgotten. */
+const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
+  access_token: {
+    'a client gives up an access token': async () => {
+      const { client, access_token, ask } = await hold()
+      return { ask, act: () => giveUp(client, access_token) }
+    },
+  },
+  grant: {
+    'a client gives up a refresh token': async () => {
+      const { client, refresh_token, ask } = await hold()
+      return { ask, act: () => giveUp(client, refresh_token!) }
+    },
+  },
+  authorization: {
+    'a holder pauses an application': async () => {
+      const { user, ask } = await hold()
+      const [standing] = await listAuthorizations(db, { userId: user.id })
+      const change = { id: standing!.id, ownerId: user.id, paused: true }
+      return { ask, act: () => setAuthorizationPaused(db, change, operator, now()) }
+    },
+  },
+  api_token: {
+    'a holder revokes an API token': async () => {
+      const user = await house.makeUser()
+      const made = await createApiToken(db, user, { environment: 'live', name: 'x' }, operator, now())
+      const ask = async () => (await house.profile(made.token.text)).status
+      return { ask, act: () => revokeApiToken(db, made.record.id, user.id, operator, now()) }
+    },
+  },
+  client: {
+    'an operator suspends a client': async () => {
+      const { client, ask } = await hold()
+      return { ask, act: () => setClientStatus(db, client, 'suspended', operator, now()) }
+    },
+    'a partner revokes a client secret': async () => {
+      const client = await house.makeClient()
+      const [secret] = await listSecrets(db, client.id, now())
+      const ask = async () => (await giveUp(client, 'nothing')).status
+      return { ask, act: () => revokeSecret(db, client, secret!.id, operator, now()) }
+    },
+    'a partner replaces the client secret that signs': async () => {
+      const { client, ask } = await makeSignedWebhook()
+      return { ask, act: () => rotateSecret(db, vault, client, { overlapMs: 0 }, operator, now()) }
+    },
+  },
+  branch: {
+    'an operator suspends a partner': async () => {
+      const { client, ask } = await hold()
+      const partner = await getPartner(db, String(client.branch_id))
+      return { ask, act: () => setPartnerStatus(db, partner, 'suspended', 'x', operator, now()) }
+    },
+  },
+  user: {
+    'an operator locks a user': async () => {
+      const { user, ask } = await hold()
+      return { ask, act: () => setUserStatus(db, user, 'disabled', operator, now()) }
+    },
+    'a user has another account': async () => {
+      const user = await house.makeUser()
+      const token = await house.makeToken(user)
+      const ask = async () => (await house.profile(token)).text
+      const kind = { classification: 'individual', day_trader: false, option_level: 2, type: 'cash' } as const
+      const account = { ...kind, account_number: makeUpWord().toUpperCase(), environment: 'live' } as const
+      return { ask, act: () => addAccount(db, user, account, operator, now()) }
+    },
+    'an account goes to another user': async () => {
+      const [user, other] = [await house.makeUser(), await house.makeUser()]
+      const token = await house.makeToken(user)
+      const ask = async () => (await house.profile(token)).text
+      const handOver = statement('', 'UPDATE accounts SET user_id = $2 WHERE user_id = $1')
+      return { ask, act: () => db.query(handOver, [user.id, other.id]) }
+    },
+  },
+  service: {
+    'an operator revokes a service': async () => {
+      const { service, secret } = await createService(db, 'Orders', 'live', operator, now())
+      const credentials = basic({ id: service.id, secret: secret.text })
+      const ask = async () =>
+        (await postForm(`${house.baseUrl}/v1/oauth/introspect`, { token: 'x' }, credentials)).status
+      return { ask, act: () => revokeService(db, service.id, operator, now()) }
+    },
+  },
+  webhook: {
+    'a partner replaces the secret of a webhook': async () => {
+      const { desk, webhook, ask } = await makeSignedWebhook()
+      return { ask, act: () => rotateWebhookSecret(desk, webhook, 'another secret here', now(), operator, now()) }
+    },
+  },
+  session: {
+    'a session ends while a page of it goes on': async () => {
+      const user = await house.makeUser()
+      await house.signIn(user)
+      const [session] = await listSessions(db, user.id, now())
+      let isOver = false
+      changes.subscribe((tag) => {
+        isOver ||= tag === `session:${session!.id}`
+      })
+      return { ask: async () => isOver, act: () => closeEverySession(db, user, operator, now()) }
+    },
+  },
+}
+
+for (const [kind, ways] of Object.entries(acts)) {
+  for (const [act, prepare] of Object.entries(ways)) {
+    test(`when ${act}, the node has forgotten it before anybody knows (${kind})`, async () => {
+      const remembered = await prepare()
+      const before = await remembered.ask()
+      assert.deepEqual(await remembered.ask(), before)
+      const heard: string[] = []
+      const stop = changes.subscribe((tag) => heard.push(tag))
+      await remembered.act()
+      const kinds = heard.map((tag) => tag.split(':')[0])
+      stop()
+      assert.ok(kinds.includes(kind), `heard of ${kinds}`)
+      assert.notDeepEqual(await remembered.ask(), before)
+      assert.ok(changes.isLive, 'what is remembered counts')
+    })
+  }
+}
+
+/** The cells of a table of ARCHITECTURE.md, by its first column. */
+function tableOf(heading: string): [first: string, second: string, third: string][] {
+  const [, rows = ''] = readFileSync('ARCHITECTURE.md', 'utf8').split(`| ${heading} |`)
+  const lines = rows.split('\n\n')[0]!.split('\n').slice(2)
+  return lines.map(
+    (line) =>
+      line
+        .split('|')
+        .slice(1, 4)
+        .map((cell) => cell.trim()) as [string, string, string],
+  )
+}
+
+const wordsOf = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word!).sort()
+
+test('the acts above, and the table of tags in ARCHITECTURE, are of every kind that a trigger announces', async () => {
+  const rows = await db.query<{ kind: string; tables: string[] }>(
+    statement(
+      '',
+      `SELECT kind, array_agg(DISTINCT name ORDER BY name) AS tables FROM (
+         SELECT split_part(encode(tgargs, 'escape'), '\\000', 1) AS kind, tgrelid::regclass::text AS name
+         FROM pg_trigger WHERE tgfoid = 'announce_change'::regproc) each GROUP BY kind ORDER BY kind`,
+    ),
+  )
+  assert.deepEqual(
+    Object.keys(acts).sort(),
+    rows.map(({ kind }) => kind),
+  )
+  const told = tableOf('Tag').map(([tag, tables]) => ({ kind: wordsOf(tag)[0]!, tables: wordsOf(tables) }))
+  assert.deepEqual(
+    told.filter(({ tables }) => tables.length > 0).sort((one, other) => (one.kind < other.kind ? -1 : 1)),
+    rows,
+  )
+})
+
+test('the table of memories in ARCHITECTURE names every file that remembers, and the tags by which it forgets', () => {
+  const told = new Map<string, string[]>()
+  for (const [, file, tags] of tableOf('Remembered'))
+    for (const path of wordsOf(file)) told.set(path, [...(told.get(path) ?? []), ...wordsOf(tags)])
+  const found = new Map<string, string[]>()
+  for (const path of readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
+    const text = readFileSync(`src/${path}`, 'utf8')
+    if (!/ = openMemory[<(]/.test(text)) continue
+    found.set(
+      path,
+      [...text.matchAll(/`(\w+):\$\{/g)].map(([, kind]) => kind!),
+    )
+  }
+  const sorted = (map: Map<string, string[]>) =>
+    [...map].map(([path, tags]) => [path, [...new Set(tags)].sort()]).sort()
+  assert.deepEqual(sorted(told), sorted(found))
+})
+
+test('nothing else notifies of changes than the function that tells the node too', async () => {
+  const rows = await db.query<{ name: string }>(
+    statement('', `SELECT proname AS name FROM pg_proc WHERE prosrc LIKE '%countersign_changes%'`),
+  )
+  assert.deepEqual(rows, [{ name: 'announce' }])
+})
+
+test('what is rolled back is not announced, and what several statements change is announced once', async () => {
+  const user = await house.makeUser()
+  const heard: string[] = []
+  const stop = changes.subscribe((tag) => heard.push(tag))
+  const rename = statement('', 'UPDATE users SET name = $2 WHERE id = $1')
+  const undone = db.transaction(async (sql) => {
+    await sql.query(rename, [user.id, 'Undone'])
+    throw new Error('no')
+  })
+  await assert.rejects(undone, /no/)
+  const fails = statement('', 'SELECT 1 / $1::int')
+  await assert.rejects(
+    db.together([
+      [rename, [user.id, 'Undone too']],
+      [fails, [0]],
+    ]),
+  )
+  assert.deepEqual(heard, [])
+  const whileOpen = await db.transaction(async (sql) => {
+    await sql.query(rename, [user.id, 'One'])
+    await sql.query(rename, [user.id, 'Two'])
+    return [...heard]
+  })
+  assert.deepEqual([whileOpen, heard], [[], [`user:${user.id}`]])
+  await house.gateway.context.streamDb.query(rename, [user.id, 'Three'])
+  assert.deepEqual(heard, [`user:${user.id}`, `user:${user.id}`])
+  stop()
+})
