@@ -5,10 +5,10 @@
 import type { Context } from '../context.ts'
 import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
-import type { SubmittedForm } from './forms.ts'
-import { type PageRoute, page } from './page-route.ts'
-import type { Visit } from './visit.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from './visitor.ts'
+import type { SubmittedForm } from './frame/forms.ts'
+import { type PageRoute, page } from './route.ts'
+import type { Visit } from './frame/visit.ts'
+import { readSignedForm, requireSignIn, type SignedIn } from './frame/visitor.ts'
 
 /** False after having sent the visitor to confirm that it is them, to come back to `here`. */
 export type Gate = (visit: Visit, visitor: SignedIn, here: string) => Promise<boolean>

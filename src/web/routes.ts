@@ -1,27 +1,27 @@
 /** The pages for people, on one screen. */
-import { authorize, authorizeSchema } from './authorize.ts'
+import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { gatedForm, gatedPage, strongly, withFactor } from './gates.ts'
-import { makes, onBothSites, type PageRoute, page } from './page-route.ts'
+import { makes, onBothSites, type PageRoute, page } from './route.ts'
 import { partnerRoutes } from './partner/routes.ts'
-import { whenVisited } from './when-visited.ts'
+import { whenVisited } from './frame/when-visited.ts'
 
-const { createToken, revokeToken, showApiSettings } = whenVisited(() => import('./api-settings.ts'))
+const { createToken, revokeToken, showApiSettings } = whenVisited(() => import('./account/api-settings.ts'))
 const { pauseApplication, resumeApplication, revokeApplication, showApplications } = whenVisited(
-  () => import('./applications.ts'),
+  () => import('./account/applications.ts'),
 )
-const { removeApp, showAppSetup, submitAppSetup } = whenVisited(() => import('./authenticator-app.ts'))
-const { showConsent, submitConsent } = whenVisited(() => import('./consent.ts'))
-const { closeDevice, closeOtherDevices, showDevices } = whenVisited(() => import('./devices.ts'))
-const { removeEmail, showEmail, submitEmail } = whenVisited(() => import('./email.ts'))
-const { showHistory } = whenVisited(() => import('./history.ts'))
-const { cancelLogin, logout, showLogin, submitLogin } = whenVisited(() => import('./login.ts'))
-const { chooseNotices, showNotices } = whenVisited(() => import('./notices.ts'))
-const { removeKey, showPasskeySetup, submitPasskeySetup } = whenVisited(() => import('./passkeys.ts'))
-const { showPassword, submitPassword } = whenVisited(() => import('./password.ts'))
-const { makeCodes } = whenVisited(() => import('./recovery-codes.ts'))
-const { showSecondStep, submitSecondStep } = whenVisited(() => import('./second-step.ts'))
-const { showSecurity } = whenVisited(() => import('./security.ts'))
+const { removeApp, showAppSetup, submitAppSetup } = whenVisited(() => import('./account/authenticator-app.ts'))
+const { showConsent, submitConsent } = whenVisited(() => import('./sign-in/consent.ts'))
+const { closeDevice, closeOtherDevices, showDevices } = whenVisited(() => import('./account/devices.ts'))
+const { removeEmail, showEmail, submitEmail } = whenVisited(() => import('./account/email.ts'))
+const { showHistory } = whenVisited(() => import('./account/history.ts'))
+const { cancelLogin, logout, showLogin, submitLogin } = whenVisited(() => import('./sign-in/login.ts'))
+const { chooseNotices, showNotices } = whenVisited(() => import('./account/notices.ts'))
+const { removeKey, showPasskeySetup, submitPasskeySetup } = whenVisited(() => import('./account/passkeys.ts'))
+const { showPassword, submitPassword } = whenVisited(() => import('./account/password.ts'))
+const { makeCodes } = whenVisited(() => import('./account/recovery-codes.ts'))
+const { showSecondStep, submitSecondStep } = whenVisited(() => import('./sign-in/second-step.ts'))
+const { showSecurity } = whenVisited(() => import('./account/security.ts'))
 
 /** Each site has its own: the way in, what was approved there, the tokens for it. */
 const ofEachSite: readonly PageRoute[] = [

@@ -3,8 +3,8 @@ import { type Client, getClient, parseClientScopes, setClientStatus, setScopesAt
 import type { Partner } from '../../partners/partner.ts'
 import { answerScopeRequest } from '../../partners/scope-request.ts'
 import { Invalid, NotFound } from '../../problem.ts'
-import type { SubmittedForm } from '../forms.ts'
-import { idOf, paramsOf, type Visit } from '../visit.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator } from './operator.ts'
 import { back, findPartner } from './partner.ts'
 

@@ -1,7 +1,7 @@
 /** How the gateway is: health, queues, the audit log, settings. */
 import { signedIn } from '../gates.ts'
-import type { PageRoute } from '../page-route.ts'
-import { whenVisited } from '../when-visited.ts'
+import type { PageRoute } from '../route.ts'
+import { whenVisited } from '../frame/when-visited.ts'
 import { chainPage, showChain, startVerification } from './chain.ts'
 import { operatorForm, operatorPage } from './operator.ts'
 

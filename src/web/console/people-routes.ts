@@ -1,7 +1,7 @@
 /** Whom the gateway serves: partners and users. */
-import type { PageRoute } from '../page-route.ts'
-import type { Params } from '../visit.ts'
-import { whenVisited } from '../when-visited.ts'
+import type { PageRoute } from '../route.ts'
+import type { Params } from '../frame/visit.ts'
+import { whenVisited } from '../frame/when-visited.ts'
 import { operatorForm, operatorPage } from './operator.ts'
 
 const { activateClient, declineScopes, grantScopes, setMost, suspendClient } = whenVisited(

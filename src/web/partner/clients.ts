@@ -21,7 +21,7 @@ import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../pa
 import { askForScopes, findScopeRequest } from '../../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import type { Scope } from '../../scope.ts'
-import { printDone } from '../done.ts'
+import { printDone } from '../frame/done.ts'
 import {
   choiceField,
   type Draft,
@@ -31,15 +31,15 @@ import {
   longField,
   textField,
   ticks,
-} from '../form-fields.ts'
-import type { SubmittedForm } from '../forms.ts'
-import { type Html, html } from '../html.ts'
-import { parseMoment } from '../moment.ts'
-import { onLiveSite } from '../other-site.ts'
-import { csrfField, notice, printDate } from '../page.ts'
-import { badge, crumbs, facts, table } from '../parts.ts'
-import { makeOnce, onceField, type Sent } from '../submission.ts'
-import { idOf, paramsOf, type Visit } from '../visit.ts'
+} from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+import { parseMoment } from '../frame/moment.ts'
+import { onLiveSite } from '../frame/other-site.ts'
+import { csrfField, notice, printDate } from '../frame/page.ts'
+import { badge, crumbs, facts, table } from '../frame/parts.ts'
+import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
+import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'

@@ -4,12 +4,12 @@ import { alwaysInDoubt } from '../../http/standing.ts'
 import { listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { Forbidden, NotFound } from '../../problem.ts'
 import type { Branch } from '../../webhooks/webhook.ts'
-import type { SubmittedForm } from '../forms.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Gate, signedIn } from '../gates.ts'
-import type { Watcher } from '../live.ts'
-import { type PageRoute, page } from '../page-route.ts'
-import { type Params, paramsOf, type Visit } from '../visit.ts'
-import { currentSession, readSignedForm, requireSignIn, type SignedIn } from '../visitor.ts'
+import type { Watcher } from '../frame/live.ts'
+import { type PageRoute, page } from '../route.ts'
+import { type Params, paramsOf, type Visit } from '../frame/visit.ts'
+import { currentSession, readSignedForm, requireSignIn, type SignedIn } from '../frame/visitor.ts'
 
 export interface Member extends SignedIn {
   readonly partner: Partner

@@ -1,8 +1,8 @@
 /** The frame of the portal's pages, and the small things that many of them show. */
-import type { Html } from '../html.ts'
-import { type Link, sendPage } from '../page.ts'
-import type { Visit } from '../visit.ts'
-import type { SignedIn } from '../visitor.ts'
+import type { Html } from '../frame/html.ts'
+import { type Link, sendPage } from '../frame/page.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
 import type { Member } from './member.ts'
 
 const sections: readonly Link[] = [

@@ -1,8 +1,8 @@
 /** The API as /openapi.json describes it, for reading, with the partner's own client id in every example. */
 import { listClients } from '../../partners/client.ts'
-import { type Html, html } from '../html.ts'
-import { badge, table } from '../parts.ts'
-import type { Visit } from '../visit.ts'
+import { type Html, html } from '../frame/html.ts'
+import { badge, table } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { printLibrarySettings } from './library-settings.ts'
 import type { Member } from './member.ts'
 import { sendPortal } from './portal.ts'

@@ -1,9 +1,9 @@
 /** The flight recorder: the last refused calls, each with the rule that refused it and how to mend it. */
 import { listRefusedCalls, type RecordedCall } from '../../partners/flight-recorder.ts'
-import { type Html, html } from '../html.ts'
-import { asksForStream, livePart, streamPart } from '../live.ts'
-import { badge, facts, printMoment } from '../parts.ts'
-import type { Visit } from '../visit.ts'
+import { type Html, html } from '../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../frame/live.ts'
+import { badge, facts, printMoment } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
 import { remedyOf } from './remedies.ts'

@@ -1,8 +1,8 @@
 /** The partner portal, on one screen: every page and every form, and who may use it. */
 import { freshlySignedIn } from '../gates.ts'
-import { makes, onBothSites, type PageRoute, page } from '../page-route.ts'
-import type { Params } from '../visit.ts'
-import { whenVisited } from '../when-visited.ts'
+import { makes, onBothSites, type PageRoute, page } from '../route.ts'
+import type { Params } from '../frame/visit.ts'
+import { whenVisited } from '../frame/when-visited.ts'
 import { memberForm, memberPage } from './member.ts'
 
 const { askRefresh, askScopes, createClient, revokeSecret, rotateSecret, showClient, showClients, updateClient } =

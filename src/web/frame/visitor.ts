@@ -1,0 +1,64 @@
+/** Who is in front of the page. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import { cut } from '../../cut.ts'
+import type { Holder } from '../../users/second-factor.ts'
+import type { Browser, Session } from '../../users/session.ts'
+import { findSession } from '../../users/session.ts'
+import { readCookie } from './cookies.ts'
+import { issueFormToken, readForm, type SubmittedForm } from './forms.ts'
+
+export function browserOf(request: FastifyRequest): Browser {
+  return { address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
+}
+
+export async function currentSession(
+  context: Context,
+  request: FastifyRequest,
+  isPerson = request.headers.accept !== 'text/event-stream',
+): Promise<Session | undefined> {
+  const presented = readCookie(context, request, 'session')
+  const session = await findSession(context.db, presented, context.environment, context.clock.now(), isPerson)
+  if (session) request.who = { userId: session.user.id }
+  return session
+}
+
+export function actorOf(context: Context, request: FastifyRequest, session: Session): Actor {
+  return {
+    name: `user:${session.user.id}`,
+    environment: context.environment,
+    address: request.ip,
+    requestId: request.id,
+    userAgent: cut(browserOf(request).userAgent, 300),
+  }
+}
+
+export interface SignedIn {
+  readonly session: Session
+  readonly by: Actor
+  readonly csrf: string
+}
+
+/** Undefined after having sent the visitor to the login page, to come back to `here`. */
+export async function requireSignIn(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  here: string,
+): Promise<SignedIn | undefined> {
+  const session = await currentSession(context, request)
+  if (!session) {
+    reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
+    return undefined
+  }
+  return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
+}
+
+export function holderOf(context: Context, request: FastifyRequest, { session, by }: SignedIn): Holder {
+  return { session, environment: context.environment, browser: browserOf(request), by }
+}
+
+export function readSignedForm(request: FastifyRequest, { session }: SignedIn): SubmittedForm {
+  return readForm(request, session.token.text)
+}
