@@ -7,7 +7,7 @@ import type { Question } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import { printAuditFilter, readAuditQuestion } from './audit-question.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const here = '/console/audit'
 const pageSize = 50

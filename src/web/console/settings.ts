@@ -12,7 +12,7 @@ import { facts, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
 import { printDuration } from './lane-words.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const selectServer = statement('select_server_version', `SELECT current_setting('server_version') AS version`)
 

@@ -15,7 +15,7 @@ import { notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 import { partnerBadge } from './partners.ts'
 import {
   printApplications,

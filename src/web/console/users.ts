@@ -7,7 +7,7 @@ import { badge, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const pageSize = 50
 const longest = 100

@@ -4,7 +4,7 @@ import { type Html, html } from '../frame/html.ts'
 import { badge, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { printLibrarySettings } from './library-settings.ts'
-import type { Member } from './member.ts'
+import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { type Quick, type QuickStart, quickStarts } from './quick-starts.ts'
 

@@ -16,7 +16,7 @@ import { csrfField } from '../frame/page.ts'
 import { badge, crumbs, table } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 interface Property {
@@ -133,7 +133,7 @@ export async function showTestOutcome(visit: Visit, member: Member) {
   const event = await findEvent(db, member.branch, id)
   if (!event) throw new NotFound()
   const print = async () => printOutcome(await listDeliveriesOfEvent(db, id), await hasWebhooks(db, member), member)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
     title: 'Test hook',
     section: '/test',

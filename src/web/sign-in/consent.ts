@@ -15,6 +15,7 @@ import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import { scopeWords } from '../../words/scope-words.ts'
+import type { Visit } from '../frame/visit.ts'
 import { actorOf, currentSession } from '../frame/visitor.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
@@ -38,7 +39,7 @@ export async function findObstacle(
   return needsFactor && !isStrong(session, now) ? 'second-factor' : undefined
 }
 
-export async function showConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function showConsent({ context, request, reply }: Visit) {
   const sealed = (request.query as Form).request
   const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
   const session = await currentSession(context, request)
@@ -48,7 +49,7 @@ export async function showConsent(context: Context, request: FastifyRequest, rep
   return sendConsent(context, reply, pending, session)
 }
 
-export async function submitConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function submitConsent({ context, request, reply }: Visit) {
   const session = await currentSession(context, request)
   const body = (request.body ?? {}) as Form
   const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
