@@ -19,7 +19,7 @@ import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
-import { removeOldSubmissions } from './web/submission.ts'
+import { removeOldSubmissions } from './web/frame/submission.ts'
 import { areToBeCleared } from './webhooks/clearing.sql.ts'
 import {
   type DeletedClearing,

@@ -23,9 +23,9 @@ import { openTokenRefresh } from './oauth/refresh-token.ts'
 import type { Sibling } from './sibling.ts'
 import { openFlights } from './single-flight.ts'
 import { openProfiles } from './users/profile.ts'
-import { serveAssets } from './web/assets.ts'
-import { printErrorPage } from './web/error-page.ts'
-import { isHere, leadToLiveSite } from './web/other-site.ts'
+import { serveAssets } from './web/frame/assets.ts'
+import { printErrorPage } from './web/frame/error-page.ts'
+import { isHere, leadToLiveSite } from './web/frame/other-site.ts'
 import { pageRoutes } from './web/routes.ts'
 
 /** A site's context whose addresses are filled in once its server listens. */

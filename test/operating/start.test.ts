@@ -32,7 +32,7 @@ const has = (urls: readonly string[], part: string) => urls.some((url) => url.in
 const putOff = [
   ...['@opentelemetry/', 'prom-client/', 'nodemailer/', 'typebox/', '@simplewebauthn/', '@node-rs/argon2'],
   ...['uqr/', 'undici/index.js', 'undici/lib/web/'],
-  ...['src/web/login.ts', 'src/web/consent.ts', 'src/web/partner/clients.ts', 'src/web/console/users.ts'],
+  ...['src/web/sign-in/login.ts', 'src/web/sign-in/consent.ts', 'src/web/partner/clients.ts', 'src/web/console/users.ts'],
   ...['src/cli/commands.ts', 'src/cli/client.ts', 'src/doctor/'],
 ]
 
@@ -48,7 +48,7 @@ test('a gateway that starts loads no telemetry, mail, schema library, page or co
   )
   const answer = await fetch(`${gateway.baseUrl}/login`)
   assert.equal(answer.status, 200)
-  assert.ok(has(list.read(), 'src/web/login.ts'), 'the page is loaded by its visitor')
+  assert.ok(has(list.read(), 'src/web/sign-in/login.ts'), 'the page is loaded by its visitor')
   assert.equal(has(list.read(), 'src/web/console/users.ts'), false)
 })
 

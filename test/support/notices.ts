@@ -7,7 +7,7 @@ import { tellUser } from '../../src/notices/notice.ts'
 import type { PostDesk } from '../../src/notices/post.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { User } from '../../src/users/user.ts'
-import { noticeWords } from '../../src/web/notice-words.ts'
+import { noticeWords } from '../../src/notices/notice-words.ts'
 import { operator, type TestGateway } from './gateway.ts'
 
 export const from = { name: 'Countersign', address: 'notices@broker.example' }

@@ -5,11 +5,11 @@ import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
 import { watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
-import { refuseForeignOrigin } from '../forms.ts'
-import type { Visit } from '../visit.ts'
+import { refuseForeignOrigin } from '../frame/forms.ts'
+import type { Visit } from '../frame/visit.ts'
 import { readAuditQuestion } from './audit-question.ts'
 import { csvHead, printCsvRow } from './csv.ts'
-import { judgeOperator, type Operator } from './operator.ts'
+import { judgeOperator, type Operator } from '../gates.ts'
 
 const formats = ['csv', 'json'] as const
 const types = { csv: 'text/csv; charset=utf-8; header=present', json: 'application/json; charset=utf-8' }

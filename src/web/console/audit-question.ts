@@ -1,10 +1,10 @@
 /** What the address of the audit log's pages asks for. */
 import type { EntryQuestion } from '../../audit/entry-search.ts'
 import { environments } from '../../environment.ts'
-import { anyOf, choiceField, textField } from '../form-fields.ts'
-import { type Html, html } from '../html.ts'
-import { type Question, readQuestion } from '../question.ts'
-import type { Visit } from '../visit.ts'
+import { anyOf, choiceField, textField } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { type Question, readQuestion } from '../frame/question.ts'
+import type { Visit } from '../frame/visit.ts'
 
 const names = ['actor', 'action', 'subject', 'environment', 'address', 'from', 'to']
 

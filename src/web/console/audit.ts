@@ -1,13 +1,13 @@
 /** The audit log: who did what to whom, when and from where. */
 import type { AuditEntry } from '../../audit/audit.ts'
 import { type FoundEntries, searchEntries } from '../../audit/entry-search.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { printMoment, table } from '../parts.ts'
-import type { Question } from '../question.ts'
-import type { Visit } from '../visit.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { printMoment, table } from '../frame/parts.ts'
+import type { Question } from '../frame/question.ts'
+import type { Visit } from '../frame/visit.ts'
 import { printAuditFilter, readAuditQuestion } from './audit-question.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const here = '/console/audit'
 const pageSize = 50

@@ -5,18 +5,18 @@ import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
 import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
 import { cut } from '../../cut.ts'
-import { printDone } from '../done.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../form-fields.ts'
-import type { SubmittedForm } from '../forms.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { asksForStream, livePart, streamPart } from '../live.ts'
-import { csrfField, notice, printDate } from '../page.ts'
-import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
-import type { Visit } from '../visit.ts'
+import { printDone } from '../frame/done.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../frame/live.ts'
+import { csrfField, notice, printDate } from '../frame/page.ts'
+import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
-import { type Operator, watcherOf } from './operator.ts'
+import { type Operator, operatorWatcher } from '../gates.ts'
 
-export const chainPage = '/console/audit/chain'
+const chainPage = '/console/audit/chain'
 const earlierShown = 10
 
 export function showChain(visit: Visit, operator: Operator) {
@@ -42,7 +42,7 @@ const doneWords = {
 
 async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
   const print = () => printState(visit)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
   // A form that was refused has no address that a stream could ask for.
   const live = visit.request.method === 'GET'
   const part = await print()

@@ -3,10 +3,10 @@ import type { Client } from '../../partners/client.ts'
 import type { ClientSecret } from '../../partners/client-secret.ts'
 import type { ScopeRequest } from '../../partners/scope-request.ts'
 import { scopes } from '../../scope.ts'
-import { emptyDraft, ticks } from '../form-fields.ts'
-import { type Html, html } from '../html.ts'
-import { csrfField, printDate } from '../page.ts'
-import { badge } from '../parts.ts'
+import { emptyDraft, ticks } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { badge } from '../frame/parts.ts'
 
 export interface ClientsPage {
   readonly clients: readonly Client[]

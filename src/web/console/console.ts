@@ -1,8 +1,8 @@
 /** The frame of the console's pages. */
-import type { Html } from '../html.ts'
-import { type Link, sendPage } from '../page.ts'
-import type { Visit } from '../visit.ts'
-import type { Operator } from './operator.ts'
+import type { Html } from '../frame/html.ts'
+import { type Link, sendPage } from '../frame/page.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '/console', label: 'Overview' },

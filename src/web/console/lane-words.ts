@@ -1,7 +1,7 @@
 import type { LaneCondition } from '../../webhooks/lane-health.ts'
-import { conditionTones, conditionWords } from '../health-words.ts'
-import type { Html } from '../html.ts'
-import { badge, type Tone } from '../parts.ts'
+import { conditionTones, conditionWords } from '../frame/health-words.ts'
+import type { Html } from '../frame/html.ts'
+import { badge, type Tone } from '../frame/parts.ts'
 
 const tones: Record<LaneCondition, Tone> = { ...conditionTones, late: 'wait', held: 'off' }
 

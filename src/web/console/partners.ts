@@ -10,14 +10,14 @@ import {
   type WaitingPartner,
   type WideningPartner,
 } from '../../partners/waiting.ts'
-import { anyOf, choiceField, textField } from '../form-fields.ts'
-import { type Html, html } from '../html.ts'
-import { printDate } from '../page.ts'
-import { badge, printMoment, type Tone, table } from '../parts.ts'
-import { type Question, readQuestion } from '../question.ts'
-import type { Visit } from '../visit.ts'
+import { anyOf, choiceField, textField } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { printDate } from '../frame/page.ts'
+import { badge, printMoment, type Tone, table } from '../frame/parts.ts'
+import { type Question, readQuestion } from '../frame/question.ts'
+import type { Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const pageSize = 50
 const waitingAtMost = 10

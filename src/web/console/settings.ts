@@ -8,12 +8,12 @@ import { inspectSchema, type SchemaState } from '../../database/migrations.ts'
 import { selectVersion } from '../../database/server.sql.ts'
 import { measureAhead } from '../../database/shared-clock.ts'
 import type { SettingInForce } from '../../settings/read.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { facts, table } from '../parts.ts'
-import type { Visit } from '../visit.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { facts, table } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
 import { printDuration } from './lane-words.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 export async function showSettings(visit: Visit, operator: Operator) {
   const { context } = visit

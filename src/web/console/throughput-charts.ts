@@ -2,8 +2,8 @@
 import { second } from '../../clock.ts'
 import { type Period, periods } from '../../webhooks/columns.ts'
 import { lookedAtAColumn, type Throughput } from '../../webhooks/delivery-statistics.ts'
-import { printBars, printLatency, printLegend, printPeriods, printTable, tallest } from '../charts.ts'
-import { type Html, html } from '../html.ts'
+import { printBars, printLatency, printLegend, printPeriods, printTable, tallest } from '../frame/charts.ts'
+import { type Html, html } from '../frame/html.ts'
 
 const count = (number: number) => number.toLocaleString('en')
 

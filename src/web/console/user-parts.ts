@@ -5,10 +5,10 @@ import type { LoginFailures } from '../../users/login-throttle.ts'
 import { isGuarded, type SecondFactors } from '../../users/second-factor.ts'
 import type { SignedInDevice } from '../../users/session.ts'
 import type { User } from '../../users/user.ts'
-import { deviceWords } from '../device-words.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { csrfField, printDate } from '../page.ts'
-import { badge } from '../parts.ts'
+import { deviceWords } from '../../words/device-words.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { badge } from '../frame/parts.ts'
 
 export interface UserPage {
   readonly user: User

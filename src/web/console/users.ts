@@ -1,13 +1,13 @@
 /** Everybody who can sign in: looked for by username, name, id or account number. */
 import type { User } from '../../users/user.ts'
 import { findUsers } from '../../users/user-search.ts'
-import { textField } from '../form-fields.ts'
-import { type Html, html } from '../html.ts'
-import { badge, printMoment, table } from '../parts.ts'
-import { type Question, readQuestion } from '../question.ts'
-import type { Visit } from '../visit.ts'
+import { textField } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { badge, printMoment, table } from '../frame/parts.ts'
+import { type Question, readQuestion } from '../frame/question.ts'
+import type { Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const pageSize = 50
 const longest = 100

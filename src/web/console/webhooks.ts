@@ -13,18 +13,18 @@ import {
 } from '../../webhooks/lane-health.ts'
 import { setWebhookState } from '../../webhooks/webhook.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { periodOf, printCharts } from '../charts.ts'
-import { printDone } from '../done.ts'
-import { anyOf, choiceField, textField } from '../form-fields.ts'
-import { printCount, stateBadge } from '../health-words.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { csrfField, printDate } from '../page.ts'
-import { badge, crumbs, facts, printMoment, table } from '../parts.ts'
-import { type Question, readQuestion } from '../question.ts'
-import { idOf, paramsOf, type Visit } from '../visit.ts'
+import { periodOf, printCharts } from '../frame/charts.ts'
+import { printDone } from '../frame/done.ts'
+import { anyOf, choiceField, textField } from '../frame/fields.ts'
+import { printCount, stateBadge } from '../frame/health-words.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
+import { type Question, readQuestion } from '../frame/question.ts'
+import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
-import type { Operator } from './operator.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50
@@ -200,7 +200,7 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { by }: Operator) => {
+  return async ({ context, request, reply }: Visit, { by }: StrongOperator) => {
     const now = context.clock.now()
     const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)

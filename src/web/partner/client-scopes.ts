@@ -3,12 +3,12 @@ import type { Environment } from '../../environment.ts'
 import { type Client, scopesOfNewClients } from '../../partners/client.ts'
 import type { ScopeRequest } from '../../partners/scope-request.ts'
 import { scopes, without } from '../../scope.ts'
-import { type Draft, formNotice, longField, ticks } from '../form-fields.ts'
-import { type Content, type Html, html } from '../html.ts'
-import { csrfField, printDate } from '../page.ts'
-import { badge } from '../parts.ts'
-import { onceField } from '../submission.ts'
-import type { Member } from './member.ts'
+import { type Draft, formNotice, longField, ticks } from '../frame/fields.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { badge } from '../frame/parts.ts'
+import { onceField } from '../frame/submission.ts'
+import type { Member } from '../gates.ts'
 
 /** Said where a client is registered. */
 export const registrationHint: Record<Environment, string> = {

@@ -1,8 +1,8 @@
 import type { Delivery } from '../../webhooks/delivery.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
-import { stateBadge } from '../health-words.ts'
-import { type Html, html } from '../html.ts'
-import { printMoment, table } from '../parts.ts'
+import { stateBadge } from '../frame/health-words.ts'
+import { type Html, html } from '../frame/html.ts'
+import { printMoment, table } from '../frame/parts.ts'
 
 export function printDeliveries(deliveries: readonly Delivery[], webhooks: readonly Webhook[], home: string): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`

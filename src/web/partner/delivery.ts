@@ -15,23 +15,23 @@ import { printHead } from '../../webhooks/request-head.ts'
 import { printSignatures, type SigningSecrets } from '../../webhooks/signature.ts'
 import { skipDelivery } from '../../webhooks/skip.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
-import { emptyDraft, findProblem } from '../form-fields.ts'
-import type { SubmittedForm } from '../forms.ts'
-import { stateBadge, stateWords } from '../health-words.ts'
-import { type Html, html } from '../html.ts'
-import { asksForStream, livePart, streamPart } from '../live.ts'
-import { csrfField, notice } from '../page.ts'
-import { badge, crumbs, facts, printMoment, type Tone } from '../parts.ts'
-import { makeOnce, onceField } from '../submission.ts'
-import { idOf, paramsOf, type Visit } from '../visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { emptyDraft, findProblem } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { stateBadge, stateWords } from '../frame/health-words.ts'
+import { type Html, html } from '../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../frame/live.ts'
+import { csrfField, notice } from '../frame/page.ts'
+import { badge, crumbs, facts, printMoment, type Tone } from '../frame/parts.ts'
+import { makeOnce, onceField } from '../frame/submission.ts'
+import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
 import { describeCanceler, findNames, type Names, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
   if (asksForStream(visit.request))
-    return streamPart(visit, watcherOf(visit, member), () => printDelivery(visit, member))
+    return streamPart(visit, memberWatcher(visit, member), () => printDelivery(visit, member))
   return sendDelivery(visit, member, undefined)
 }
 

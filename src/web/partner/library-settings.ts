@@ -1,7 +1,7 @@
 /** What an OAuth library has to be told, with the partner's own values. docs/libraries.md has the same, library by library. */
 import type { Client } from '../../partners/client.ts'
-import { type Html, html } from '../html.ts'
-import { facts } from '../parts.ts'
+import { type Html, html } from '../frame/html.ts'
+import { facts } from '../frame/parts.ts'
 
 export function printLibrarySettings(baseUrl: string, client: Client | undefined): Html {
   const address = (path: string) => html`<code>${baseUrl}${path}</code>`

@@ -3,20 +3,20 @@ import { listClients } from '../../partners/client.ts'
 import { searchDeliveries } from '../../webhooks/delivery-search.ts'
 import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
-import { printCount } from '../health-words.ts'
-import { type Html, html } from '../html.ts'
-import { asksForStream, livePart, streamPart } from '../live.ts'
-import { facts } from '../parts.ts'
-import type { Visit } from '../visit.ts'
+import { printCount } from '../frame/health-words.ts'
+import { type Html, html } from '../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../frame/live.ts'
+import { facts } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { printDeliveries } from './delivery-table.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 const shown = 10
 
 export async function showOverview(visit: Visit, member: Member) {
   const print = () => printState(visit, member)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   const { partner } = member
   return sendPortal(visit, member, {
     title: partner.name,

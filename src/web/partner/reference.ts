@@ -1,10 +1,10 @@
 /** The API as /openapi.json describes it, for reading, with the partner's own client id in every example. */
 import { listClients } from '../../partners/client.ts'
-import { type Html, html } from '../html.ts'
-import { badge, table } from '../parts.ts'
-import type { Visit } from '../visit.ts'
+import { type Html, html } from '../frame/html.ts'
+import { badge, table } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { printLibrarySettings } from './library-settings.ts'
-import type { Member } from './member.ts'
+import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { type Quick, type QuickStart, quickStarts } from './quick-starts.ts'
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { cut } from '../../cut.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { decodeStandardKey, type SigningSecrets } from '../../webhooks/signature.ts'
-import { type Html, html } from '../html.ts'
+import { type Html, html } from '../frame/html.ts'
 
 export interface SignedAttempt {
   readonly uid: string

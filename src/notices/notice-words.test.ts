@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createTransport } from 'nodemailer'
+import { composeMessage } from './message.ts'
+import type { NoticeFacts } from './notice.ts'
+import type { NoticeToSend } from './post.ts'
+import { noticeWords } from './notice-words.ts'
+
+const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbox.broker.example' }
+const at = new Date('2026-03-02T10:00:00Z')
+
+/** Every kind, with this text wherever somebody else chose it. */
+function everyKind(text: string): NoticeToSend[] {
+  const environment = 'live' as const
+  const webhook = {
+    environment,
+    partner: text,
+    branchId: 7,
+    webhookId: 12,
+    url: `https://hooks.example.com/s3cret?x=${text}`,
+  }
+  const guard = { byHolder: true, from: text, userAgent: text, former: true, more: true }
+  const facts: NoticeFacts = {
+    'sign-in': { environment, address: text, userAgent: text },
+    application: { environment, client: text, partner: text, scopes: ['read', text], address: text },
+    address: { ...guard, changed: 'replaced' },
+    password: guard,
+    'second-factor': { ...guard, change: 'added', factor: text },
+    'recovery-codes': guard,
+    'api-token': { ...guard, environment, name: text },
+    'webhook-failing': { ...webhook, since: at.toISOString() },
+    'webhook-disabled': { ...webhook, reason: text },
+    'secret-expiring': {
+      ...{ environment, partner: text, branchId: 7, client: text },
+      ...{ madeAt: at.toISOString(), endsAt: at.toISOString(), lastUsedAt: null },
+    },
+  }
+  const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, created_at: at }
+  return Object.entries(facts).map(([kind, each]) => ({ ...common, kind, facts: each }) as NoticeToSend)
+}
+
+const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+
+async function compose(notice: NoticeToSend): Promise<string> {
+  const words = noticeWords(notice, addresses)
+  const from = { name: 'Countersign', address: 'notices@broker.example' }
+  const message = { id: 1, key: 'k', to: 'ada@example.com', at, ...words }
+  return String((await composer.sendMail(composeMessage(from, message))).message)
+}
+
+const headersOf = (raw: string) =>
+  raw
+    .split('\n\n')[0]!
+    .replaceAll(/\n[ \t]+/g, ' ')
+    .split('\n')
+const namesOf = (raw: string) => headersOf(raw).map((line) => line.split(':')[0])
+
+test('whatever names and addresses hold, a message has the headers it should have and one recipient', async () => {
+  const expected = namesOf(await compose(everyKind('Pal')[0]!))
+  const attack = 'Pal\r\nBcc: all@example.com\r\n\r\n<h1>Hello</h1>'
+  const ends = fc.constantFrom(
+    '\r\n',
+    '\n',
+    '\r',
+    '\u2028',
+    '\u0085',
+    '\0',
+    '=?utf-8?q?=0D=0ABcc:_x@example.com?=',
+    '<',
+    '"',
+    ',',
+  )
+  const texts = fc.oneof(
+    fc.constant(attack),
+    fc.string({ unit: 'binary', minLength: 1 }),
+    fc.array(fc.oneof(ends, fc.string()), { minLength: 1 }).map((parts) => parts.join('')),
+  )
+  await fc.assert(
+    fc.asyncProperty(texts, async (text) => {
+      for (const notice of everyKind(text)) {
+        const raw = await compose(notice)
+        assert.deepEqual(namesOf(raw), expected)
+        assert.equal(
+          headersOf(raw).find((line) => line.startsWith('To:')),
+          'To: ada@example.com',
+        )
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a name cannot add lines of its own to what is said', () => {
+  for (const notice of everyKind('Pal\r\n\r\nYour account is locked.\u2028Call 555')) {
+    const { text } = noticeWords(notice, addresses)
+    assert.doesNotMatch(text, /^\s*(Your account is locked|Call 555)/m)
+    assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Zl}\p{Zp}]/u)
+  }
+})
+
+test('a long name is cut', () => {
+  for (const notice of everyKind('x'.repeat(5_000))) {
+    const { subject, text } = noticeWords(notice, addresses)
+    assert.ok([...subject].length <= 200)
+    assert.ok(text.length < 2_000, String(text.length))
+  }
+})
+
+test('no message has the path or the query of a webhook, where partners keep secrets, nor a link with a query', () => {
+  for (const notice of everyKind('hunter2')) {
+    const { text } = noticeWords(notice, addresses)
+    assert.doesNotMatch(text, /s3cret|\?x=/)
+    assert.doesNotMatch(text, /https?:\/\/\S*[?#]/)
+  }
+})
+
+test('each says what happened, when, and what to do; in the sandbox it says so', () => {
+  const [signIn] = everyKind('192.0.2.7')
+  const { subject, text } = noticeWords(signIn!, addresses)
+  assert.equal(subject, 'New sign-in to your account')
+  assert.match(text, /^Hello 192\.0\.2\.7,\n\nSomebody signed in/)
+  assert.match(
+    text,
+    /\n {2}When: {4}2 March 2026, 10:00 UTC\n {2}From: {4}192\.0\.2\.7\n {2}Device: {2}An unknown browser\n/,
+  )
+  assert.match(text, /If it was not: sign in at https:\/\/api\.broker\.example and/)
+  const facts = { ...signIn!.facts, environment: 'sandbox' }
+  const sandbox = noticeWords({ ...signIn!, facts } as NoticeToSend, addresses)
+  assert.equal(sandbox.subject, 'New sign-in to your account (sandbox)')
+  assert.match(sandbox.text, /sign in at https:\/\/api\.broker\.example and/, 'devices are signed out on the live site')
+  for (const notice of everyKind('Pal')) assert.match(noticeWords(notice, addresses).text, /UTC/)
+})

@@ -1,0 +1,230 @@
+/**
+ * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret and no link that carries
+ * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
+ */
+import type { Environment } from '../environment.ts'
+import { type NoticeWords, oneLine } from './message.ts'
+import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
+import type { NoticeToSend } from './post.ts'
+import { type Scope, scopes } from '../scope.ts'
+import { deviceWords } from '../words/device-words.ts'
+import { scopeWords } from '../words/scope-words.ts'
+
+/** Where each site is. */
+export type Addresses = Readonly<Record<Environment, string>>
+
+interface Told {
+  readonly subject: string
+  readonly happened: string
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly advice: string
+  /** Why it comes here, or what it stands for. */
+  readonly notes?: readonly string[]
+  /** The site that it is about. */
+  readonly environment: Environment
+}
+
+type Teller<Kind extends NoticeKind> = (facts: NoticeFacts[Kind], at: Date, addresses: Addresses) => Told
+
+const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
+  'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
+    environment,
+    subject: 'New sign-in to your account',
+    happened: 'Somebody signed in to your account from a device that was not seen before.',
+    facts: [
+      ['When', printMoment(at)],
+      ['From', oneLine(address)],
+      ['Device', deviceWords(userAgent)],
+    ],
+    advice: `If it was you, there is nothing to do. If it was not: sign in at ${addresses.live} and sign that device out under “Sign-ins and devices”, then change your password under “Security”.`,
+  }),
+  application: ({ environment, client, partner, scopes: granted, address }, at, addresses) => ({
+    environment,
+    subject: 'A new application may use your account',
+    happened: 'A new application was connected to your account.',
+    facts: [
+      ['Application', `“${oneLine(client)}”`],
+      ['By', `“${oneLine(partner)}”`],
+      ['It may', listScopes(granted)],
+      ['When', printMoment(at)],
+      ...(address === null ? [] : [['From', oneLine(address)] as const]),
+    ],
+    advice: `If you allowed this, there is nothing to do. If you did not: sign in at ${addresses[environment]} and revoke its access under “Connected applications”, then change your password under “Security”${environment === 'sandbox' ? ` at ${addresses.live}` : ''}.`,
+  }),
+  address: (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    subject: facts.changed === 'removed' ? 'Your e-mail address was removed' : 'Your e-mail address was changed',
+    happened:
+      facts.changed === 'removed'
+        ? 'The e-mail address of your account was removed. Notices no longer come.'
+        : 'Notices about your account now go to another address.',
+  }),
+  password: (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    subject: 'Your password was changed',
+    happened: 'The password of your account was changed. Whoever was signed in elsewhere is signed out.',
+  }),
+  'second-factor': (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    ...factorWords(facts),
+    ...(facts.change === 'locked' && lockedWords(at, addresses)),
+  }),
+  'recovery-codes': (facts, at, addresses) => ({
+    ...guarded(facts, at, addresses),
+    subject: 'New recovery codes were made',
+    happened: 'New recovery codes were made for your account. Older ones no longer work.',
+  }),
+  'api-token': (facts, at, addresses) => {
+    const common = guarded(facts, at, addresses)
+    const kind = facts.environment === 'sandbox' ? 'sandbox, no real money' : 'live'
+    return {
+      ...common,
+      subject: 'An API token was made for your account',
+      happened: 'An API token was made for your account. It acts as you, with every scope, until it is revoked.',
+      facts: [['Name', `“${oneLine(facts.name)}”`], ['Kind', kind], ...common.facts],
+    }
+  },
+  'webhook-failing': (facts, _at, addresses) => ({
+    environment: facts.environment,
+    subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
+    happened: 'A webhook has not been answered well for an hour. Deliveries wait, and are tried at growing distance.',
+    facts: [...webhookFacts(facts), ['Failing since', printMoment(new Date(facts.since))]],
+    advice: `Look at its attempts at ${webhookPage(facts, addresses)} and mend the receiver: what waits then goes out by itself. After five days without one success the webhook is disabled.`,
+  }),
+  'webhook-disabled': (facts, at, addresses) => ({
+    environment: facts.environment,
+    subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is disabled`,
+    happened: 'A webhook was disabled. Nothing is sent to it until somebody resumes it.',
+    facts: [...webhookFacts(facts), ['When', printMoment(at)], ['Why', oneLine(facts.reason, 200)]],
+    advice: `Mend the receiver and resume the webhook at ${webhookPage(facts, addresses)} and what waits then goes out.`,
+  }),
+  'secret-expiring': ({ environment, partner, branchId, client, madeAt, endsAt, lastUsedAt }, _at, addresses) => ({
+    environment,
+    subject: `A secret of “${oneLine(client)}” ends soon`,
+    happened:
+      'A client secret that was replaced by a newer one is about to end. Requests that still use it will then be refused.',
+    facts: [
+      ['Application', `“${oneLine(client)}” of “${oneLine(partner)}”`],
+      ['Secret', `the one made on ${printMoment(new Date(madeAt))}`],
+      ['Ends', printMoment(new Date(endsAt))],
+      ['Last used', lastUsedAt === null ? 'never' : printMoment(new Date(lastUsedAt))],
+    ],
+    advice: `If it is still in use, give your application the newer secret before that. The page ${addresses[environment]}/partner/${branchId}/clients lists both.`,
+  }),
+}
+
+export function noticeWords(notice: NoticeToSend, addresses: Addresses): NoticeWords {
+  const tell = tellers[notice.kind] as Teller<NoticeKind>
+  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.created_at, addresses)
+  const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
+  const all = [...facts, ...site]
+  const width = Math.max(...all.map(([name]) => name.length)) + 3
+  const table = all.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${value}`).join('\n')
+  return {
+    subject: oneLine(environment === 'sandbox' ? `${subject} (sandbox)` : subject, 200),
+    text: `Hello ${oneLine(notice.name)},
+
+${happened}
+
+${table}
+
+${[advice, ...notes].join('\n\n')}
+
+--
+Sent by Countersign at ${addresses[environment]} where “Security” says which notices come.
+Nobody who writes to you in its name asks for your password, a code or a secret.
+`,
+  }
+}
+
+/** What all have in common that would hand the account to somebody else. */
+function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Date, addresses: Addresses) {
+  const notes = [
+    ...(more
+      ? [
+          `There were more than ${noticesADay} of this kind in a day. One message an hour now stands for all of them; “History” lists each.`,
+        ]
+      : []),
+    ...(former
+      ? [
+          'This was the address of the account until lately. For 30 days it is still told of what concerns your password, second factors, tokens and address.',
+        ]
+      : []),
+  ]
+  return {
+    environment: 'live',
+    facts: [
+      ['When', printMoment(at)],
+      ['By', byHolder ? 'somebody who was signed in to your account' : 'the brokerage'],
+      ...(from === null ? [] : [['From', oneLine(from)] as const]),
+      ...(userAgent === null ? [] : [['Device', deviceWords(userAgent)] as const]),
+    ],
+    advice: byHolder
+      ? `If it was you, there is nothing to do. If it was not, somebody else is using your account. Sign in at ${addresses.live} and change your password, sign out every other device, and put right what is not yours under “Security” and “API settings”. If you cannot sign in, call the brokerage at once.`
+      : 'If you asked for this, there is nothing to do. If you did not ask for this, call the brokerage.',
+    notes,
+  } as const satisfies Partial<Told>
+}
+
+/** Nobody was signed in, and the brokerage did nothing: somebody has the password. */
+function lockedWords(at: Date, addresses: Addresses) {
+  return {
+    facts: [
+      ['When', printMoment(at)],
+      ['By', 'somebody who knows your password'],
+    ],
+    advice: `If it was you, sign in with a recovery code. If it was not, somebody else knows your password: sign in at ${addresses.live} with a recovery code and change it, or call the brokerage.`,
+  } as const satisfies Partial<Told>
+}
+
+function factorWords({ change, factor }: NoticeFacts['second-factor']): Pick<Told, 'subject' | 'happened'> {
+  const name = oneLine(factor ?? '')
+  switch (change) {
+    case 'added':
+      return { subject: 'A second factor was added', happened: `A second factor was added to your account: ${name}.` }
+    case 'removed':
+      return {
+        subject: 'A second factor was removed',
+        happened: `A second factor was removed from your account: ${name}.`,
+      }
+    case 'locked':
+      return {
+        subject: 'A second factor was locked',
+        happened: `A hundred wrong codes in a row were entered after the right password. Your ${name} is locked until you sign in with a recovery code, or the brokerage resets it.`,
+      }
+    case 'reset':
+      return {
+        subject: 'Two-factor sign-in was reset',
+        happened:
+          'Every second factor and recovery code of your account was removed. Your password alone signs in now.',
+      }
+  }
+}
+
+function webhookFacts({ webhookId, partner, url }: NoticeFacts['webhook-disabled' | 'webhook-failing']) {
+  const host = URL.canParse(url) ? new URL(url).host : 'an address that cannot be read'
+  return [
+    ['Webhook', `${webhookId}, at ${oneLine(host)}`],
+    ['Partner', `“${oneLine(partner)}”`],
+  ] as const
+}
+
+function webhookPage(
+  { environment, branchId, webhookId }: NoticeFacts['webhook-failing' | 'webhook-disabled'],
+  addresses: Addresses,
+) {
+  return `${addresses[environment]}/partner/${branchId}/webhooks/${webhookId}`
+}
+
+function listScopes(granted: readonly string[]): string {
+  return scopes
+    .filter((scope: Scope) => granted.includes(scope))
+    .map((scope) => scopeWords[scope].title.toLowerCase())
+    .join(', ')
+}
+
+/** `2 March 2026, 10:00 UTC` */
+function printMoment(date: Date): string {
+  const words = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+  return `${words}, ${date.toISOString().slice(11, 16)} UTC`
+}

@@ -1,0 +1,25 @@
+/** What the pages of an account share: the frame with its bar, and ids in forms. */
+import { Invalid } from '../../problem.ts'
+import type { Html } from '../frame/html.ts'
+import { sendPage } from '../frame/page.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+export interface AccountPage {
+  readonly title: string
+  readonly here: string
+  readonly body: Html
+  readonly status?: number
+  readonly scripts?: readonly string[]
+}
+
+export function sendAccountPage({ context, reply }: Visit, { session, csrf }: SignedIn, page: AccountPage) {
+  const { title, here, body, status = 200, scripts = [] } = page
+  const account = { user: session.user, csrf, here }
+  return sendPage(reply, { title, body, status, scripts, environment: context.environment, account })
+}
+
+export function parseId(text: string | undefined, field: string): number {
+  if (text === undefined || !/^\d{1,15}$/.test(text)) throw new Invalid([{ field, problem: 'must be a number' }])
+  return Number(text)
+}

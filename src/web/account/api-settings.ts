@@ -1,0 +1,129 @@
+/** API settings: the tokens that account holders make for their own programs (Spec 5.1). */
+import type { Context } from '../../context.ts'
+import type { Database } from '../../database/database.ts'
+import { type Environment, environments } from '../../environment.ts'
+import { Invalid, Problem } from '../../problem.ts'
+import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../../users/api-token.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
+import { ignoreAlreadyGone, printDone } from '../frame/done.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+import { onLiveSite } from '../frame/other-site.ts'
+import { csrfField, notice, printDate } from '../frame/page.ts'
+import { makeOnce, onceField } from '../frame/submission.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+const doneWords = {
+  before:
+    'This form was sent before. The token that it made is listed below and was shown once. If you did not copy it, revoke it and make another.',
+}
+
+export async function showApiSettings(visit: Visit, visitor: SignedIn) {
+  return sendApiSettings(visit, visitor, { done: printDone(visit.request, doneWords) })
+}
+
+export async function createToken(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
+  const now = context.clock.now()
+  const name = form.find('name') ?? ''
+  const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
+  if (!environment) throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
+  try {
+    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.by, now)
+    const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
+    if (sent.kind === 'before') return reply.redirect(sent.path, 303)
+    return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500)
+      return sendApiSettings(visit, visitor, { problem: error, name })
+    throw error
+  }
+}
+
+export async function revokeToken({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const id = parseId(form.find('token'), 'token')
+  const own = await listTokens(context, visitor)
+  if (own.some((token) => token.id === id)) {
+    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.by, context.clock.now()).catch(
+      ignoreAlreadyGone,
+    )
+  }
+  return reply.redirect('/account/api', 303)
+}
+
+interface ApiSettings {
+  readonly done?: Html | undefined
+  readonly created?: { readonly text: string; readonly environment: Environment }
+  readonly problem?: Problem
+  readonly name?: string
+}
+
+/** The live site has the tokens of both; the sandbox has no live ones to make, to show or to revoke. */
+function kindsOf({ environment }: Context): readonly Environment[] {
+  return environment === 'live' ? environments : [environment]
+}
+
+async function listTokens(context: Context, { session }: SignedIn): Promise<ApiToken[]> {
+  const all = await listApiTokens(context.db, session.user.id)
+  return all.filter(({ environment }) => kindsOf(context).includes(environment))
+}
+
+const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as const
+
+async function sendApiSettings(
+  visit: Visit,
+  visitor: SignedIn,
+  { done, created, problem, name = '' }: ApiSettings,
+) {
+  const { context } = visit
+  const tokens = await listTokens(context, visitor)
+  const { baseUrl, sisterUrl, environment } = context
+  const urls = environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
+  return sendAccountPage(visit, visitor, {
+    title: 'API settings',
+    here: '/account/api',
+    status: problem?.status ?? 200,
+    body: html`<h1>API settings</h1>
+<p>For your own programs. A token acts as you, with every scope, until you revoke it.</p>
+${done}${created && printCreated(created, urls[created.environment])}
+<section class="card">
+<h2>New token</h2>
+${problem && notice('error', problem.message)}
+<form method="post" action="/account/api/tokens" class="row">
+${csrfField(visitor.csrf)}${onceField()}
+<label>Name<input name="name" value="${name}" required maxlength="100" placeholder="What it is for"></label>
+${printKinds(context)}
+<button class="primary">Create</button>
+</form>
+${environment === 'sandbox' && html`<p class="small">A token made here works in the sandbox. Personal API tokens for the live site are made there: <a href="${onLiveSite(context, '/account/api')}">API settings</a>.</p>`}
+</section>
+<section class="card">
+<h2>Your tokens</h2>
+${tokens.length === 0 ? html`<p class="empty">You have no tokens.</p>` : html`<ul class="tokens">${tokens.map((token) => printToken(token, visitor))}</ul>`}
+</section>`,
+  })
+}
+
+function printKinds({ environment }: Context): Html {
+  if (environment === 'sandbox') return html`<input type="hidden" name="environment" value="sandbox">`
+  return html`<label>Kind<select name="environment"><option value="live">Personal API token (live)</option><option value="sandbox">Sandbox token</option></select></label>`
+}
+
+function printCreated({ text, environment }: NonNullable<ApiSettings['created']>, url: string): Html {
+  return html`<section class="card created" role="status">
+<h2>${kindWords[environment]} created</h2>
+<p>Copy it now. It is not shown again.</p>
+<p><code class="secret">${text}</code></p>
+<p class="small">Try it: <code>curl -H "Authorization: Bearer ${text.slice(0, 8)}…" ${url}/v1/user/profile</code></p>
+</section>`
+}
+
+function printToken(token: ApiToken, { csrf }: SignedIn): Html {
+  return html`<li>
+<div><strong>${token.name}</strong> <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
+<span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.created_at)} · last used ${token.last_used_at ? printDate(token.last_used_at) : 'never'}</span></div>
+<form method="post" action="/account/api/revoke">${csrfField(csrf)}<input type="hidden" name="token" value="${token.id}"><button class="danger">Revoke</button></form>
+</li>`
+}

@@ -1,0 +1,110 @@
+/** Connected applications: who may use the account, what for, what they did lately; pause, resume and revoke. */
+import type { Context } from '../../context.ts'
+import { listActivity, type ScopeActivity } from '../../oauth/activity.ts'
+import {
+  type Authorization,
+  listAuthorizations,
+  revokeAuthorization,
+  setAuthorizationPaused,
+} from '../../oauth/authorization.ts'
+import { type Scope, scopes } from '../../scope.ts'
+import { ignoreAlreadyGone } from '../frame/done.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, notice, printDate } from '../frame/page.ts'
+import { scopeWords } from '../../words/scope-words.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+export async function showApplications(visit: Visit, visitor: SignedIn) {
+  const { context } = visit
+  const applications = await listApplications(context, visitor)
+  const ids = applications.map(({ id }) => id)
+  const activity = await listActivity(context.db, ids, context.clock.now())
+  const activityOf = (id: number) => activity.filter(({ authorization_id }) => authorization_id === id)
+  return sendAccountPage(visit, visitor, {
+    title: 'Connected applications',
+    here: '/account',
+    body: html`<h1>Connected applications</h1>
+<p>These applications may use your account. Pausing or revoking one takes effect at once.</p>
+${applications.length === 0 && html`<p class="card empty">No application is connected to your account.</p>`}
+${applications.map((each) => printApplication(each, activityOf(each.id), visitor))}`,
+  })
+}
+
+async function listApplications({ db, environment }: Context, { session }: SignedIn): Promise<Authorization[]> {
+  const all = await listAuthorizations(db, { userId: session.user.id })
+  return all.filter((each) => each.environment === environment)
+}
+
+/** What was approved on the other site is not this one's to change. */
+async function isOfThisSite(context: Context, visitor: SignedIn, id: number): Promise<boolean> {
+  return (await listApplications(context, visitor)).some((each) => each.id === id)
+}
+
+export async function revokeApplication({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const id = parseId(form.find('authorization'), 'authorization')
+  if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
+  const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
+  await revokeAuthorization(context.db, revoked, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
+  return reply.redirect('/account', 303)
+}
+
+export function pauseApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  return setPaused(visit, visitor, form, true)
+}
+
+export function resumeApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  return setPaused(visit, visitor, form, false)
+}
+
+async function setPaused({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, paused: boolean) {
+  const id = parseId(form.find('authorization'), 'authorization')
+  if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
+  const change = { id, ownerId: visitor.session.user.id, paused }
+  await setAuthorizationPaused(context.db, change, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
+  return reply.redirect('/account', 303)
+}
+
+function printApplication(each: Authorization, activity: readonly ScopeActivity[], { csrf }: SignedIn): Html {
+  const granted = scopes.filter((scope) => each.scopes.includes(scope))
+  const suspended = each.client_status !== 'active' || each.partner_status !== 'approved'
+  return html`<article class="card application">
+<h2>${each.client_name} <span class="faint">by ${each.partner_name}</span></h2>
+${suspended && notice('error', 'The brokerage has suspended this application; it has no access at present.')}
+${each.paused_at !== null && html`<p class="notice waiting">Paused since ${printDate(each.paused_at)}. It has no access until you resume it.</p>`}
+${granted.length === 0 && notice('error', 'The brokerage no longer lets this application do what you allowed; it has no access at present.')}
+${each.shared_accounts && each.account_numbers.length === 0 && notice('error', 'You no longer hold any of the accounts that you shared with it; it has no access at present.')}
+<ul class="scopes">${granted.map((scope) => printScope(scope, activity))}</ul>
+<dl>
+<dt>Connected since</dt><dd>${printDate(each.approved_at)}</dd>
+<dt>Last used</dt><dd>${each.last_used_at ? printDate(each.last_used_at) : 'never'}</dd>
+<dt>Access</dt><dd>${each.lasting ? 'until you revoke it' : '24 hours after each approval'}</dd>
+<dt>Accounts</dt><dd>${each.account_numbers.length > 0 ? each.account_numbers.join(', ') : 'none'}</dd>
+</dl>
+<div class="acts">
+${each.paused_at === null ? printAct(each, csrf, 'pause', 'Pause') : printAct(each, csrf, 'resume', 'Resume')}
+${printAct(each, csrf, 'revoke', 'Revoke access')}
+</div>
+</article>`
+}
+
+/** The name of the application is in the button for those who hear the page instead of seeing it. */
+function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume' | 'revoke', words: string): Html {
+  const kind = { pause: 'plain', resume: 'primary', revoke: 'danger' }[act]
+  const joined = act === 'revoke' ? ' of ' : ' '
+  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="${kind}">${words}<span class="unseen">${joined}${each.client_name}</span></button></form>`
+}
+
+function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
+  const { title, text, movesMoney } = scopeWords[scope]
+  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}
+<span class="small used">${printUses(activity.find((each) => each.scope === scope))}</span></li>`
+}
+
+function printUses(used: ScopeActivity | undefined): Html {
+  if (!used) return html`Not used in the last 30 days`
+  const times = used.uses === 1 ? 'Used once' : `Used ${used.uses.toLocaleString('en-GB')} times`
+  return html`${times} in the last 30 days, the last time on ${printDate(used.last_used_at)}`
+}

@@ -1,0 +1,93 @@
+/**
+ * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret travels sealed in
+ * the form until then, so that a page left half-way leaves nothing behind.
+ */
+import { minute } from '../../clock.ts'
+import type { Context } from '../../context.ts'
+import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
+import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../../users/totp.ts'
+import { sendAccountPage } from './account-page.ts'
+import { setCookie } from '../frame/cookies.ts'
+import { printField } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { html } from '../frame/html.ts'
+import { csrfField } from '../frame/page.ts'
+import { printQrCode } from './qr-code.ts'
+import { sendRecoveryCodes } from './recovery-codes.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import type { Visit } from '../frame/visit.ts'
+import { holderOf, type SignedIn } from '../frame/visitor.ts'
+
+const here = '/account/security/app'
+const offerLifetimeMs = 30 * minute
+
+export async function showAppSetup(visit: Visit, visitor: StronglySignedIn) {
+  const { context, reply } = visit
+  if (await findTotp(context.db, visitor.session.user.id)) return reply.redirect('/account/security', 303)
+  return sendSetup(visit, visitor, makeTotpSecret())
+}
+
+export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, request, reply } = visit
+  const secret = openOffer(context, visitor, form.find('offer'))
+  if (secret === undefined) return reply.redirect(here, 303)
+  const now = context.clock.now()
+  const step = findStep(secret, form.find('code') ?? '', now)
+  if (step === undefined) {
+    const problem = 'That is not the code that the app shows now. Check that the time of your phone is right.'
+    return sendSetup(visit, visitor, secret, problem)
+  }
+  const holder = holderOf(context, request, visitor)
+  const added = await addAuthenticatorApp(context.db, context.vault, holder, { secret, step }, now)
+  if (!added) return reply.redirect('/account/security', 303)
+  setCookie(context, reply, 'session', added.session.text)
+  if (added.recoveryCodes.length === 0) return reply.redirect('/account/security?done=app', 303)
+  return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
+}
+
+export async function removeApp({ context, reply }: Visit, visitor: StronglySignedIn) {
+  await removeAuthenticatorApp(context.db, visitor.session.user.id, visitor.by, context.clock.now())
+  return reply.redirect('/account/security?done=removed', 303)
+}
+
+const purposeOf = ({ session }: SignedIn) => `totp-offer:${session.user.id}`
+
+function sealOffer(context: Context, visitor: SignedIn, secret: string): string {
+  const endsAt = context.clock.now().getTime() + offerLifetimeMs
+  return context.vault.seal(purposeOf(visitor), `${endsAt} ${secret}`).toString('base64url')
+}
+
+function openOffer(context: Context, visitor: SignedIn, sealed: string | undefined): string | undefined {
+  const text = context.vault.open(purposeOf(visitor), Buffer.from(sealed ?? '', 'base64url'))
+  const [endsAt, secret] = text?.split(' ') ?? []
+  return Number(endsAt) > context.clock.now().getTime() ? secret : undefined
+}
+
+function sendSetup(visit: Visit, visitor: SignedIn, secret: string, problem?: string) {
+  const { context } = visit
+  const uri = printTotpUri(secret, visitor.session.user, issuerOf(context))
+  return sendAccountPage(visit, visitor, {
+    title: 'Set up an authenticator app',
+    here: '/account/security',
+    status: problem === undefined ? 200 : 400,
+    body: html`<section class="card narrow">
+<h1>Set up an authenticator app</h1>
+<ol class="steps">
+<li>Open an authenticator app on your phone, and scan this picture with it.
+${printQrCode(uri, 'QR code for your authenticator app')}
+<details><summary>I cannot scan it</summary><p>Enter this key in the app by hand: <code class="secret">${secret.match(/.{1,4}/g)!.join(' ')}</code></p><p><a href="${uri}">Open an app on this device</a></p></details></li>
+<li>Enter the code that the app shows now.
+<form method="post" action="${here}">
+${csrfField(visitor.csrf)}<input type="hidden" name="offer" value="${sealOffer(context, visitor, secret)}">
+${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: 10, problem, focused: true })}
+<button class="primary">Turn on</button>
+</form></li>
+</ol>
+<p class="small">From then on signing in takes your password and a code. You are signed out everywhere else.</p>
+</section>`,
+  })
+}
+
+function issuerOf({ baseUrl }: Context): string {
+  return `Countersign ${new URL(baseUrl).hostname}`
+}

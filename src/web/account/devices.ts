@@ -1,0 +1,58 @@
+/** Sign-ins and devices: where the account is open at this moment, and how to close it there. */
+import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
+import { deviceWords } from '../../words/device-words.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+const here = '/account/devices'
+
+export async function showDevices(visit: Visit, visitor: SignedIn) {
+  const { context } = visit
+  const all = await listSessions(context.db, visitor.session.user.id, context.clock.now())
+  const own = all.filter(({ id }) => id === visitor.session.id)
+  const others = all.filter(({ id }) => id !== visitor.session.id)
+  return sendAccountPage(visit, visitor, {
+    title: 'Sign-ins and devices',
+    here,
+    body: html`<h1>Sign-ins and devices</h1>
+<p>Where you are signed in now, on the live site and in the sandbox. A sign-in ends by itself after 30 minutes without use. If you do not recognise one, sign it out and <a href="/account/password">change your password</a>.</p>
+<section class="card">
+<h2>This device</h2>
+<ul class="tokens">${own.map((each) => printDevice(each, undefined))}</ul>
+</section>
+<section class="card">
+<h2>Other devices</h2>
+${others.length === 0 ? html`<p class="empty">You are signed in nowhere else.</p>` : printOthers(others, visitor)}
+</section>`,
+  })
+}
+
+export async function closeDevice({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const id = parseId(form.find('session'), 'session')
+  await closeSessionOf(context.db, visitor.session.user, id, visitor.by, context.clock.now())
+  return reply.redirect(here, 303)
+}
+
+export async function closeOtherDevices({ context, reply }: Visit, visitor: SignedIn) {
+  await closeOtherSessions(context.db, visitor.session, visitor.by, context.clock.now())
+  return reply.redirect(here, 303)
+}
+
+function printOthers(others: readonly SignedInDevice[], { csrf }: SignedIn): Html {
+  return html`<ul class="tokens">${others.map((each) => printDevice(each, csrf))}</ul>
+<form method="post" action="/account/devices/close/others">${csrfField(csrf)}<button class="danger">Sign out everywhere else</button></form>`
+}
+
+/** Without a form token there is nothing to press: this device is left by the button at the top. */
+function printDevice(each: SignedInDevice, csrf: string | undefined): Html {
+  const words = deviceWords(each.user_agent)
+  return html`<li>
+<div><strong>${words}</strong> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
+<span class="faint">from ${each.address} · signed in ${printDate(each.first_seen_at)} · last active ${printDate(each.last_seen_at)}</span></div>
+${csrf !== undefined && html`<form method="post" action="/account/devices/close">${csrfField(csrf)}<input type="hidden" name="session" value="${each.id}"><button class="danger">Sign out<span class="unseen"> ${words}, ${each.address}</span></button></form>`}
+</li>`
+}

@@ -1,0 +1,59 @@
+/** The address that notices go to. Changed only minutes after a sign-in; the address before is told. */
+import { findMail, setEmail } from '../../users/email.ts'
+import { sendAccountPage } from './account-page.ts'
+import { findProblem, printField } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { html } from '../frame/html.ts'
+import { csrfField } from '../frame/page.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+const notices = '/account/security/notices'
+
+export async function showEmail(visit: Visit, visitor: SignedIn) {
+  const mail = await findMail(visit.context.db, visitor.session.user.id)
+  return sendEmail(visit, visitor, { now: mail?.email ?? undefined })
+}
+
+export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
+  const email = form.find('email') ?? ''
+  const { session, by } = visitor
+  const problem = await findProblem(() => setEmail(context.db, session.user, email, by, context.clock.now()))
+  if (!problem) return reply.redirect(`${notices}?done=email`, 303)
+  const mail = await findMail(context.db, session.user.id)
+  const wrong = `It ${problem.fields?.[0]?.problem ?? 'cannot be saved'}.`
+  return sendEmail(visit, visitor, { now: mail?.email ?? undefined, typed: email, problem: wrong })
+}
+
+export async function removeEmail({ context, reply }: Visit, visitor: StronglySignedIn) {
+  await setEmail(context.db, visitor.session.user, undefined, visitor.by, context.clock.now())
+  return reply.redirect(`${notices}?done=removed`, 303)
+}
+
+interface EmailPage {
+  /** The address so far. */
+  readonly now: string | undefined
+  readonly typed?: string
+  readonly problem?: string
+}
+
+function sendEmail(visit: Visit, visitor: SignedIn, { now, typed, problem }: EmailPage) {
+  const csrf = csrfField(visitor.csrf)
+  return sendAccountPage(visit, visitor, {
+    title: 'E-mail address',
+    here: '/account/security',
+    status: problem === undefined ? 200 : 400,
+    body: html`<section class="card narrow">
+<h1>E-mail address</h1>
+<p>Where notices about your account go.${now !== undefined && ' The address that you have now is told of the change, and for 30 days of what concerns your password, second factors and tokens.'}</p>
+<form method="post" action="/account/security/email">
+${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: 254, hint: 'Whoever reads this mailbox learns when you sign in and what you connect.', problem, focused: true })}
+<button class="primary">Save</button>
+</form>
+${now !== undefined && html`<form method="post" action="/account/security/email/remove">${csrf}<button class="quiet wide">Remove the address</button></form>`}
+<p class="small"><a href="${notices}">Back to the notices</a></p>
+</section>`,
+  })
+}

@@ -1,0 +1,123 @@
+/** Audit entries in the words of the account holder whom they concern. */
+import type { AuditAction, AuditEntry } from '../../audit/audit.ts'
+import { type Scope, scopes } from '../../scope.ts'
+import { deviceWords } from '../../words/device-words.ts'
+import { scopeWords } from '../../words/scope-words.ts'
+
+export interface HistoryWords {
+  readonly title: string
+  readonly text?: string | undefined
+  /** Worth a second look: it may have been somebody else. */
+  readonly alarming?: true
+}
+
+type Words = (entry: AuditEntry, client: string | undefined) => HistoryWords
+
+const device: (entry: AuditEntry) => string | undefined = ({ details }) =>
+  typeof details.userAgent === 'string' ? deviceWords(details.userAgent) : undefined
+
+const words: Partial<Record<AuditAction, Words>> = {
+  'user.created': () => ({ title: 'The brokerage opened your access' }),
+  'user.disabled': () => ({ title: 'The brokerage locked your access' }),
+  'user.enabled': () => ({ title: 'The brokerage unlocked your access' }),
+  'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),
+  'user.account_added': ({ details }) => ({ title: `Account ${details.account_number} was added` }),
+  'user.password_changed': (entry) => ({
+    title: isOwn(entry) ? 'You changed your password' : 'The brokerage set a new password for you',
+  }),
+  'user.email_changed': (entry) => ({
+    title: isOwn(entry) ? 'You changed your e-mail address' : 'The brokerage changed your e-mail address',
+  }),
+  'user.notices_chosen': () => ({ title: 'Chose which e-mail notices come' }),
+  'session.opened': (entry) => ({ title: 'Signed in', text: signedInWith(entry) }),
+  'session.confirmed': (entry) => ({ title: 'Confirmed that it was you', text: signedInWith(entry) }),
+  'session.refused': (entry) => ({ title: refusedAt(entry), alarming: true }),
+  'session.throttled': (entry) => ({
+    title: refusedAt(entry),
+    text: 'There were several in a row, so further attempts had to wait.',
+    alarming: true,
+  }),
+  'session.closed': (entry) => {
+    const other = device(entry)
+    if (!isOwn(entry)) return { title: 'The brokerage signed out one of your devices', text: other }
+    return { title: other === undefined ? 'Signed out' : 'Signed out another device', text: other }
+  },
+  'session.others_closed': ({ details }) => ({
+    title: 'Signed out everywhere else',
+    text: details.sessions === 1 ? 'One other sign-in ended.' : `${details.sessions} other sign-ins ended.`,
+  }),
+  'session.all_closed': () => ({ title: 'The brokerage signed you out everywhere' }),
+  'session.wait_lifted': () => ({ title: 'The brokerage let you sign in again without waiting' }),
+  'second_factor.added': ({ details }) => ({ title: `Set up two-factor sign-in: ${details.factor}` }),
+  'second_factor.removed': ({ details }) => ({ title: `Removed from two-factor sign-in: ${details.factor}` }),
+  'second_factor.reset': () => ({ title: 'The brokerage took back your two-factor sign-in', alarming: true }),
+  'second_factor.locked': () => ({
+    title: 'Your authenticator app was locked after a hundred wrong codes',
+    text: 'Somebody knew your password and guessed codes. A recovery code unlocks the app; then change your password.',
+    alarming: true,
+  }),
+  'recovery_codes.made': () => ({ title: 'Made new recovery codes' }),
+  'api_token.created': ({ details }) => ({
+    title: `Made the API token “${details.name}”`,
+    text: 'It acts as you, with every scope.',
+  }),
+  'api_token.revoked': (entry) => ({
+    title: isOwn(entry) ? 'Revoked an API token' : 'The brokerage revoked one of your API tokens',
+  }),
+  'authorization.approved': ({ details }, client) => ({
+    title: `Allowed ${client} to use your account`,
+    text: listApproved(details),
+  }),
+  'authorization.denied': (_entry, client) => ({ title: `Denied ${client} access` }),
+  'authorization.revoked': (entry, client) => ({
+    title: isOwn(entry) ? `Revoked the access of ${client}` : `The brokerage ended the access of ${client}`,
+  }),
+  'authorization.paused': (_entry, client) => ({ title: `Paused ${client}` }),
+  'authorization.resumed': (_entry, client) => ({ title: `Resumed ${client}` }),
+  'token.revoked': () => ({ title: 'An application gave up its access' }),
+}
+
+/** For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to somebody else. */
+export function historyWords(entry: AuditEntry, client: string | undefined, readerId: string): HistoryWords {
+  const about = aboutWhom(entry)
+  if (about.startsWith('user:') && about !== `user:${readerId}`)
+    return { title: printAction(entry.action), text: about }
+  return words[entry.action]?.(entry, client) ?? { title: printAction(entry.action) }
+}
+
+function aboutWhom({ details, subject }: AuditEntry): string {
+  return typeof details.userId === 'string' ? `user:${details.userId}` : subject
+}
+
+function isOwn(entry: AuditEntry): boolean {
+  return entry.actor === aboutWhom(entry)
+}
+
+function signedInWith(entry: AuditEntry): string | undefined {
+  const { secondFactor } = entry.details
+  const words = device(entry)
+  return typeof secondFactor === 'string' ? `${words}, with ${secondFactor}` : words
+}
+
+function refusedAt({ details }: AuditEntry): string {
+  if (details.at === 'second step') return 'A sign-in was refused at the second step: the password was right'
+  return details.at === 'password change' ? 'A password change was refused' : 'A sign-in was refused'
+}
+
+function listScopes(granted: unknown): string | undefined {
+  if (!Array.isArray(granted)) return undefined
+  const titles = scopes.filter((scope: Scope) => granted.includes(scope)).map((scope) => scopeWords[scope].title)
+  return titles.join(' · ')
+}
+
+function listApproved({ scopes: granted, accountNumbers }: AuditEntry['details']): string | undefined {
+  const titles = listScopes(granted)
+  if (titles === undefined || !Array.isArray(accountNumbers) || accountNumbers.length === 0) return titles
+  return `${titles} · in ${accountNumbers.length === 1 ? 'account' : 'accounts'} ${accountNumbers.join(', ')}`
+}
+
+/** Acts that are no everyday ones of account holders, such as those of a partner's member: `webhook.created` → “Webhook created”. */
+function printAction(action: string): string {
+  const text = action.replace('.', ' ').replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

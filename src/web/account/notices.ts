@@ -1,0 +1,93 @@
+/** E-mail notices: where they go, which of them come, and the last ones. */
+import { type DeclinableKind, declinable, listNotices, type NoticeKind, type NoticeSeen } from '../../notices/notice.ts'
+import { listPartnersOf } from '../../partners/partner.ts'
+import { declineNotices, findMail, type Mail } from '../../users/email.ts'
+import { sendAccountPage } from './account-page.ts'
+import { printDone } from '../frame/done.ts'
+import { emptyDraft, ticks } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+const here = '/account/security/notices'
+const shownAtMost = 10
+
+const kindWords: Record<NoticeKind, string> = {
+  'sign-in': 'A sign-in from a device that was not seen before',
+  application: 'A new application is connected to your account',
+  address: 'Your e-mail address is changed or removed',
+  password: 'Your password is changed',
+  'second-factor': 'A second factor is added, removed or reset',
+  'recovery-codes': 'New recovery codes are made',
+  'api-token': 'An API token is made',
+  'webhook-failing': 'A webhook has been failing for an hour',
+  'webhook-disabled': 'A webhook is disabled',
+  'secret-expiring': 'A client secret ends within a day',
+}
+
+const doneWords = {
+  email: 'Your e-mail address is saved.',
+  removed: 'Your e-mail address is removed. No notices come.',
+  chosen: 'Your choice is saved.',
+}
+
+export async function showNotices(visit: Visit, visitor: SignedIn) {
+  const { context, request } = visit
+  const { user } = visitor.session
+  const mail = (await findMail(context.db, user.id)) ?? { email: null, declined_notices: [] }
+  const isMember = (await listPartnersOf(context.db, user.id)).length > 0
+  const last = await listNotices(context.db, user.id, shownAtMost)
+  return sendAccountPage(visit, visitor, {
+    title: 'E-mail notices',
+    here: '/account/security',
+    body: html`<h1>E-mail notices</h1>
+${printDone(request, doneWords)}
+${printAddress(mail)}
+<section class="card">
+<h2>What you are told</h2>
+<p>Always, because it guards your account:</p>
+<ul>${guards.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>
+${isMember && printChoice(mail, visitor)}
+</section>
+<section class="card">
+<h2>Last notices</h2>
+${last.length === 0 ? html`<p class="empty">There were none in the last 90 days.</p>` : html`<ul class="tokens">${last.map(printLast)}</ul>`}
+</section>`,
+  })
+}
+
+/** A choice among those of a partner's members; whoever is none has nothing to choose. */
+export async function chooseNotices({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const wanted = form.all('kind')
+  const declined = declinable.filter((kind) => !wanted.includes(kind))
+  await declineNotices(context.db, visitor.session.user, declined, visitor.by, context.clock.now())
+  return reply.redirect(`${here}?done=chosen`, 303)
+}
+
+const guards = (Object.keys(kindWords) as NoticeKind[]).filter(
+  (kind) => !(declinable as readonly NoticeKind[]).includes(kind),
+)
+
+function printAddress({ email }: Mail): Html {
+  return html`<section class="card">
+<h2>Address</h2>
+${email === null ? html`<p class="empty">You gave no address, so nothing is sent.</p>` : html`<p><strong class="address">${email}</strong></p>`}
+<p><a class="button" href="/account/security/email">${email === null ? 'Give an address' : 'Change address'}</a></p>
+</section>`
+}
+
+function printChoice({ declined_notices }: Mail, { csrf }: SignedIn): Html {
+  const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
+  const wanted = declinable.filter((kind: DeclinableKind) => !declined_notices.includes(kind))
+  return html`<form method="post" action="${here}">
+${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'As a member of a partner, if you want' }, choices, wanted)}
+<button>Save</button>
+</form>`
+}
+
+function printLast({ kind, email, state, created_at }: NoticeSeen): Html {
+  const badge = html`<span class="badge${state !== 'sent' && html` off`}">${state}</span>`
+  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(created_at)} · to <span class="address">${email}</span></span></div></li>`
+}

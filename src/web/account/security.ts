@@ -1,0 +1,76 @@
+/** Security: how the account is guarded, and the way to each of it. */
+import { findMail } from '../../users/email.ts'
+import type { Passkey } from '../../users/passkey.ts'
+import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
+import { sendAccountPage } from './account-page.ts'
+import { printDone } from '../frame/done.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { passkeySite } from '../sign-in/passkey-form.ts'
+import { onceField } from '../frame/submission.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+
+const here = '/account/security'
+
+const doneWords = {
+  password: 'Your password is changed. You are signed out everywhere else.',
+  passkey: 'Your passkey is added.',
+  app: 'Your authenticator app is set up.',
+  removed: 'It is removed.',
+  'codes-before':
+    'This form was sent before. The recovery codes that it made were shown once. If you did not keep them, make new ones.',
+}
+
+export async function showSecurity(visit: Visit, visitor: SignedIn) {
+  const { context, request } = visit
+  const mail = await findMail(context.db, visitor.session.user.id)
+  const factors = await findSecondFactors(context.db, visitor.session.user.id)
+  return sendAccountPage(visit, visitor, {
+    title: 'Security',
+    here,
+    body: html`<h1>Security</h1>
+${printDone(request, doneWords)}
+<section class="card">
+<h2>Password</h2>
+<p>Known to you alone. A change signs you out everywhere else.</p>
+<p><a class="button" href="/account/password">Change password</a></p>
+</section>
+<section class="card">
+<h2>Two-factor sign-in <span class="badge${!isGuarded(factors) && html` off`}">${isGuarded(factors) ? 'on' : 'off'}</span></h2>
+<p>${isGuarded(factors) ? 'Signing in takes your password and a second proof that it is you.' : 'With a second proof beside your password, somebody who learns the password still cannot sign in.'}</p>
+<ul class="tokens">
+${printApp(factors, visitor)}
+${factors.passkeys.map((each) => printPasskey(each, visitor))}
+${passkeySite(context) && html`<li><div><strong>${factors.passkeys.length > 0 ? 'Another passkey' : 'Passkey'}</strong><br><span class="faint">Kept by your device, your password manager or a security key; with JavaScript only</span></div><a class="button" href="/account/security/passkey">Add<span class="unseen"> a passkey</span></a></li>`}
+${isGuarded(factors) && printRecovery(factors, visitor)}
+</ul>
+</section>
+<section class="card">
+<h2>E-mail notices</h2>
+<p>${mail?.email ? html`You are told at <strong class="address">${mail.email}</strong> when something happens that you should know of.` : 'You are told nothing by e-mail: there is no address to write to.'}</p>
+<p><a class="button" href="/account/security/notices">${mail?.email ? 'Address and notices' : 'Give an address'}</a></p>
+</section>`,
+  })
+}
+
+function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
+  if (!totp) {
+    return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an authenticator app</span></a></li>`
+  }
+  const lastUse = totp.last_used_at ? printDate(totp.last_used_at) : 'never'
+  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.created_at)} · last used ${lastUse}${totp.locked_at !== null && html` · locked after a hundred wrong codes ${printDate(totp.locked_at)}; a recovery code unlocks it`}</span></div>
+<form method="post" action="/account/security/app/remove">${csrfField(csrf)}<button class="danger">Remove<span class="unseen"> the authenticator app</span></button></form></li>`
+}
+
+function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
+  const lastUse = each.last_used_at ? printDate(each.last_used_at) : 'never'
+  return html`<li><div><strong>${each.name}</strong> <span class="badge">Passkey</span> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br><span class="faint">added ${printDate(each.created_at)} · last used ${lastUse}</span></div>
+<form method="post" action="/account/security/passkey/remove">${csrfField(csrf)}<input type="hidden" name="passkey" value="${each.id}"><button class="danger">Remove<span class="unseen"> the passkey ${each.name}</span></button></form></li>`
+}
+
+function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: SignedIn): Html {
+  const left = recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
+  return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}. New ones replace all that there are.</span></div>
+<form method="post" action="/account/security/recovery">${csrfField(csrf)}${onceField()}<button>Make new ones<span class="unseen"> (recovery codes)</span></button></form></li>`
+}

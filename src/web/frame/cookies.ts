@@ -1,0 +1,54 @@
+/**
+ * Four cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was right, the second
+ * factor is awaited) and the device (proof that a user has signed in here before). `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
+ * not keep the cookies of two ports apart.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { second } from '../../clock.ts'
+import type { Context } from '../../context.ts'
+import { randomLetters } from '../../crypto/random.ts'
+import { knownDeviceMs } from '../../users/known-device.ts'
+
+type CookieKind = 'session' | 'visit' | 'step' | 'device'
+
+const deviceLifetimeSeconds = knownDeviceMs / second
+
+export function readCookie(context: Context, request: FastifyRequest, kind: CookieKind): string | undefined {
+  return request.cookies[nameOf(context, kind)]
+}
+
+export function setCookie(context: Context, reply: FastifyReply, kind: CookieKind, value: string): void {
+  const options = kind === 'device' ? { ...attributes(context), maxAge: deviceLifetimeSeconds } : attributes(context)
+  reply.setCookie(nameOf(context, kind), value, options)
+}
+
+export function clearCookie(context: Context, reply: FastifyReply, kind: CookieKind): void {
+  reply.clearCookie(nameOf(context, kind), attributes(context))
+}
+
+/** The visit's secret, made on the first page that has a form. */
+export function ensureVisit(context: Context, request: FastifyRequest, reply: FastifyReply): string {
+  const known = readCookie(context, request, 'visit')
+  return known !== undefined && /^[A-Za-z0-9]{43}$/.test(known) ? known : renewVisit(context, reply)
+}
+
+/** The form tokens of pages that were shown before are worth nothing from here on. */
+export function renewVisit(context: Context, reply: FastifyReply): string {
+  const fresh = randomLetters(43)
+  setCookie(context, reply, 'visit', fresh)
+  return fresh
+}
+
+function isSecure({ baseUrl }: Context): boolean {
+  return baseUrl.startsWith('https:')
+}
+
+function nameOf(context: Context, kind: CookieKind): string {
+  const prefix = isSecure(context) ? '__Host-' : ''
+  return `${prefix}countersign-${context.environment}-${kind}`
+}
+
+/** Lax, because people arrive from the partner's site by a link. */
+function attributes(context: Context) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(context) } as const
+}

@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Environment } from '../../environment.ts'
+import { Elsewhere, type Problem } from '../../problem.ts'
+import { type Html, html } from './html.ts'
+import { pageHeaders, printPage } from './page.ts'
+
+const titles: Record<number, string> = {
+  400: 'This request cannot be used',
+  401: 'Sign in first',
+  403: 'This is not allowed',
+  404: 'Nothing is here',
+  405: 'This cannot be done here',
+  413: 'That was too much at once',
+  415: 'This cannot be read',
+  431: 'That was too much at once',
+  429: 'Please wait a moment',
+  503: 'Away for a moment',
+}
+
+export function printErrorPage(
+  problem: Problem,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  environment: Environment,
+): string {
+  reply.headers(pageHeaders())
+  const title = titles[problem.status] ?? 'Something went wrong'
+  return printPage({
+    title,
+    environment,
+    body: html`<section class="card narrow">
+<h1>${title}</h1>
+<p>${printMessage(problem)}</p>
+<p class="small">You can close this page or go back. If you ask for help, mention request <code>${request.id}</code> (${problem.status}, <code>${problem.code}</code>).</p>
+</section>`,
+  })
+}
+
+function printMessage(problem: Problem): Html {
+  if (!(problem instanceof Elsewhere)) return html`${problem.message}`
+  const [before] = problem.message.split(problem.address)
+  return html`${before}<a href="${problem.address}">${problem.address}</a>`
+}

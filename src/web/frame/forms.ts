@@ -1,0 +1,60 @@
+/**
+ * Every form carries a token derived from a cookie that only this browser holds: the session when there is one, the
+ * visit before sign-in. A form sent from another site is refused even earlier, by what the browser says of its origin.
+ */
+import type { FastifyRequest } from 'fastify'
+import { equalBytes, hmacSha256 } from '../../crypto/hash.ts'
+import type { Form } from '../../http/form.ts'
+import { Forbidden, Invalid } from '../../problem.ts'
+
+export function issueFormToken(secret: string): string {
+  return hmacSha256(Buffer.from(secret), 'form').toString('base64url')
+}
+
+export interface SubmittedForm {
+  /** All of it, in the order it came: the same form sent again is the same text. */
+  readonly text: string
+  find(name: string): string | undefined
+  all(name: string): string[]
+}
+
+export function readForm(request: FastifyRequest, secret: string | undefined): SubmittedForm {
+  refuseForeignOrigin(request)
+  const form = (request.body ?? {}) as Form
+  const presented = form.csrf
+  const expected = secret === undefined ? undefined : issueFormToken(secret)
+  if (
+    typeof presented !== 'string' ||
+    expected === undefined ||
+    !equalBytes(Buffer.from(presented), Buffer.from(expected))
+  ) {
+    throw outOfDate()
+  }
+  return {
+    text: JSON.stringify(form),
+    find(name) {
+      const value = form[name]
+      if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])
+      if (value?.includes('\0')) throw new Invalid([{ field: name, problem: 'must not contain a NUL character' }])
+      return value
+    },
+    all(name) {
+      const value = form[name]
+      return value === undefined ? [] : Array.isArray(value) ? value : [value]
+    },
+  }
+}
+
+export function outOfDate(): Forbidden {
+  return new Forbidden('This form is out of date. Go back, load the page again and repeat what you did.')
+}
+
+/** Our pages withhold the referrer, so browsers send `Origin: null` for our own forms; a foreign origin is spelled out. */
+export function refuseForeignOrigin(request: FastifyRequest): void {
+  const { origin } = request.headers
+  const own = `${request.protocol}://${request.host}`
+  const site = request.headers['sec-fetch-site']
+  const foreignSite = site !== undefined && site !== 'same-origin' && site !== 'none'
+  const foreignOrigin = origin !== undefined && origin !== 'null' && origin !== own
+  if (foreignSite || foreignOrigin) throw new Forbidden('This form was sent from another site.')
+}

@@ -1,0 +1,63 @@
+/**
+ * A form that makes something counts once (is idempotent), however often it is sent: by a double click, the back button, a reload, on whichever
+ * node. Its mark is used up in the transaction of what it makes. So what fails uses up nothing, of two at once the second waits for the first,
+ * and whoever comes second is led to what the first made.
+ */
+import { after, day } from '../../clock.ts'
+import type { Context } from '../../context.ts'
+import { sha256 } from '../../crypto/hash.ts'
+import { randomLetters } from '../../crypto/random.ts'
+import type { Database, Sql } from '../../database/database.ts'
+import { deleteOldSubmissions, insertSubmission, selectSubmission, updateSubmission } from '../../users/submissions.sql.ts'
+import { outOfDate, type SubmittedForm } from './forms.ts'
+import { type Html, html } from './html.ts'
+import type { SignedIn } from './visitor.ts'
+
+/** Longer than any session lives, and no form outlives its session. */
+const keptMs = day
+const markLetters = 22
+
+export function onceField(): Html {
+  return html`<input type="hidden" name="once" value="${randomLetters(markLetters)}">`
+}
+
+/** `path` shows what was made, but for what is shown once. */
+export type Sent<Made> =
+  | { readonly kind: 'made'; readonly path: string; readonly made: Made }
+  /** The same form was sent before. */
+  | { readonly kind: 'before'; readonly path: string }
+
+/** What `make` does through the database that it is handed is one transaction with the mark. */
+export function makeOnce<Made>(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  visitor: SignedIn,
+  form: SubmittedForm,
+  make: (db: Database) => Promise<Made>,
+  pathOf: (made: Made) => string,
+): Promise<Sent<Made>> {
+  const id = readMark(visitor, form)
+  return db.transaction<Sent<Made>>(async (sql) => {
+    const [first] = await sql.query(insertSubmission, [id, clock.now()])
+    if (!first) return { kind: 'before', path: await findPath(sql, id) }
+    const made = await make({ ...db, ...sql, transaction: (work) => work(sql) })
+    const path = pathOf(made)
+    await sql.query(updateSubmission, [id, path])
+    return { kind: 'made', path, made }
+  })
+}
+
+/** Of this user and this content: who goes back and types something else means something else. */
+function readMark({ session }: SignedIn, form: SubmittedForm): string {
+  const mark = form.find('once') ?? ''
+  if (mark.length !== markLetters) throw outOfDate()
+  return sha256(`${session.user.id} ${form.text}`).toString('base64url')
+}
+
+async function findPath(sql: Sql, id: string): Promise<string> {
+  const [before] = await sql.query<{ leads_to: string | null }>(selectSubmission, [id])
+  return before?.leads_to ?? '/account'
+}
+
+export function removeOldSubmissions(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(deleteOldSubmissions, [after(now, -keptMs), most])
+}

@@ -1,0 +1,44 @@
+/** Who is in front of the page. */
+import type { FastifyRequest } from 'fastify'
+import type { Actor } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import { cut } from '../../cut.ts'
+import type { Holder } from '../../users/second-factor.ts'
+import type { Browser, Session } from '../../users/session.ts'
+import { findSession } from '../../users/session.ts'
+import { readCookie } from './cookies.ts'
+
+export function browserOf(request: FastifyRequest): Browser {
+  return { address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
+}
+
+export async function currentSession(
+  context: Context,
+  request: FastifyRequest,
+  isPerson = request.headers.accept !== 'text/event-stream',
+): Promise<Session | undefined> {
+  const presented = readCookie(context, request, 'session')
+  const session = await findSession(context.db, presented, context.environment, context.clock.now(), isPerson)
+  if (session) request.who = { userId: session.user.id }
+  return session
+}
+
+export function actorOf(context: Context, request: FastifyRequest, session: Session): Actor {
+  return {
+    name: `user:${session.user.id}`,
+    environment: context.environment,
+    address: request.ip,
+    requestId: request.id,
+    userAgent: cut(browserOf(request).userAgent, 300),
+  }
+}
+
+export interface SignedIn {
+  readonly session: Session
+  readonly by: Actor
+  readonly csrf: string
+}
+
+export function holderOf(context: Context, request: FastifyRequest, { session, by }: SignedIn): Holder {
+  return { session, environment: context.environment, browser: browserOf(request), by }
+}

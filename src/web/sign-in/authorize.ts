@@ -1,0 +1,107 @@
+/** Spec 4.1: GET /v1/oauth/authorize. Judges the request and sends the browser to the login page; stores nothing. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import { cut } from '../../cut.ts'
+import type { OperationSchema } from '../../described-route.ts'
+import { type Form, parseFormBytes, queryOf } from '../../http/form.ts'
+import {
+  checkRecipient,
+  judgeRequest,
+  printErrorCallback,
+  sealRequest,
+  stateMaxCharacters,
+  statePattern,
+  stateWideCharacters,
+  stateWideLength,
+} from '../../oauth/authorization-request.ts'
+import type { OAuthError } from '../../oauth/oauth-error.ts'
+import type { Registration } from '../../partners/client.ts'
+import { oneOf, Type, text } from '../../schema.ts'
+import { scopePattern } from '../../scope.ts'
+import { subnetOf } from '../../subnet.ts'
+import type { Visit } from '../frame/visit.ts'
+import { pageHeaders } from '../frame/page.ts'
+
+/** What a sound request looks like; `oauth/authorization-request.ts` judges it and says where each fault is told. */
+export const authorizeSchema: OperationSchema = {
+  operationId: 'authorize',
+  summary: 'Start an authorization: send the browser here',
+  description:
+    'The user signs in, sees what is asked for, and comes back to the registered callback with `code`, `state` and `iss`, or with `error`. A fault of the client or of the callback is shown to the user; any other is told to the callback.',
+  tags: ['OAuth'],
+  security: [],
+  querystring: Type.Object({
+    client_id: text("The application's client id.", 'CLIENT_ID', { minLength: 1 }),
+    scope: text('What to ask for, separated by spaces or commas.', 'read trade', { pattern: scopePattern }),
+    state: text(
+      `A random string that the callback gets back, byte for byte. No control characters; more than ${stateWideLength} characters only where at most ${stateWideCharacters} of them take three bytes or more in UTF-8, so that it fits into an address.`,
+      'af0ifjsldkj',
+      { minLength: 1, maxLength: stateMaxCharacters, pattern: statePattern },
+    ),
+    response_type: Type.Optional(oneOf(['code'], { description: 'Not needed.' })),
+    redirect_uri: Type.Optional(
+      Type.String({ description: 'The registered callback URL, character by character. Not needed.' }),
+    ),
+    code_challenge: Type.Optional(
+      text(
+        'PKCE (RFC 7636): base64url of the SHA-256 of the verifier.',
+        'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        {
+          pattern: '^[A-Za-z0-9_-]{43}$',
+        },
+      ),
+    ),
+    code_challenge_method: Type.Optional(oneOf(['S256'], { description: 'Needed with `code_challenge`.' })),
+  }),
+  response: { 302: Type.Null({ description: 'To the login page, or to the callback with an error.' }) },
+  answerHeaders: ['Location'],
+}
+
+export async function authorize({ context, request, reply }: Visit): Promise<FastifyReply> {
+  const { vault, environment, baseUrl, clock } = context
+  const query = withoutEmpty(request.query as Form)
+  const bytes = withoutEmpty(parseFormBytes(queryOf(request.raw.url ?? '')))
+  const known = typeof query.client_id === 'string' ? await context.clients.find(query.client_id) : undefined
+  const client = checkRecipient(query, known, environment)
+  const judged = judgeRequest(query, bytes, client, clock.now())
+  reply.headers(pageHeaders())
+  if (judged.kind === 'refused') {
+    request.refusal = judged.error.code
+    context.refusedCalls.record(describeAuthorize(context, request, client, judged.error))
+    return reply.redirect(printErrorCallback(client.callback_url, judged.error, judged.state, baseUrl), 302)
+  }
+  return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
+}
+
+/** A request for authorization comes from a browser: which client it is for is known, who sent it is not. */
+function describeAuthorize(
+  { environment, clock }: Context,
+  request: FastifyRequest,
+  client: Registration,
+  error: OAuthError,
+) {
+  const query = request.query as Form
+  const names = Object.keys(query).filter((name) => /^\w{1,60}$/.test(name))
+  const plain = ['scope', 'response_type', 'code_challenge_method']
+  return {
+    ...{ environment, branchId: client.branch_id, clientId: client.id, isClaimed: true, at: clock.now() },
+    caller: subnetOf(request.ip),
+    ...{
+      method: 'GET',
+      route: '/v1/oauth/authorize',
+      status: error.status,
+      code: error.code,
+      description: error.message,
+    },
+    sent: cut(
+      names.map((name) => `${name}=${plain.includes(name) ? cut(String(query[name]), 200) : '••••'}`).join('\n'),
+      1_000,
+    ),
+    requestId: request.id,
+  }
+}
+
+/** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */
+function withoutEmpty(form: Form): Form {
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''))
+}

@@ -1,0 +1,194 @@
+/** The consent page: who asks, for what, for how long, and a choice that can be made once. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import type { Form } from '../../http/form.ts'
+import { approve, deny, findStanding, type Standing } from '../../oauth/authorization.ts'
+import { type AuthorizationRequest, printCallback, printErrorCallback } from '../../oauth/authorization-request.ts'
+import { OAuthError } from '../../oauth/oauth-error.ts'
+import { Conflict, Invalid } from '../../problem.ts'
+import { hasProvenFactor } from '../../users/second-factor.ts'
+import { isFresh, isStrong, type Session } from '../../users/session.ts'
+import { type Account, listOpenAccounts } from '../../users/user.ts'
+import { openPending, type PendingRequest } from './destination.ts'
+import { issueFormToken, readForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+import { onLiveSite } from '../frame/other-site.ts'
+import { csrfField, notice, sendPage } from '../frame/page.ts'
+import { scopeWords } from '../../words/scope-words.ts'
+import type { Visit } from '../frame/visit.ts'
+import { actorOf, currentSession } from '../frame/visitor.ts'
+
+/** Scopes that change things ask for every proof that there is, given minutes ago. */
+function needsProof(request: AuthorizationRequest): boolean {
+  return request.scopes.includes('trade') || request.scopes.includes('write')
+}
+
+/**
+ * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that they have; or one
+ * that has to be set up first, because the brokerage demands it for trading.
+ */
+export async function findObstacle(
+  { config, clock, db }: Context,
+  { request }: PendingRequest,
+  session: Session,
+): Promise<'sign-in' | 'second-factor' | undefined> {
+  if (!needsProof(request)) return undefined
+  const now = clock.now()
+  if (!isFresh(session, now) || !(await hasProvenFactor(db, session, now))) return 'sign-in'
+  const needsFactor = config.secondFactorForTrade && request.scopes.includes('trade')
+  return needsFactor && !isStrong(session, now) ? 'second-factor' : undefined
+}
+
+export async function showConsent({ context, request, reply }: Visit) {
+  const sealed = (request.query as Form).request
+  const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
+  const session = await currentSession(context, request)
+  const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
+  if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  return sendConsent(context, reply, pending, session)
+}
+
+export async function submitConsent({ context, request, reply }: Visit) {
+  const session = await currentSession(context, request)
+  const body = (request.body ?? {}) as Form
+  const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
+  if (!session) return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  const form = readForm(request, formSecret(session.token.text, pending))
+  const now = context.clock.now()
+  const obstacle = await findObstacle(context, pending, session)
+  if (obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  const by = actorOf(context, request, session)
+  const { state } = pending.request
+  const callbackUrl = pending.client.callback_url
+  switch (form.find('decision')) {
+    case 'approve': {
+      const accounts = await listOpenAccounts(context.db, session.user.id, context.environment)
+      const accountNumbers = chooseAccounts(accounts, form.all('account'))
+      if (accountNumbers === undefined) {
+        return sendConsent(context, reply, pending, session, {
+          text: 'Choose at least one account, or deny the request.',
+          ticked: form.all('account'),
+        })
+      }
+      const consent = {
+        request: pending.request,
+        userId: session.user.id,
+        environment: context.environment,
+        accountNumbers,
+      }
+      const code = await approve(context.db, consent, by, now)
+      if (!code) throw answeredAlready()
+      return reply.redirect(printCallback(callbackUrl, { code: code.text, iss: context.baseUrl }, state), 303)
+    }
+    case 'deny': {
+      if (!(await deny(context.db, pending.request, by, now))) throw answeredAlready()
+      const error = new OAuthError('access_denied', 'The user denied the request.')
+      request.refusal = error.code
+      return reply.redirect(printErrorCallback(callbackUrl, error, state, context.baseUrl), 303)
+    }
+    default:
+      throw new Invalid([{ field: 'decision', problem: 'must be approve or deny' }])
+  }
+}
+
+/** The form token is bound to this session and to this request: one page's token answers no other request. */
+function formSecret(session: string, { request }: PendingRequest): string {
+  return `${session} ${request.id}`
+}
+
+/** The user's own accounts that were ticked; with one account or none there is nothing to tick. */
+function chooseAccounts(accounts: readonly Account[], ticked: readonly string[]): string[] | undefined {
+  const own = accounts.map((account) => account.account_number)
+  if (own.length <= 1) return own
+  const chosen = own.filter((number) => ticked.includes(number))
+  return chosen.length > 0 ? chosen : undefined
+}
+
+export function answeredAlready(): Conflict {
+  return new Conflict(
+    'You have already answered this request. Return to the application; if it is still waiting, start again there.',
+  )
+}
+
+async function sendConsent(
+  context: Context,
+  reply: FastifyReply,
+  pending: PendingRequest,
+  { token, user }: Session,
+  problem?: { readonly text: string; readonly ticked: readonly string[] },
+) {
+  const { sealed, request, client } = pending
+  const csrf = issueFormToken(formSecret(token.text, pending))
+  const accounts = await listOpenAccounts(context.db, user.id, context.environment)
+  const standing = await findStanding(context.db, user.id, client.id)
+  const host = new URL(client.callback_url).host
+  return sendPage(reply, {
+    title: `Allow ${client.name}?`,
+    environment: context.environment,
+    status: problem === undefined ? 200 : 400,
+    leadsOn: true,
+    body: html`<section class="card narrow">
+<h1>Allow <em>${client.name}</em> to use your account?</h1>
+<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
+${problem !== undefined && notice('error', problem.text)}
+${standing && printStanding(standing, request)}
+<form method="post" action="/consent">
+${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
+<h2>It will be able to</h2>
+<ul class="scopes">${request.scopes.map(printScope)}</ul>
+${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
+${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.account_number} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
+<h2>For how long</h2>
+<p>${client.refresh_access ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
+<div class="choices">
+<button class="primary" name="decision" value="approve">Allow</button>
+<button name="decision" value="deny">Deny</button>
+</div>
+<p class="small">Either way you return to <strong>${host}</strong>. The application never sees your password.</p>
+</form>
+</section>`,
+  })
+}
+
+/** What allowing this does to what was allowed before. */
+function printStanding(standing: Standing, request: AuthorizationRequest): Html {
+  const lost = standing.scopes
+    .filter((scope) => !request.scopes.includes(scope))
+    .map((scope) => scopeWords[scope].title)
+  return html`${standing.paused_at !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
+<p>You have allowed it access before. Allowing this replaces what you allowed before, also for the access it holds already.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
+}
+
+/** The request waits meanwhile: whoever has set one up comes back to this very address. */
+function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed }: PendingRequest) {
+  return sendPage(reply, {
+    title: 'Set up two-factor sign-in first',
+    environment: context.environment,
+    status: 403,
+    body: html`<section class="card narrow">
+<h1>Set up two-factor sign-in first</h1>
+<p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only when you have shown, with a second factor, that it is you.</p>
+<p><a class="button primary" href="${onLiveSite(context, '/account/security')}">Set it up now</a></p>
+<p>Then <a href="/consent?request=${sealed}">come back to this request</a>. It stays open for half an hour.</p>
+</section>`,
+  })
+}
+
+function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
+  const { title, text, movesMoney } = scopeWords[scope]
+  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}</li>`
+}
+
+function printAccounts(accounts: readonly Account[], ticked?: readonly string[]): Html {
+  const boxes = accounts.map(
+    (account) =>
+      html`<label class="tick"><input type="checkbox" name="account" value="${account.account_number}"${(ticked?.includes(account.account_number) ?? true) && html` checked`}><span>${account.account_number} <span class="faint">${wordsOf(account)}</span></span></label>`,
+  )
+  return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
+}
+
+function wordsOf(account: Account): string {
+  return `${account.classification.replaceAll('_', ' ')}, ${account.type}`
+}

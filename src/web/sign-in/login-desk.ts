@@ -1,0 +1,23 @@
+/** Where passwords are checked, and what people are told when they cannot be checked now. */
+import type { Context } from '../../context.ts'
+import { Problem, TooManyRequests } from '../../problem.ts'
+import type { LoginDesk } from '../../users/login.ts'
+import { TooManyPasswordChecks } from '../../users/password.ts'
+
+export function loginDesk({ db, passwords, config, vault }: Context): LoginDesk {
+  return { db, passwords, limits: config.limits, vault }
+}
+
+export function tellCrowded(error: unknown): never {
+  if (!(error instanceof TooManyPasswordChecks)) throw error
+  throw new Problem(503, 'temporarily_unavailable', 'Many people are signing in at the moment. Try again shortly.', {
+    headers: { 'retry-after': '5' },
+  })
+}
+
+export function addressMustWait({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): TooManyRequests {
+  return new TooManyRequests(
+    'There were too many failed sign-ins from this network. Wait a little and try again.',
+    retryAfterSeconds,
+  )
+}

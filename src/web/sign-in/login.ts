@@ -1,0 +1,130 @@
+/** The login page. The visitor arrives with an authorization request, or on the way to a page of the account. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import type { Form } from '../../http/form.ts'
+import { deny } from '../../oauth/authorization.ts'
+import { printErrorCallback } from '../../oauth/authorization-request.ts'
+import { OAuthError } from '../../oauth/oauth-error.ts'
+import { signIn } from '../../users/login.ts'
+import { closeSession, type Session } from '../../users/session.ts'
+import { answeredAlready, findObstacle } from './consent.ts'
+import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
+import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
+import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts'
+import { html } from '../frame/html.ts'
+import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
+import { csrfField, notice, sendPage } from '../frame/page.ts'
+import { goOnToSecondStep } from './second-step.ts'
+import type { Visit } from '../frame/visit.ts'
+import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
+
+const refusedText =
+  'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
+
+/** Told by the page that the second step leads back to. */
+const endedText = 'Ten codes in a row were wrong. Start again with your password.'
+const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
+
+export async function showLogin({ context, request, reply }: Visit) {
+  const query = request.query as Form
+  const destination = await parseDestination(context, query)
+  const session = await currentSession(context, request)
+  if (session && query.confirm === undefined && !(await mustConfirm(context, destination, session)))
+    return reply.redirect(destination.path, 303)
+  return sendLogin(context, request, reply, { destination, session })
+}
+
+export async function submitLogin({ context, request, reply }: Visit) {
+  const form = readForm(request, readCookie(context, request, 'visit'))
+  const destination = await findDestination(context, form.find('request'), form.find('return'))
+  const previous = await currentSession(context, request)
+  const username = form.find('username') ?? ''
+  const credentials = {
+    username,
+    password: form.find('password') ?? '',
+    device: readDevice(context, request),
+  }
+  const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
+  const outcome = await signIn(loginDesk(context), credentials, from, context.clock.now()).catch(tellCrowded)
+  switch (outcome.kind) {
+    case 'address-must-wait':
+      throw addressMustWait(outcome)
+    case 'refused':
+      request.refusal = 'access_denied'
+      return sendLogin(context, request, reply, { destination, session: previous, problem: refusedText, username })
+    case 'half-way':
+      return goOnToSecondStep(context, reply, outcome.step, destination)
+    case 'signed-in':
+      request.who = { userId: outcome.user.id }
+      setCookie(context, reply, 'session', outcome.session.text)
+      clearCookie(context, reply, 'visit')
+      rememberDevice(context, reply, outcome.device)
+      return reply.redirect(destination.path, 303)
+  }
+}
+
+/** Leaving the login page is an answer too: the application hears that access was denied. */
+export async function cancelLogin({ context, request, reply }: Visit) {
+  const form = readForm(request, readCookie(context, request, 'visit'))
+  const { request: pending, client } = await openPending(context, form.find('request') ?? '')
+  const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
+  if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
+  const error = new OAuthError('access_denied', 'The user did not sign in.')
+  request.refusal = error.code
+  clearCookie(context, reply, 'step')
+  return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
+}
+
+export async function logout({ context, request, reply }: Visit) {
+  refuseForeignOrigin(request)
+  const session = await currentSession(context, request)
+  if (session) {
+    readForm(request, session.token.text)
+    await context.db.transaction((sql) =>
+      closeSession(sql, session, actorOf(context, request, session), context.clock.now()),
+    )
+  }
+  clearCookie(context, reply, 'session')
+  return reply.redirect('/login', 303)
+}
+
+interface LoginPage {
+  readonly destination: Destination
+  readonly session: Session | undefined
+  readonly problem?: string
+  readonly username?: string
+}
+
+function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
+  const { destination, session, problem, username = session?.user.username ?? '' } = page
+  const { pending, field } = destination
+  const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
+  const carried = html`<input type="hidden" name="${field.name}" value="${field.value}">`
+  const title = session ? 'Confirm it is you' : 'Sign in'
+  return sendPage(reply, {
+    title,
+    environment: context.environment,
+    status: problem ? 401 : 200,
+    leadsOn: pending !== undefined,
+    body: html`<section class="card narrow">
+<h1>${title}</h1>
+${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partner_name} asks for access to your account. Sign in to see what it asks for.</p>`}
+${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
+${problem !== undefined && notice('error', problem)}
+${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
+<form method="post" action="/login">
+${csrf}${carried}
+<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${username === '' && html` autofocus`}></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${username !== '' && html` autofocus`}></label>
+<button class="primary">${session ? 'Continue' : 'Sign in'}</button>
+</form>
+${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
+<p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>
+</section>`,
+  })
+}
+
+async function mustConfirm(context: Context, { pending }: Destination, session: Session): Promise<boolean> {
+  return pending !== undefined && (await findObstacle(context, pending, session)) === 'sign-in'
+}
