@@ -2,7 +2,7 @@
 import { type Sql, statement } from '../database/database.ts'
 import type { AuditEntry } from './audit.ts'
 
-/** Each part walks an index of its own; the second and the third are made for this question (migrations 0010 and 0016). */
+/** Each part walks an index of its own; the second and the third are made for this question (migrations/0004-audit.sql). */
 const selectHistory = statement(
   'select_history',
   `SELECT id, at, actor, action, subject, environment, address, request_id, details FROM (

@@ -1,5 +1,5 @@
 /**
- * Hears every change that the database announces (see the triggers of migration 0004), so that what a node remembers
+ * Hears every change that the database announces (see the triggers of migrations/0008-changes.sql), so that what a node remembers
  * is never older than the notification's way. While the connection is down, or no longer answers, `isLive` is
  * false and nothing remembered may be used.
  */
