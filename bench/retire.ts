@@ -19,7 +19,7 @@ export const retire: Benchmark = {
     const gateway = await startEmptyGateway(stage)
     const branchIds = [await gateway.makeBranch([]), await gateway.makeBranch([])]
     const day = { branchIds, days: 1, deliveriesADay: rows }
-    // What was there before days were counted is as old as the first day, and leaves with it: before anything is timed.
+    // The gateway of an older commit (--against) has a day 0, which leaves with its first day: before anything is timed.
     await fillHistory(gateway, { ...day, deliveriesADay: 1_000, endedDaysAgo: firstDayAgo })
     await retireAllBut(gateway, droppedDaysAgo)
     await fillHistory(gateway, { ...day, endedDaysAgo: droppedDaysAgo })

@@ -16,7 +16,7 @@ export const selectNewest = statement(
    ORDER BY id DESC LIMIT $4`,
 )
 
-/** Each part walks an index of its own; the second and the third are made for this question (migrations 0010 and 0016). */
+/** Each part walks an index of its own; the second and the third are made for this question (migrations/0004-audit.sql). */
 export const selectHistory = statement(
   'select_history',
   `SELECT id, at, actor, action, subject, environment, address, request_id, details FROM (

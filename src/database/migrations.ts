@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { advisoryLocks } from './advisory-locks.ts'
 import { type Database, isBlocked, type Sql, statement } from './database.ts'
+import { type Applied, coveredVersion, findRefusal, isEarlier, takeOver } from './earlier-list.ts'
 
 interface Migration {
   readonly version: number
@@ -47,7 +48,7 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
 /** Most starts find nothing to do, and ask without waiting for whoever migrates: what that one does is seen whole or not at all. */
 export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
   const [table] = await sql.query<{ exists: boolean }>(findTable)
-  return table!.exists && (await getMissing(sql, migrations)).length === 0
+  return table!.exists && (await compareLists(sql, migrations)).missing.length === 0
 }
 
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
@@ -57,9 +58,10 @@ function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<st
     // Asked for first: a role that may not create anything may still start where there is nothing to create.
     const [table] = await sql.query<{ exists: boolean }>(findTable)
     if (!table!.exists) await apply(sql, createTable)
-    const missing = await getMissing(sql, migrations)
+    const { missing, isThere } = await compareLists(sql, migrations)
+    if (missing.some(isThere)) await apply(sql, takeOver)
     for (const migration of missing) {
-      await apply(sql, migration.text)
+      if (!isThere(migration)) await apply(sql, migration.text)
       await sql.query(recordApplied, [migration.version, migration.name, migration.checksum])
     }
     return missing.map((migration) => migration.name)
@@ -88,6 +90,7 @@ export type SchemaState =
   | { readonly kind: 'current'; readonly version: number }
   | { readonly kind: 'behind' | 'newer'; readonly version: number; readonly wanted: number }
   | { readonly kind: 'changed'; readonly name: string }
+  | { readonly kind: 'earlier'; readonly refusal: string | undefined }
 
 const findTable = statement('find_migrations_table', "SELECT to_regclass('schema_migrations') IS NOT NULL AS exists")
 
@@ -97,6 +100,7 @@ export async function inspectSchema(sql: Sql, migrations = readMigrations()): Pr
   const applied = table!.exists ? await sql.query<Applied>(findApplied) : []
   const version = applied.at(-1)?.version
   if (version === undefined) return { kind: 'empty' }
+  if (isEarlier(applied)) return { kind: 'earlier', refusal: findRefusal(applied) }
   const wanted = migrations.at(-1)!.version
   const known = new Map(applied.map((each) => [each.version, each.checksum]))
   const changed = migrations.find((each) => known.has(each.version) && known.get(each.version) !== each.checksum)
@@ -105,13 +109,22 @@ export async function inspectSchema(sql: Sql, migrations = readMigrations()): Pr
   return version < wanted ? { kind: 'behind', version, wanted } : { kind: 'current', version }
 }
 
-interface Applied {
-  readonly version: number
-  readonly checksum: string
+interface Comparison {
+  /** Of these migrations, those that are not in the database's list. */
+  readonly missing: readonly Migration[]
+  /** Whether the schema has what a missing one would make, by the earlier list. */
+  readonly isThere: (migration: Migration) => boolean
 }
 
-async function getMissing(sql: Sql, migrations: readonly Migration[]): Promise<Migration[]> {
+async function compareLists(sql: Sql, migrations: readonly Migration[]): Promise<Comparison> {
   const applied = await sql.query<Applied>(findApplied)
+  if (!isEarlier(applied)) return { missing: findMissing(applied, migrations), isThere: () => false }
+  const refusal = findRefusal(applied)
+  if (refusal !== undefined) throw new Error(refusal)
+  return { missing: migrations, isThere: ({ version }) => version <= coveredVersion }
+}
+
+function findMissing(applied: readonly Applied[], migrations: readonly Migration[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   for (const { version, checksum } of applied) {
     const migration = known.get(version)

@@ -6,7 +6,7 @@ import { inspectSchema } from '../database/migrations.ts'
 import { selectDurability } from '../database/server.sql.ts'
 import { wantedConnections } from '../share.ts'
 import type { Primary } from './database-hosts.ts'
-import { type Answer, fail, ok, warn } from './finding.ts'
+import { type Answer, type Finding, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
 export function checkVersion({ version, versionText }: Primary): Answer {
@@ -16,7 +16,7 @@ export function checkVersion({ version, versionText }: Primary): Answer {
 }
 
 /** The database is worth asking further only when its schema is the one that this release knows. */
-export async function checkSchema({ db }: Primary): Promise<Answer<Database>> {
+export async function checkSchema({ db }: Pick<Primary, 'db'>): Promise<Answer<Database>> {
   const schema = await inspectSchema(db)
   switch (schema.kind) {
     case 'current':
@@ -44,7 +44,15 @@ export async function checkSchema({ db }: Primary): Promise<Answer<Database>> {
           'Install this release again: its file was changed, or the database belongs to another build.',
         ),
       }
+    case 'earlier':
+      return { finding: judgeEarlier(schema.refusal) }
   }
+}
+
+function judgeEarlier(refusal: string | undefined): Finding {
+  const found = 'The schema was made before the first release.'
+  if (refusal !== undefined) return fail(found, refusal)
+  return warn(found, 'Start a gateway of this release, or run "countersign migrate": it is taken over as it is.')
 }
 
 export async function checkConnections({ db }: Primary, config: Config): Promise<Answer> {

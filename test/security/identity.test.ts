@@ -1,14 +1,12 @@
 /** Who is who: an id names one user for ever, a username is what somebody signs in with, and no word can be both. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Database, openDatabase, statement, violates } from '../../src/database/database.ts'
-import { migrate, readMigrations } from '../../src/database/migrations.ts'
+import { type Database, statement, violates } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner } from '../../src/partners/partner.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { createUser, getUserById, getUserNamed, setUserStatus, type User } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
-import { openTestDatabase } from '../support/database.ts'
 import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
 
 let house: TestGateway
@@ -31,7 +29,7 @@ test('no username has the shape of an id, neither in a command nor in SQL', asyn
   await assert.rejects(db.query(rename, [eve.id, ada.id]), (error) => violates(error, 'users_username_is_no_id'))
 })
 
-/** As a row of before could be: the constraint is taken away for it. */
+/** What no row can be: the constraint is taken away for it. */
 async function makeNamesake(of: User): Promise<User> {
   const namesake = await house.makeUser()
   await db.script('ALTER TABLE users DROP CONSTRAINT users_username_is_no_id')
@@ -65,43 +63,4 @@ test('no partner is called by a number, which is a branch id', async () => {
     violates(error, 'partners_name_is_no_id'),
   )
   assert.equal((await getPartner(db, number)).name, partner.name)
-})
-
-const insertOld = statement(
-  '',
-  `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at) VALUES ($1, $2, $3, 'x', 'holder', now(), now())`,
-)
-
-test('users of before whose name is an id are renamed, and nobody is lost', async (t) => {
-  const database = await openTestDatabase({ empty: true })
-  const old = openDatabase({ connectionString: database.url, connections: 2 })
-  t.after(async () => {
-    await old.close()
-    await database.close()
-  })
-  await migrate(
-    old,
-    readMigrations().filter(({ version }) => version < 21),
-  )
-  await old.query(insertOld, ['id-aaaaaaaaaaaa', 'ada', 'Ada'])
-  await old.query(insertOld, ['id-bbbbbbbbbbbb', 'id-aaaaaaaaaaaa', 'Eve'])
-  await old.query(insertOld, ['id-cccccccccccc', 'id-bbbbbbbbbbbb', 'Eve the second'])
-  await old.query(insertOld, ['id-dddddddddddd', 'user.id-bbbbbbbbbbbb', 'In the way'])
-  await old.script("INSERT INTO partners (name, status, created_at, updated_at) VALUES ('7', 'applied', now(), now())")
-  await migrate(old)
-  const users = await old.query<User>(statement('', 'SELECT id, username FROM users ORDER BY id'))
-  assert.deepEqual(
-    users.map(({ username }) => username),
-    ['ada', 'user.id-aaaaaaaaaaaa', 'user.id-bbbbbbbbbbbb.id-cccccccccccc', 'user.id-bbbbbbbbbbbb'],
-  )
-  assert.equal((await getPartner(old, '1')).name, 'Partner 7 (branch 1)')
-  const told = await old.query(statement('', 'SELECT subject, details FROM audit_entries ORDER BY id'))
-  assert.deepEqual(told, [
-    { subject: 'user:id-bbbbbbbbbbbb', details: { from: 'id-aaaaaaaaaaaa', to: 'user.id-aaaaaaaaaaaa' } },
-    {
-      subject: 'user:id-cccccccccccc',
-      details: { from: 'id-bbbbbbbbbbbb', to: 'user.id-bbbbbbbbbbbb.id-cccccccccccc' },
-    },
-    { subject: 'branch:1', details: { from: '7', to: 'Partner 7 (branch 1)' } },
-  ])
 })

@@ -15,6 +15,15 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_by_actor ON audit_entries (actor, id);
 CREATE INDEX audit_entries_by_subject ON audit_entries (subject, id);
 
+-- What a holder reads beside their own acts. What the gateway and partners did to their account, without the renewals that applications
+-- make all day:
+CREATE INDEX audit_entries_about_holder ON audit_entries ((coalesce('user:' || (details ->> 'userId'), subject)), id)
+  WHERE actor NOT LIKE 'user:%' AND action NOT IN ('code.exchanged', 'token.refreshed', 'token.rotated');
+-- and what another user, an operator, did to it.
+CREATE INDEX audit_entries_about_holder_by_user ON audit_entries ((coalesce('user:' || (details ->> 'userId'), subject)), id)
+  WHERE actor LIKE 'user:%' AND actor <> coalesce('user:' || (details ->> 'userId'), subject)
+    AND action NOT LIKE 'partner.%' AND coalesce('user:' || (details ->> 'userId'), subject) LIKE 'user:%';
+
 CREATE TABLE audit_blocks (
   position  bigint PRIMARY KEY CHECK (position > 0),
   entry_ids bigint[] NOT NULL CHECK (cardinality(entry_ids) > 0),
@@ -22,9 +31,15 @@ CREATE TABLE audit_blocks (
   sealed_at timestamptz NOT NULL
 );
 
--- Entries that no block holds yet.
+-- Entries that no block holds yet. It holds little and changes all the time: it is cleaned up after a thousand.
 CREATE TABLE audit_unsealed (
   entry_id bigint PRIMARY KEY
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+-- The key that signs the heads of the log which are written down outside; sealed.
+CREATE TABLE audit_anchor_keys (
+  id     integer PRIMARY KEY CHECK (id = 1),
+  sealed bytea NOT NULL
 );
 
 CREATE FUNCTION audit_note_unsealed() RETURNS trigger LANGUAGE plpgsql AS $$

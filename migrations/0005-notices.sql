@@ -1,16 +1,14 @@
 -- What people are told by e-mail. A notice is written in the transaction of what it tells of; a worker sends it afterwards.
 
--- Where to, or nowhere; and which of the kinds that may be declined they decline.
-ALTER TABLE users ADD COLUMN email text CHECK (length(email) BETWEEN 3 AND 254);
-ALTER TABLE users ADD COLUMN declined_notices text[] NOT NULL DEFAULT '{}';
-
 -- `email` is the address at that moment: who changes it afterwards does not divert what was written before. `key` names what is told:
 -- the same is told once. While a worker has it in hand, `due_at` is when its lease ends.
 CREATE TABLE notices (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   user_id    text NOT NULL REFERENCES users,
   email      text NOT NULL CHECK (length(email) BETWEEN 3 AND 254),
-  kind       text NOT NULL CHECK (kind IN ('sign-in', 'application', 'address', 'webhook-failing', 'webhook-disabled', 'secret-expiring')),
+  kind       text NOT NULL CHECK (kind IN (
+    'sign-in', 'application', 'address', 'password', 'second-factor', 'recovery-codes', 'api-token',
+    'webhook-failing', 'webhook-disabled', 'secret-expiring')),
   key        text NOT NULL UNIQUE CHECK (length(key) <= 200),
   facts      jsonb NOT NULL,
   state      text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'given up')),
@@ -26,7 +24,3 @@ CREATE TABLE notices (
 CREATE INDEX notices_due ON notices (due_at, id) WHERE state = 'waiting';
 CREATE INDEX notices_of_user ON notices (user_id, kind, created_at);
 CREATE INDEX notices_by_age ON notices (settled_at) WHERE state <> 'waiting';
-
--- What is looked for once a minute.
-CREATE INDEX lanes_failing ON lanes (failing_since) WHERE failing_since IS NOT NULL;
-CREATE INDEX client_secrets_ending ON client_secrets (expires_at) WHERE revoked_at IS NULL AND expires_at IS NOT NULL;
