@@ -1,11 +1,11 @@
 /** What a node with the role `worker` does beside answering: deliveries, and notices. */
 import type { SharedContext } from './context.ts'
 import { wideLines } from './http/log.ts'
-import { openCourier } from './notices/courier.ts'
+import { type Addresses, noticeWords } from './notices/notice-words.ts'
+import { openCourier } from './notices/open-courier.ts'
 import { type NoticeToSend, openPost } from './notices/post.ts'
 import { watchEndingSecrets } from './partners/secret-notices.ts'
 import type { Rounds } from './rounds.ts'
-import { type Addresses, noticeWords } from './notices/notice-words.ts'
 import type { Announcer } from './webhooks/announcer.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'

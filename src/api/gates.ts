@@ -33,8 +33,8 @@ import type { Scope } from '../scope.ts'
 import type { Service } from '../services/service.ts'
 import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
-import { type Protection, protect } from './protection.ts'
-import type { Gate } from './route.ts'
+import type { Gate, Protection } from './gate.ts'
+import { protect } from './protection.ts'
 import { judgeClient, judgeMember } from './standing.ts'
 
 export const anyone: Gate<undefined> = () => undefined

@@ -3,14 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { BearerError } from '../oauth/oauth-error.ts'
 import type { Problem } from '../problem.ts'
-import type { Scope } from '../scope.ts'
-import type { Gate } from './route.ts'
-
-export interface Protection {
-  readonly scope: Scope
-  /** `issued`: by the authorization server, or made by the user. `personal`: made by the user alone. */
-  readonly tokens: 'issued' | 'personal'
-}
+import type { Gate, Protection } from './gate.ts'
 
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
 

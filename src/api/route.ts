@@ -6,7 +6,7 @@ import type { OperationSchema } from '../described-route.ts'
 import type { ErrorShape } from '../http/errors.ts'
 import { Problem } from '../problem.ts'
 import { readFormFault } from './form-fields.ts'
-import type { Protection } from './protection.ts'
+import type { Gate, Protection } from './gate.ts'
 
 export interface Endpoint<Caller> {
   readonly schema: OperationSchema
@@ -19,13 +19,6 @@ export interface Endpoint<Caller> {
   /** Public and the same for everybody: pages of any origin may read it. */
   readonly cors?: '*'
   handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
-}
-
-/** Finds out who calls, or throws the refusal. */
-export interface Gate<Caller> {
-  (context: Context, request: FastifyRequest, reply: FastifyReply): Caller | Promise<Caller>
-  /** Where a bearer token is taken: what is asked of it. */
-  readonly protection?: Protection
 }
 
 export interface Route {

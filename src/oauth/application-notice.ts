@@ -1,13 +1,20 @@
 import type { Actor } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
 import { tellUser } from '../notices/notice.ts'
 import { selectApplicationNames } from '../partners/clients.sql.ts'
-import type { Consent } from './authorization.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+
+interface Approved {
+  readonly request: AuthorizationRequest
+  readonly userId: string
+  readonly environment: Environment
+}
 
 /** When a client is approved that was not approved already. */
 export async function tellOfApplication(
   sql: Sql,
-  { request, userId, environment }: Consent,
+  { request, userId, environment }: Approved,
   authorizationId: number,
   by: Actor,
   now: Date,

@@ -5,9 +5,15 @@ import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
+import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import type { Client } from './client.ts'
 import * as table from './clients.sql.ts'
+
+/** The client that it is a secret of. */
+interface SecretOwner {
+  readonly id: string
+  readonly environment: Environment
+}
 
 export interface ClientSecret {
   readonly id: number
@@ -28,7 +34,7 @@ const purposeOf = (clientId: string) => `client-secret:${clientId}`
 export async function addSecret(
   sql: Sql,
   vault: Vault,
-  client: Client,
+  client: SecretOwner,
   by: Actor,
   now: Date,
   signsFrom: Date = now,
@@ -62,7 +68,7 @@ const latestSwitchMs = 7 * day
 export async function rotateSecret(
   db: Database,
   vault: Vault,
-  client: Client,
+  client: SecretOwner,
   { overlapMs, switchAt }: SecretRotation,
   by: Actor,
   now: Date,
@@ -85,7 +91,7 @@ export async function rotateSecret(
 
 export async function revokeSecret(
   db: Database,
-  client: Client,
+  client: SecretOwner,
   secretId: number,
   by: Actor,
   now: Date,

@@ -4,13 +4,13 @@
  */
 import { type Actor, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
-import type { Vault } from '../crypto/vault.ts'
 import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
-import { countAttempt, forgive, type LoginAttempt, type LoginLimits } from './login-throttle.ts'
-import { isOutdated, type Passwords, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
+import type { LoginDesk } from './login-desk.ts'
+import { countAttempt, forgive, type LoginAttempt } from './login-throttle.ts'
+import { isOutdated, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
@@ -32,13 +32,6 @@ export type SignIn =
   | { readonly kind: 'half-way'; readonly step: FirstStep }
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
-
-export interface LoginDesk {
-  readonly db: Database
-  readonly passwords: Passwords
-  readonly limits: LoginLimits
-  readonly vault: Vault
-}
 
 export async function signIn(
   { db, passwords, limits, vault }: LoginDesk,

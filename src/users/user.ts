@@ -7,7 +7,7 @@ import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
-import { closeSessionsOf } from './session.ts'
+import { deleteSessionsOf } from './sessions.sql.ts'
 import * as table from './users.sql.ts'
 
 export interface User {
@@ -108,7 +108,7 @@ export async function setPassword(
   const hash = await passwords.hash(password)
   await db.transaction(async (sql) => {
     await sql.query(table.updatePassword, [user.id, hash, now])
-    await closeSessionsOf(sql, user.id)
+    await sql.query(deleteSessionsOf, [user.id])
     await recordGuardedAct(sql, by, 'user.password_changed', user.id, now, {})
   })
 }
@@ -127,7 +127,7 @@ export async function setUserStatus(
 }
 
 async function finishStatus(sql: Sql, user: User, status: User['status'], by: Actor, now: Date): Promise<void> {
-  if (status === 'disabled') await closeSessionsOf(sql, user.id)
+  if (status === 'disabled') await sql.query(deleteSessionsOf, [user.id])
   await recordAct(sql, by, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`, now)
 }
 

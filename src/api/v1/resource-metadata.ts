@@ -4,8 +4,9 @@ import type { Static } from 'typebox'
 import type { OperationSchema } from '../../described-route.ts'
 import { Type, text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
+import type { Protection } from '../gate.ts'
 import { anyone } from '../gates.ts'
-import { type Protection, pathOf, resourceMetadataPath } from '../protection.ts'
+import { pathOf, resourceMetadataPath } from '../protection.ts'
 import { type Endpoint, type Route, route } from '../route.ts'
 
 const words = Type.Array(Type.String(), { description: 'What is supported.' })

@@ -1,7 +1,7 @@
 /** Where passwords are checked, and what people are told when they cannot be checked now. */
 import type { Context } from '../../context.ts'
 import { Problem, TooManyRequests } from '../../problem.ts'
-import type { LoginDesk } from '../../users/login.ts'
+import type { LoginDesk } from '../../users/login-desk.ts'
 import { TooManyPasswordChecks } from '../../users/password.ts'
 
 export function loginDesk({ db, passwords, config, vault }: Context): LoginDesk {

@@ -1,0 +1,167 @@
+/** The plan of the house (ARCHITECTURE.md), held to the files: a line in the wrong room fails here. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const home = fileURLToPath(new URL('../', import.meta.url))
+
+/** From the roof down. Whoever is on a floor knows those below, and nobody beside or above. A file of the root, or of web/, is a room of its own. */
+const floors: readonly (readonly string[])[] = [
+  ['cli'],
+  ['processes'],
+  ['gateway'],
+  ['site', 'worker-role', 'housekeeping', 'demo'],
+  ['web/routes'],
+  ['web/account', 'web/console', 'web/partner', 'web/route'],
+  ['web/gates', 'web/sign-in'],
+  ['web/frame', 'api', 'doctor'],
+  ['context'],
+  ['metrics', 'tracing'],
+  ['oauth', 'webhooks'],
+  ['partners'],
+  ['users', 'described-route', 'sibling', 'storage'],
+  ['http', 'notices', 'services', 'share'],
+  ['audit', 'config', 'rounds'],
+  ['database', 'settings'],
+  ['crypto', 'words', 'name', 'repeat'],
+  ['bounded-map', 'clock', 'cut', 'environment', 'heap', 'loopback', 'printable', 'problem'],
+  ['rerun', 'schema', 'scope', 'single-flight', 'subnet'],
+]
+
+const linesAtMost = 300
+/** What is longer, and why. */
+const longFiles: Readonly<Record<string, string>> = {}
+
+/** Statements that are no room's: they are about the database itself, or are made of a table's name. */
+const statementsElsewhere = [
+  'src/database/',
+  'src/webhooks/days.ts',
+  'src/webhooks/part.ts',
+  'src/webhooks/dispatch.ts',
+]
+
+interface Source {
+  readonly path: string
+  readonly text: string
+  /** Paths of the files that it imports, for their values or their types. */
+  readonly imports: readonly string[]
+}
+
+const sources = listFiles('src').map(readSource)
+const shipped = sources.filter(({ path }) => !path.endsWith('.test.ts'))
+
+function listFiles(folder: string): string[] {
+  return readdirSync(join(home, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(home, join(entry.parentPath, entry.name)))
+}
+
+function readSource(path: string): Source {
+  const text = readFileSync(join(home, path), 'utf8')
+  const named = [...text.matchAll(/(?:\bfrom|\bimport\(|^import)\s*'(\.[^']+)'/gm)].map((found) => found[1]!)
+  return { path, text, imports: named.map((name) => normalize(join(dirname(path), name))) }
+}
+
+function roomOf(path: string): string {
+  const [, first, second, ...rest] = path.replace(/\.ts$/, '').split('/')
+  if (second === undefined) return first!
+  return first === 'web' ? `web/${second}${rest.length > 0 ? '' : ''}` : first!
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+test('every room has its floor', () => {
+  const rooms = new Set(shipped.map(({ path }) => roomOf(path)))
+  assert.deepEqual([...rooms].sort(), floors.flat().sort())
+})
+
+test('imports lead down: nobody knows who is above, or beside', () => {
+  const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)))
+  const wrong = shipped.flatMap(({ path, imports }) =>
+    imports
+      .filter((imported) => roomOf(imported) !== roomOf(path))
+      .filter((imported) => !isBelow(floorOf.get(roomOf(imported)), floorOf.get(roomOf(path))))
+      .map((imported) => `${path} imports ${imported}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+/** The lowest two floors are one, of which the second half has nothing to do with the first. */
+function isBelow(imported: number | undefined, importing: number | undefined): boolean {
+  return imported !== undefined && importing !== undefined && imported > importing
+}
+
+test('no file imports itself by way of others, not even for a type', () => {
+  const importsOf = new Map(shipped.map(({ path, imports }) => [path, imports]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (path: string, way: readonly string[]) => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '))
+    if (way.includes(path) || done.has(path)) return
+    for (const imported of importsOf.get(path) ?? []) visit(imported, [...way, path])
+    done.add(path)
+  }
+  for (const { path } of shipped) visit(path, [])
+  assert.deepEqual(circles, [])
+})
+
+test('statements live in the .sql.ts file of the room that owns the table', () => {
+  const wrong = shipped
+    .filter(({ path }) => !path.endsWith('.sql.ts') && !statementsElsewhere.some((place) => path.startsWith(place)))
+    .filter(({ text }) =>
+      /\bstatement\(\s*['"`]|\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM)\s+[a-z_*]+\s+(?:FROM|SET|VALUES|\()/.test(
+        withoutComments(text),
+      ),
+    )
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  )
+})
+
+/** What only some may touch. */
+const reserved = [
+  { what: 'pg', pattern: /from 'pg'/, places: ['src/database/'] },
+  {
+    what: 'the environment',
+    pattern: /\bprocess\.env\b/,
+    places: ['src/config.ts', 'src/settings/', 'src/cli/', 'src/processes/'],
+  },
+  {
+    what: 'the clock',
+    pattern: /\bDate\.now\(|\bnew Date\(\)/,
+    places: ['src/clock.ts', 'src/cli/', 'src/database/shared-clock.ts'],
+  },
+] as const
+
+for (const { what, pattern, places } of reserved) {
+  test(`${what} is the matter of ${places.join(', ')} alone`, () => {
+    const wrong = shipped
+      .filter(({ path }) => !places.some((place) => path.startsWith(place)))
+      .filter(({ text }) => pattern.test(withoutComments(text)))
+    assert.deepEqual(
+      wrong.map(({ path }) => path),
+      [],
+    )
+  })
+}
+
+test(`no file has more than ${linesAtMost} lines, unless it is named here with its reason`, () => {
+  const long = shipped.filter(({ text }) => text.split('\n').length - 1 > linesAtMost).map(({ path }) => path)
+  assert.deepEqual(long.sort(), Object.keys(longFiles).sort())
+})
+
+test('whatever is exported is imported by somebody', () => {
+  const others = [...sources, ...['test', 'bench'].flatMap(listFiles).map(readSource)]
+  const unused = shipped.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type|enum) (\w+)/gm)]
+      .map((found) => found[1]!)
+      .filter((name) => !others.some((other) => other.path !== path && new RegExp(`\\b${name}\\b`).test(other.text)))
+      .map((name) => `${path}: ${name}`),
+  )
+  assert.deepEqual(unused, [])
+})
