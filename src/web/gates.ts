@@ -42,11 +42,7 @@ interface PersonGate<Proven extends SignedIn> extends Gate<[Proven], [Proven, Su
   and<Also extends SignedIn>(also: PersonGate<Also>): PersonGate<Proven & Also>
 }
 
-function gate<Proven extends SignedIn>(
-  who: Who,
-  proofs: readonly Proof[],
-  admit: Admit<Proven>,
-): PersonGate<Proven> {
+function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit: Admit<Proven>): PersonGate<Proven> {
   return {
     who,
     proofs,
@@ -78,8 +74,7 @@ function gate<Proven extends SignedIn>(
 
 async function signIn({ context, request, reply }: Visit, here: string): Promise<SignedIn | undefined> {
   const session = await currentSession(context, request)
-  if (session)
-    return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
+  if (session) return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
   reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
   return undefined
 }
@@ -174,10 +169,7 @@ export const operator = gate<Operator>('operator', [], async (visit, visitor, he
 })
 
 /** What an operator lacks: a second factor, or the proof of it in this session. */
-async function findLack(
-  { context }: Visit,
-  { user, proofs }: Session,
-): Promise<'factor' | 'proof' | undefined> {
+async function findLack({ context }: Visit, { user, proofs }: Session): Promise<'factor' | 'proof' | undefined> {
   if (!context.config.secondFactorForOperators) return undefined
   if (!(await hasSecondFactor(context.db, user.id))) return 'factor'
   return proofs.factorAt === undefined ? 'proof' : undefined

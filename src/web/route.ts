@@ -26,28 +26,31 @@ export interface Row {
   handle(visit: Visit, heldBy: string): Promise<unknown>
 }
 
+type Shown<Named> = Named extends Gate<infer Values extends Handed, Handed> ? Values : never
+type Sent<Named> = Named extends Gate<Handed, infer Values extends Handed> ? Values : never
+
 /** A handler takes what its gate proves: one that needs more does not type-check in the row. */
-export function page<Shown extends Handed>(
+export function page<Named extends Gate<Handed, Handed>>(
   path: string,
-  gate: Gate<Shown, Handed>,
-  show: (visit: Visit, ...shown: NoInfer<Shown>) => Promise<unknown>,
+  gate: Named,
+  show: (visit: Visit, ...shown: Shown<Named>) => Promise<unknown>,
   schema?: OperationSchema,
 ): Row {
   const handle = async (visit: Visit) => {
-    const shown = await gate.show(visit, path)
+    const shown = (await gate.show(visit, path)) as Shown<Named> | undefined
     return shown ? show(visit, ...shown) : visit.reply
   }
   return { method: 'GET', path, gate, sites: ['live'], schema, handle }
 }
 
-export function form<Sent extends Handed>(
+export function form<Named extends Gate<Handed, Handed>>(
   path: string,
-  gate: Gate<Handed, Sent>,
-  act: (visit: Visit, ...sent: NoInfer<Sent>) => Promise<unknown>,
+  gate: Named,
+  act: (visit: Visit, ...sent: Sent<Named>) => Promise<unknown>,
   heldBy?: string,
 ): Row {
   const handle = async (visit: Visit, holder: string) => {
-    const sent = await gate.take(visit, fill(holder, visit.request))
+    const sent = (await gate.take(visit, fill(holder, visit.request))) as Sent<Named> | undefined
     return sent ? act(visit, ...sent) : visit.reply
   }
   return { method: 'POST', path, gate, sites: ['live'], schema: undefined, heldBy, handle }

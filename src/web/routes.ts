@@ -3,7 +3,7 @@
  * loaded by its first visitor.
  */
 import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, strongly, withFactor } from './gates.ts'
-import { form, makes, onBothSites, page, type PageRoute, type Row, tableOf, whenVisited } from './route.ts'
+import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
 const login = whenVisited(() => import('./sign-in/login.ts'))

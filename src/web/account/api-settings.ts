@@ -4,16 +4,16 @@ import type { Database } from '../../database/database.ts'
 import { type Environment, environments } from '../../environment.ts'
 import { Invalid, Problem } from '../../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../../users/api-token.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
 import { ignoreAlreadyGone, printDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
-import type { StronglySignedIn } from '../gates.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
 
 const doneWords = {
   before:
@@ -36,8 +36,7 @@ export async function createToken(visit: Visit, visitor: StronglySignedIn, form:
     if (sent.kind === 'before') return reply.redirect(sent.path, 303)
     return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
   } catch (error) {
-    if (error instanceof Problem && error.status < 500)
-      return sendApiSettings(visit, visitor, { problem: error, name })
+    if (error instanceof Problem && error.status < 500) return sendApiSettings(visit, visitor, { problem: error, name })
     throw error
   }
 }
@@ -72,11 +71,7 @@ async function listTokens(context: Context, { session }: SignedIn): Promise<ApiT
 
 const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as const
 
-async function sendApiSettings(
-  visit: Visit,
-  visitor: SignedIn,
-  { done, created, problem, name = '' }: ApiSettings,
-) {
+async function sendApiSettings(visit: Visit, visitor: SignedIn, { done, created, problem, name = '' }: ApiSettings) {
   const { context } = visit
   const tokens = await listTokens(context, visitor)
   const { baseUrl, sisterUrl, environment } = context

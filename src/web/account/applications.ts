@@ -8,14 +8,14 @@ import {
   setAuthorizationPaused,
 } from '../../oauth/authorization.ts'
 import { type Scope, scopes } from '../../scope.ts'
+import { scopeWords } from '../../words/scope-words.ts'
 import { ignoreAlreadyGone } from '../frame/done.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
-import { scopeWords } from '../../words/scope-words.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
 
 export async function showApplications(visit: Visit, visitor: SignedIn) {
   const { context } = visit

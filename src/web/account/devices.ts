@@ -1,12 +1,12 @@
 /** Sign-ins and devices: where the account is open at this moment, and how to close it there. */
 import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
 import { deviceWords } from '../../words/device-words.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
 
 const here = '/account/devices'
 

@@ -1,13 +1,13 @@
 /** The address that notices go to. Changed only minutes after a sign-in; the address before is told. */
 import { findMail, setEmail } from '../../users/email.ts'
-import { sendAccountPage } from './account-page.ts'
 import { findProblem, printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
-import type { StronglySignedIn } from '../gates.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { sendAccountPage } from './account-page.ts'
 
 const notices = '/account/security/notices'
 

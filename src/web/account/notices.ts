@@ -2,14 +2,14 @@
 import { type DeclinableKind, declinable, listNotices, type NoticeKind, type NoticeSeen } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
-import { sendAccountPage } from './account-page.ts'
 import { printDone } from '../frame/done.ts'
 import { emptyDraft, ticks } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import { sendAccountPage } from './account-page.ts'
 
 const here = '/account/security/notices'
 const shownAtMost = 10

@@ -2,14 +2,14 @@
 import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../../users/second-factor.ts'
-import { sendAccountPage } from './account-page.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { issueFormToken } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { makeOnce } from '../frame/submission.ts'
-import type { StronglySignedIn } from '../gates.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { sendAccountPage } from './account-page.ts'
 
 export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const { context, reply } = visit
@@ -22,12 +22,7 @@ export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: S
 }
 
 /** `token` is the session as it is from now on. */
-export function sendRecoveryCodes(
-  visit: Visit,
-  { session, by }: SignedIn,
-  token: Token,
-  codes: readonly string[],
-) {
+export function sendRecoveryCodes(visit: Visit, { session, by }: SignedIn, token: Token, codes: readonly string[]) {
   const visitor = { session: { ...session, token }, by, csrf: issueFormToken(token.text) }
   return sendAccountPage(visit, visitor, {
     title: 'Your recovery codes',

@@ -2,14 +2,14 @@
 import { findMail } from '../../users/email.ts'
 import type { Passkey } from '../../users/passkey.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
-import { sendAccountPage } from './account-page.ts'
 import { printDone } from '../frame/done.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { passkeySite } from '../sign-in/passkey-form.ts'
 import { onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import { passkeySite } from '../sign-in/passkey-form.ts'
+import { sendAccountPage } from './account-page.ts'
 
 const here = '/account/security'
 

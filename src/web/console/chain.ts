@@ -13,8 +13,8 @@ import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
-import { sendConsole } from './console.ts'
 import { type Operator, operatorWatcher } from '../gates.ts'
+import { sendConsole } from './console.ts'
 
 const chainPage = '/console/audit/chain'
 const earlierShown = 10

@@ -23,9 +23,9 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 import { printClients } from './client-parts.ts'
 import { sendConsole } from './console.ts'
-import type { Operator, StrongOperator } from '../gates.ts'
 import { partnerBadge } from './partners.ts'
 
 const doneWords = {

@@ -11,9 +11,9 @@ import type { SettingInForce } from '../../settings/read.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { facts, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { printDuration } from './lane-words.ts'
-import type { Operator } from '../gates.ts'
 
 export async function showSettings(visit: Visit, operator: Operator) {
   const { context } = visit

@@ -22,9 +22,9 @@ import { csrfField, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
-import type { Operator, StrongOperator } from '../gates.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50

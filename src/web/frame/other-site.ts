@@ -1,8 +1,8 @@
 /** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
-import { routedMethods } from '../../http/methods.ts'
 import type { Environment } from '../../environment.ts'
+import { routedMethods } from '../../http/methods.ts'
 import { Elsewhere } from '../../problem.ts'
 
 /** An address on the live site, seen from either. */

@@ -16,15 +16,7 @@ import { askForScopes, findScopeRequest } from '../../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import type { Scope } from '../../scope.ts'
 import { printDone } from '../frame/done.ts'
-import {
-  type Draft,
-  emptyDraft,
-  findProblem,
-  formNotice,
-  longField,
-  textField,
-  ticks,
-} from '../frame/fields.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { parseMoment } from '../frame/moment.ts'

@@ -10,8 +10,8 @@ import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
-import { printDeliveries } from './delivery-table.ts'
 import { type Member, memberWatcher } from '../gates.ts'
+import { printDeliveries } from './delivery-table.ts'
 import { sendPortal } from './portal.ts'
 
 const pageSize = 50

@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts'
 import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
 import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -13,7 +14,6 @@ import { makeOnce, onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
 import { type AnyMember, isApproved } from '../gates.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
 import { showOverview } from './overview.ts'
 import { sendEntrance, sendPortal } from './portal.ts'
 
@@ -59,12 +59,7 @@ export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedF
 /** Answers where to go on. */
 type Answering = (partner: Partner) => Promise<string>
 
-async function answerInvitation(
-  { context, reply }: Visit,
-  visitor: SignedIn,
-  form: SubmittedForm,
-  answer: Answering,
-) {
+async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
   const branch = form.find('branch')
   const invitations = await listInvitationsOf(context.db, visitor.session.user)
   const invitation = invitations.find(({ branch_id }) => String(branch_id) === branch)

@@ -8,8 +8,8 @@ import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { facts } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
-import { printDeliveries } from './delivery-table.ts'
 import { type Member, memberWatcher } from '../gates.ts'
+import { printDeliveries } from './delivery-table.ts'
 import { sendPortal } from './portal.ts'
 
 const shown = 10

@@ -7,7 +7,15 @@ import { insertEvents, printEventId } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
 import { simulateEvent } from '../../webhooks/simulated-event.ts'
 import { listWebhooks } from '../../webhooks/webhook.ts'
-import { type Choice, choiceField, type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
+import {
+  type Choice,
+  choiceField,
+  type Draft,
+  emptyDraft,
+  findProblem,
+  formNotice,
+  textField,
+} from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'

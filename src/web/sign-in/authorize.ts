@@ -19,8 +19,8 @@ import type { Registration } from '../../partners/client.ts'
 import { oneOf, Type, text } from '../../schema.ts'
 import { scopePattern } from '../../scope.ts'
 import { subnetOf } from '../../subnet.ts'
-import type { Visit } from '../frame/visit.ts'
 import { pageHeaders } from '../frame/page.ts'
+import type { Visit } from '../frame/visit.ts'
 
 /** What a sound request looks like; `oauth/authorization-request.ts` judges it and says where each fault is told. */
 export const authorizeSchema: OperationSchema = {

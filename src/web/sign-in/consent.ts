@@ -1,5 +1,5 @@
 /** The consent page: who asks, for what, for how long, and a choice that can be made once. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { approve, deny, findStanding, type Standing } from '../../oauth/authorization.ts'
@@ -9,14 +9,14 @@ import { Conflict, Invalid } from '../../problem.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { type Account, listOpenAccounts } from '../../users/user.ts'
-import { openPending, type PendingRequest } from './destination.ts'
+import { scopeWords } from '../../words/scope-words.ts'
 import { issueFormToken, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
-import { scopeWords } from '../../words/scope-words.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actorOf, currentSession } from '../frame/visitor.ts'
+import { openPending, type PendingRequest } from './destination.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
 function needsProof(request: AuthorizationRequest): boolean {
