@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
 import { composeMessage } from './message.ts'
 import type { NoticeFacts } from './notice.ts'
-import type { NoticeToSend } from './post.ts'
 import { noticeWords } from './notice-words.ts'
+import type { NoticeToSend } from './post.ts'
 
 const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbox.broker.example' }
 const at = new Date('2026-03-02T10:00:00Z')

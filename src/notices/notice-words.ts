@@ -3,12 +3,12 @@
  * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
 import type { Environment } from '../environment.ts'
-import { oneLine, type Words } from './message.ts'
-import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
-import type { NoticeToSend } from './post.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
+import { oneLine, type Words } from './message.ts'
+import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
+import type { NoticeToSend } from './post.ts'
 
 /** Where each site is. */
 export type Addresses = Readonly<Record<Environment, string>>

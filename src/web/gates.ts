@@ -1,62 +1,219 @@
 /**
- * What a form asks of whoever is signed in, before anything happens: one function a gate. A row of the table names its gate, and the
- * row's maker asks it; no form looks at the age of a sign-in by itself.
+ * Who may see a page or send a form: every row of the table names one of these. A gate hands on what it proved, and nothing of a row
+ * runs without it. Whoever is not let through has been answered by the gate: led to sign in, to confirm that it is them, or told no.
+ * At the end, the same is asked again of those who watch a page that changes, or take a long file.
  */
-import type { Context } from '../context.ts'
-import { hasProvenFactor } from '../users/second-factor.ts'
+import { alwaysInDoubt, type Judge } from '../http/standing.ts'
+import { listPartnersOf, type Partner } from '../partners/partner.ts'
+import { Forbidden, NotFound } from '../problem.ts'
+import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
-import type { SubmittedForm } from './frame/forms.ts'
-import { type PageRoute, page } from './route.ts'
-import type { Visit } from './frame/visit.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from './frame/visitor.ts'
+import type { Branch } from '../webhooks/webhook.ts'
+import { issueFormToken, readForm, type SubmittedForm } from './frame/forms.ts'
+import { html } from './frame/html.ts'
+import type { Watcher } from './frame/live.ts'
+import { sendPage } from './frame/page.ts'
+import { paramsOf, type Visit } from './frame/visit.ts'
+import { actorOf, currentSession, type SignedIn } from './frame/visitor.ts'
 
-/** False after having sent the visitor to confirm that it is them, to come back to `here`. */
-export type Gate = (visit: Visit, visitor: SignedIn, here: string) => Promise<boolean>
+type Who = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
 
-type Proven = (context: Context, session: Session, now: Date) => boolean | Promise<boolean>
+/** Given minutes ago. A factor is asked of whoever has one. */
+type Proof = 'password' | 'factor'
 
-function gate(isProven: Proven): Gate {
-  return async ({ context, reply }, { session }, here) => {
-    if (await isProven(context, session, context.clock.now())) return true
-    reply.redirect(`/login?return=${encodeURIComponent(here)}&confirm=1`, 303)
-    return false
+/** Beside the visit a page is handed `Shown`, a form `Sent`. Undefined: the gate has answered. */
+export interface Gate<Shown extends readonly unknown[], Sent extends readonly unknown[]> {
+  readonly who: Who
+  readonly proofs: readonly Proof[]
+  show(visit: Visit, path: string): Promise<Shown | undefined>
+  /** Whoever has to sign in first returns to the page that holds the form. */
+  take(visit: Visit, heldBy: string): Promise<Sent | undefined>
+}
+
+/** Nothing is proven: who is there, and by which secret a form is theirs, is for the page to find out. */
+export const anyone: Gate<[], []> = { who: 'anyone', proofs: [], show: async () => [], take: async () => [] }
+
+/** Undefined after having answered; whoever is led away comes back to `here`. */
+type Admit<Proven> = (visit: Visit, visitor: SignedIn, here: string) => Promise<Proven | undefined>
+
+interface PersonGate<Proven extends SignedIn> extends Gate<[Proven], [Proven, SubmittedForm]> {
+  readonly admit: Admit<Proven>
+  /** Through this one first, then through the other. */
+  and<Also extends SignedIn>(also: PersonGate<Also>): PersonGate<Proven & Also>
+}
+
+function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit: Admit<Proven>): PersonGate<Proven> {
+  return {
+    who,
+    proofs,
+    admit,
+    async show(visit, path) {
+      // Pages of the account are returned to without what their address said: it told of something just done.
+      const here = who === 'signed in' ? path : visit.request.url
+      const visitor = await signIn(visit, here)
+      const proven = visitor && (await admit(visit, visitor, here))
+      return proven && [proven]
+    },
+    async take(visit, heldBy) {
+      const visitor = await signIn(visit, heldBy)
+      if (!visitor) return undefined
+      // Before anything is looked up: a form that is not ours learns nothing.
+      const form = readForm(visit.request, visitor.session.token.text)
+      const proven = await admit(visit, visitor, heldBy)
+      return proven && [proven, form]
+    },
+    and: (also) =>
+      gate(who, [...proofs, ...also.proofs], async (visit, visitor, here) => {
+        const first = await admit(visit, visitor, here)
+        if (!first) return undefined
+        const second = await also.admit(visit, first, here)
+        return second && { ...first, ...second }
+      }),
   }
 }
 
-/** Any session will do: what only looks, or only takes power away. */
-export const signedIn = gate(() => true)
-
-/** The password, minutes ago. */
-export const freshlySignedIn = gate((_context, session, now) => isFresh(session, now))
-
-/** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
-export const withFactor = gate(({ db }, session, now) => hasProvenFactor(db, session, now))
-
-/** The password, and a second factor from whoever has one, both minutes ago. */
-export const strongly = gate(
-  async ({ db }, session, now) => isFresh(session, now) && (await hasProvenFactor(db, session, now)),
-)
-
-type Show = (visit: Visit, visitor: SignedIn) => Promise<unknown>
-type Act = (visit: Visit, visitor: SignedIn, form: SubmittedForm) => Promise<unknown>
-
-export function gatedPage(path: string, ask: Gate, show: Show): PageRoute {
-  const route = page('GET', path, async (context, request, reply) => {
-    const visit = { context, request, reply }
-    const visitor = await requireSignIn(context, request, reply, path)
-    return visitor && (await ask(visit, visitor, path)) ? show(visit, visitor) : reply
-  })
-  return { ...route, gate: ask }
+async function signIn({ context, request, reply }: Visit, here: string): Promise<SignedIn | undefined> {
+  const session = await currentSession(context, request)
+  if (session) return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
+  reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
+  return undefined
 }
 
-/** Whoever has to sign in first returns to the page that holds the form. */
-export function gatedForm(path: string, ask: Gate, heldBy: string, act: Act): PageRoute {
-  const route = page('POST', path, async (context, request, reply) => {
-    const visit = { context, request, reply }
-    const visitor = await requireSignIn(context, request, reply, heldBy)
-    if (!visitor) return reply
-    const form = readSignedForm(request, visitor)
-    return (await ask(visit, visitor, heldBy)) ? act(visit, visitor, form) : reply
+/** The one way in which a page asks for a proof once more. */
+function askToConfirm({ reply }: Visit, here: string): undefined {
+  reply.redirect(`/login?return=${encodeURIComponent(here)}&confirm=1`, 303)
+}
+
+/** Any session will do: what only looks, or only takes power away. */
+export const signedIn = gate('signed in', [], async (_visit, visitor) => visitor)
+
+interface FreshlySignedIn extends SignedIn {
+  readonly isFresh: true
+}
+
+/** The password, minutes ago. */
+export const freshlySignedIn = gate<FreshlySignedIn>('signed in', ['password'], async (visit, visitor, here) => {
+  if (!isFresh(visitor.session, visit.context.clock.now())) return askToConfirm(visit, here)
+  return { ...visitor, isFresh: true }
+})
+
+export interface WithFactor extends SignedIn {
+  readonly isProven: true
+}
+
+/** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
+export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
+  const { db, clock } = visit.context
+  if (!(await hasProvenFactor(db, visitor.session, clock.now()))) return askToConfirm(visit, here)
+  return { ...visitor, isProven: true }
+})
+
+/** The password, and a second factor from whoever has one, both minutes ago. */
+export const strongly = freshlySignedIn.and(withFactor)
+export type StronglySignedIn = FreshlySignedIn & WithFactor
+
+/** Of a partner in whatever state: applied, approved or suspended. */
+export interface AnyMember extends SignedIn {
+  readonly partner: Partner
+  readonly branch: Branch
+  /** Where the partner's pages begin. */
+  readonly home: string
+}
+
+/** What belongs to a partner of others does not exist for the visitor. */
+export const member = gate('member', [], getMember)
+
+async function getMember({ context, request }: Visit, visitor: SignedIn): Promise<AnyMember> {
+  const partners = await listPartnersOf(context.db, visitor.session.user.id)
+  const partner = partners.find((each) => String(each.branch_id) === paramsOf(request).branch)
+  if (!partner) throw new NotFound()
+  const { branch_id: branchId } = partner
+  return { ...visitor, partner, branch: { branchId, environment: context.environment }, home: `/partner/${branchId}` }
+}
+
+/** Of an approved partner: for them is nearly everything in the portal. */
+export interface Member extends AnyMember {
+  readonly partner: Partner & { readonly status: 'approved' }
+}
+
+export type FreshMember = Member & FreshlySignedIn
+
+export const approvedMember = gate('approved member', [], async (visit, visitor) => {
+  const found = await getMember(visit, visitor)
+  if (isApproved(found)) return found
+  const { status, name, status_reason } = found.partner
+  if (status === 'applied') throw new Forbidden(`The application of ${name} has not been decided yet.`)
+  throw new Forbidden(`${name} is suspended: ${status_reason ?? 'no reason was given'}`)
+})
+
+export function isApproved(member: AnyMember): member is Member {
+  return member.partner.status === 'approved'
+}
+
+/** Somebody who signed in and runs the gateway. */
+export interface Operator extends SignedIn {
+  readonly isOperator: true
+}
+
+/** Who may change something: with every proof that they have. */
+export type StrongOperator = Operator & StronglySignedIn
+
+/** Where the brokerage demands it with a second factor. For everybody else there is no console. */
+export const operator = gate<Operator>('operator', [], async (visit, visitor, here) => {
+  const { session } = visitor
+  if (session.user.role !== 'operator') throw new NotFound()
+  const lack = await findLack(visit, session)
+  if (lack === 'proof') return askToConfirm(visit, here)
+  if (lack === 'factor') return sendSetupFirst(visit, visitor)
+  return { ...visitor, isOperator: true }
+})
+
+/** What an operator lacks: a second factor, or the proof of it in this session. */
+async function findLack({ context }: Visit, { user, proofs }: Session): Promise<'factor' | 'proof' | undefined> {
+  if (!context.config.secondFactorForOperators) return undefined
+  if (!(await hasSecondFactor(context.db, user.id))) return 'factor'
+  return proofs.factorAt === undefined ? 'proof' : undefined
+}
+
+function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn): undefined {
+  sendPage(reply, {
+    title: 'Set up two-factor sign-in first',
+    environment: context.environment,
+    status: 403,
+    account: { user: session.user, csrf, here: '/console' },
+    body: html`<section class="card narrow">
+<h1>Set up two-factor sign-in first</h1>
+<p>The console can stop partners and lock people out. It opens to operators who have shown, with a second factor, that it is them.</p>
+<p><a class="button primary" href="/account/security">Set it up now</a></p>
+<p>Then <a href="/console">come back to the console</a>.</p>
+</section>`,
   })
-  return { ...route, gate: ask }
+}
+
+/** Whoever signed out, was removed, or whose partner was suspended, sees no more. */
+export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {
+  return {
+    place: `portal ${context.environment} ${partner.branch_id}`,
+    async judge() {
+      const session = await currentSession(context, request, false)
+      if (!session) return undefined
+      const partners = await listPartnersOf(context.db, session.user.id)
+      if (!partners.some((each) => each.branch_id === partner.branch_id && each.status === 'approved')) return undefined
+      const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branch_id}`]
+      return { tags, soundUntilMs: alwaysInDoubt }
+    },
+  }
+}
+
+export function operatorWatcher(visit: Visit): Watcher {
+  return { place: `console ${visit.context.environment}`, judge: judgeOperator(visit) }
+}
+
+/** Whoever signed out, or was disabled, sees no more. */
+export function judgeOperator(visit: Visit): Judge {
+  return async () => {
+    const session = await currentSession(visit.context, visit.request, false)
+    if (session?.user.role !== 'operator' || (await findLack(visit, session)) !== undefined) return undefined
+    return { tags: [`session:${session.id}`, `user:${session.user.id}`], soundUntilMs: alwaysInDoubt }
+  }
 }

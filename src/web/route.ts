@@ -1,32 +1,112 @@
-/** A row of the pages' table: method, path and what happens. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+/** Rows of the pages' table: `page` and `form` say path, gate and what happens; `tableOf` makes routes of them. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { OperationSchema } from '../described-route.ts'
 import { type Environment, environments } from '../environment.ts'
-import type { Gate } from './gates.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
+import { paramsOf, type Visit } from './frame/visit.ts'
+import type { Gate } from './gates.ts'
 
-export type PageHandler = (context: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+type Handed = readonly unknown[]
 
-export interface PageRoute {
-  readonly method: HTTPMethods
+export interface Row {
+  readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly errors: 'page'
-  readonly takes: 'form'
+  readonly gate: Gate<Handed, Handed>
+  /** Where it exists. A row is of the live site alone unless it says otherwise. */
+  readonly sites: readonly Environment[]
   /** Of a page that belongs to the interface, for its readers: faults are answered with a page or a redirect of its own. */
   readonly schema: OperationSchema | undefined
   /** A form that makes something new: however often it is sent, there is one of it (frame/submission.ts, or a constraint of what it makes). */
   readonly makes?: true
-  /** Where it exists. A row is of the live site alone unless it says otherwise. */
-  readonly sites: readonly Environment[]
-  /** What it asks of whoever is signed in; undefined where the handler knows. */
-  readonly gate?: Gate
+  /** The page that a form is on, where that is not the nearest above it. */
+  readonly heldBy?: string | undefined
+  /** Through the gate, and then what the row is for. */
+  handle(visit: Visit, heldBy: string): Promise<unknown>
+}
+
+type Shown<Named> = Named extends Gate<infer Values extends Handed, Handed> ? Values : never
+type Sent<Named> = Named extends Gate<Handed, infer Values extends Handed> ? Values : never
+
+/** A handler takes what its gate proves: one that needs more does not type-check in the row. */
+export function page<Named extends Gate<Handed, Handed>>(
+  path: string,
+  gate: Named,
+  show: (visit: Visit, ...shown: Shown<Named>) => Promise<unknown>,
+  schema?: OperationSchema,
+): Row {
+  const handle = async (visit: Visit) => {
+    const shown = (await gate.show(visit, path)) as Shown<Named> | undefined
+    return shown ? show(visit, ...shown) : visit.reply
+  }
+  return { method: 'GET', path, gate, sites: ['live'], schema, handle }
+}
+
+export function form<Named extends Gate<Handed, Handed>>(
+  path: string,
+  gate: Named,
+  act: (visit: Visit, ...sent: Sent<Named>) => Promise<unknown>,
+  heldBy?: string,
+): Row {
+  const handle = async (visit: Visit, holder: string) => {
+    const sent = (await gate.take(visit, fill(holder, visit.request))) as Sent<Named> | undefined
+    return sent ? act(visit, ...sent) : visit.reply
+  }
+  return { method: 'POST', path, gate, sites: ['live'], schema: undefined, heldBy, handle }
+}
+
+export function makes(form: Row): Row {
+  return { ...form, makes: true }
+}
+
+/** What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at `context.environment`. */
+export function onBothSites(rows: readonly Row[]): readonly Row[] {
+  return rows.map((row) => ({ ...row, sites: environments }))
+}
+
+export interface PageRoute extends Row {
+  readonly errors: 'page'
+  readonly takes: 'form'
+  readonly heldBy: string
   register(app: FastifyInstance, context: Context): void
 }
 
-export function makes(form: PageRoute): PageRoute {
-  return { ...form, makes: true }
+export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
+  return rows.map((row) => {
+    const heldBy = holderOf(row, rows)
+    return {
+      ...row,
+      errors: 'page',
+      takes: 'form',
+      heldBy,
+      register(app, context) {
+        app.route({
+          method: row.method,
+          url: row.path,
+          config: { errors: 'page' },
+          handler(request, reply) {
+            const visit = { context: contextFor(context, request), request, reply: reply.headers(pageHeaders()) }
+            return row.handle(visit, heldBy)
+          },
+        })
+      },
+    }
+  })
+}
+
+/** A form is on the nearest page above it: the longest address that its own begins with. */
+function holderOf({ path, heldBy = path }: Row, rows: readonly Row[]): string {
+  const above = rows
+    .filter((row) => row.method === 'GET' && `${heldBy}/`.startsWith(`${row.path}/`))
+    .map((row) => row.path)
+  return above.sort((one, other) => other.length - one.length)[0] ?? path
+}
+
+/** `/partner/:branch` → `/partner/7`, as this request names it. */
+function fill(path: string, request: FastifyRequest): string {
+  const params = paramsOf(request)
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
 }
 
 /** A page that changes by itself asks again and again: on connections of its own. */
@@ -34,26 +114,22 @@ function contextFor(context: Context, request: FastifyRequest): Context {
   return asksForStream(request) ? { ...context, db: context.streamDb } : context
 }
 
-export function page(method: HTTPMethods, path: string, handle: PageHandler, schema?: OperationSchema): PageRoute {
-  return {
-    method,
-    path,
-    errors: 'page',
-    takes: 'form',
-    schema,
-    sites: ['live'],
-    register(app, context) {
-      app.route({
-        method,
-        url: path,
-        config: { errors: 'page' },
-        handler: (request, reply) => handle(contextFor(context, request), request, reply.headers(pageHeaders())),
-      })
-    },
-  }
+type Handler = (...words: never[]) => Promise<unknown>
+
+type HandlersOf<Pages> = {
+  readonly [Name in keyof Pages as Pages[Name] extends Handler ? Name : never]: Pages[Name]
 }
 
-/** What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at `context.environment`. */
-export function onBothSites(routes: readonly PageRoute[]): readonly PageRoute[] {
-  return routes.map((route) => ({ ...route, sites: environments }))
+/**
+ * What the module exports, by the same names, loaded by its first visitor: a start does not wait for pages, and a node that speaks to
+ * machines alone never holds them.
+ */
+export function whenVisited<Pages extends object>(load: () => Promise<Pages>): HandlersOf<Pages> {
+  const handlerOf =
+    (_pages: object, name: string | symbol) =>
+    async (...words: never[]) => {
+      const pages = await load()
+      return (pages[name as keyof Pages] as Handler)(...words)
+    }
+  return new Proxy({}, { get: handlerOf }) as HandlersOf<Pages>
 }

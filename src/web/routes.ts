@@ -1,75 +1,193 @@
-/** The pages for people, on one screen. */
+/**
+ * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is said in gates.ts. A page is
+ * loaded by its first visitor.
+ */
+import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, strongly, withFactor } from './gates.ts'
+import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
-import { consoleRoutes } from './console/routes.ts'
-import { gatedForm, gatedPage, strongly, withFactor } from './gates.ts'
-import { makes, onBothSites, type PageRoute, page } from './route.ts'
-import { partnerRoutes } from './partner/routes.ts'
-import { whenVisited } from './frame/when-visited.ts'
 
-const { createToken, revokeToken, showApiSettings } = whenVisited(() => import('./account/api-settings.ts'))
-const { pauseApplication, resumeApplication, revokeApplication, showApplications } = whenVisited(
-  () => import('./account/applications.ts'),
-)
-const { removeApp, showAppSetup, submitAppSetup } = whenVisited(() => import('./account/authenticator-app.ts'))
-const { showConsent, submitConsent } = whenVisited(() => import('./sign-in/consent.ts'))
-const { closeDevice, closeOtherDevices, showDevices } = whenVisited(() => import('./account/devices.ts'))
-const { removeEmail, showEmail, submitEmail } = whenVisited(() => import('./account/email.ts'))
-const { showHistory } = whenVisited(() => import('./account/history.ts'))
-const { cancelLogin, logout, showLogin, submitLogin } = whenVisited(() => import('./sign-in/login.ts'))
-const { chooseNotices, showNotices } = whenVisited(() => import('./account/notices.ts'))
-const { removeKey, showPasskeySetup, submitPasskeySetup } = whenVisited(() => import('./account/passkeys.ts'))
-const { showPassword, submitPassword } = whenVisited(() => import('./account/password.ts'))
-const { makeCodes } = whenVisited(() => import('./account/recovery-codes.ts'))
-const { showSecondStep, submitSecondStep } = whenVisited(() => import('./sign-in/second-step.ts'))
-const { showSecurity } = whenVisited(() => import('./account/security.ts'))
+const login = whenVisited(() => import('./sign-in/login.ts'))
+const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
+const consent = whenVisited(() => import('./sign-in/consent.ts'))
 
-/** Each site has its own: the way in, what was approved there, the tokens for it. */
-const ofEachSite: readonly PageRoute[] = [
-  page('GET', '/v1/oauth/authorize', authorize, authorizeSchema),
-  page('GET', '/login', showLogin),
-  page('POST', '/login', submitLogin),
-  page('GET', '/login/second', showSecondStep),
-  page('POST', '/login/second', submitSecondStep),
-  page('POST', '/login/cancel', cancelLogin),
-  page('POST', '/logout', logout),
-  page('GET', '/consent', showConsent),
-  makes(page('POST', '/consent', submitConsent)),
-  page('GET', '/', (_context, _request, reply) => Promise.resolve(reply.redirect('/account', 303))),
-  page('GET', '/account', showApplications),
-  page('POST', '/account/revoke', revokeApplication),
-  page('POST', '/account/pause', pauseApplication),
-  page('POST', '/account/resume', resumeApplication),
-  page('GET', '/account/api', showApiSettings),
-  makes(gatedForm('/account/api/tokens', strongly, '/account/api', createToken)),
-  page('POST', '/account/api/revoke', revokeToken),
+/** Each site has its own way in. */
+const signInRows: readonly Row[] = [
+  page('/v1/oauth/authorize', anyone, authorize, authorizeSchema),
+  page('/login', anyone, login.showLogin),
+  form('/login', anyone, login.submitLogin),
+  page('/login/second', anyone, secondStep.showSecondStep),
+  form('/login/second', anyone, secondStep.submitSecondStep),
+  form('/login/cancel', anyone, login.cancelLogin),
+  form('/logout', anyone, login.logout),
+  page('/consent', anyone, consent.showConsent),
+  makes(form('/consent', anyone, consent.submitConsent)),
+  page('/', anyone, async ({ reply }) => reply.redirect('/account', 303)),
 ]
+
+const applications = whenVisited(() => import('./account/applications.ts'))
+const apiSettings = whenVisited(() => import('./account/api-settings.ts'))
+
+/** What a holder approved on each site, and the tokens for it. */
+const accountRows: readonly Row[] = [
+  page('/account', signedIn, applications.showApplications),
+  form('/account/revoke', signedIn, applications.revokeApplication),
+  form('/account/pause', signedIn, applications.pauseApplication),
+  form('/account/resume', signedIn, applications.resumeApplication),
+  page('/account/api', signedIn, apiSettings.showApiSettings),
+  makes(form('/account/api/tokens', strongly, apiSettings.createToken)),
+  form('/account/api/revoke', signedIn, apiSettings.revokeToken),
+]
+
+const devices = whenVisited(() => import('./account/devices.ts'))
+const security = whenVisited(() => import('./account/security.ts'))
+const app = whenVisited(() => import('./account/authenticator-app.ts'))
+const passkeys = whenVisited(() => import('./account/passkeys.ts'))
+const recoveryCodes = whenVisited(() => import('./account/recovery-codes.ts'))
+const notices = whenVisited(() => import('./account/notices.ts'))
+const email = whenVisited(() => import('./account/email.ts'))
+const password = whenVisited(() => import('./account/password.ts'))
+const history = whenVisited(() => import('./account/history.ts'))
 
 /** A person has one password, one set of factors, one address: they are guarded where the money is. */
-const ofThePerson: readonly PageRoute[] = [
-  page('GET', '/account/devices', showDevices),
-  page('POST', '/account/devices/close', closeDevice),
-  page('POST', '/account/devices/close/others', closeOtherDevices),
-  page('GET', '/account/security', showSecurity),
-  gatedPage('/account/security/app', strongly, showAppSetup),
-  makes(gatedForm('/account/security/app', strongly, '/account/security/app', submitAppSetup)),
-  gatedForm('/account/security/app/remove', strongly, '/account/security', removeApp),
-  gatedPage('/account/security/passkey', strongly, showPasskeySetup),
-  makes(gatedForm('/account/security/passkey', strongly, '/account/security/passkey', submitPasskeySetup)),
-  gatedForm('/account/security/passkey/remove', strongly, '/account/security', removeKey),
-  makes(gatedForm('/account/security/recovery', strongly, '/account/security', makeCodes)),
-  page('GET', '/account/security/notices', showNotices),
-  page('POST', '/account/security/notices', chooseNotices),
-  gatedPage('/account/security/email', strongly, showEmail),
-  gatedForm('/account/security/email', strongly, '/account/security/email', submitEmail),
-  gatedForm('/account/security/email/remove', strongly, '/account/security/email', removeEmail),
-  gatedPage('/account/password', withFactor, showPassword),
-  gatedForm('/account/password', withFactor, '/account/password', submitPassword),
-  page('GET', '/account/history', showHistory),
+const personRows: readonly Row[] = [
+  page('/account/devices', signedIn, devices.showDevices),
+  form('/account/devices/close', signedIn, devices.closeDevice),
+  form('/account/devices/close/others', signedIn, devices.closeOtherDevices),
+  page('/account/security', signedIn, security.showSecurity),
+  page('/account/security/app', strongly, app.showAppSetup),
+  makes(form('/account/security/app', strongly, app.submitAppSetup)),
+  form('/account/security/app/remove', strongly, app.removeApp, '/account/security'),
+  page('/account/security/passkey', strongly, passkeys.showPasskeySetup),
+  makes(form('/account/security/passkey', strongly, passkeys.submitPasskeySetup)),
+  form('/account/security/passkey/remove', strongly, passkeys.removeKey, '/account/security'),
+  makes(form('/account/security/recovery', strongly, recoveryCodes.makeCodes)),
+  page('/account/security/notices', signedIn, notices.showNotices),
+  form('/account/security/notices', signedIn, notices.chooseNotices),
+  page('/account/security/email', strongly, email.showEmail),
+  form('/account/security/email', strongly, email.submitEmail),
+  form('/account/security/email/remove', strongly, email.removeEmail),
+  page('/account/password', withFactor, password.showPassword),
+  form('/account/password', withFactor, password.submitPassword),
+  page('/account/history', signedIn, history.showHistory),
 ]
 
-export const pageRoutes: readonly PageRoute[] = [
-  ...onBothSites(ofEachSite),
-  ...ofThePerson,
-  ...partnerRoutes,
-  ...consoleRoutes,
+const entry = whenVisited(() => import('./partner/entry.ts'))
+const webhooks = whenVisited(() => import('./partner/webhooks.ts'))
+const replays = whenVisited(() => import('./partner/replays.ts'))
+const recovery = whenVisited(() => import('./partner/recovery.ts'))
+const skips = whenVisited(() => import('./partner/skips.ts'))
+const deliveries = whenVisited(() => import('./partner/deliveries.ts'))
+const delivery = whenVisited(() => import('./partner/delivery.ts'))
+const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
+const clients = whenVisited(() => import('./partner/clients.ts'))
+const refusals = whenVisited(() => import('./partner/refusals.ts'))
+const reference = whenVisited(() => import('./partner/reference.ts'))
+
+/** What a partner has on each site: clients, webhooks, deliveries, refusals. */
+const portalRows: readonly Row[] = [
+  page('/partner', signedIn, entry.showEntry),
+  page('/partner/:branch', member, entry.showPartner),
+  page('/partner/:branch/webhooks', approvedMember, webhooks.showWebhooks),
+  makes(form('/partner/:branch/webhooks/create', approvedMember, webhooks.createWebhook)),
+  page('/partner/:branch/webhooks/:id', approvedMember, webhooks.showWebhook),
+  form('/partner/:branch/webhooks/:id/update', approvedMember, webhooks.updateWebhook),
+  makes(form('/partner/:branch/webhooks/:id/secret', approvedMember, webhooks.rotateSecret)),
+  form('/partner/:branch/webhooks/:id/pause', approvedMember, webhooks.pauseWebhook),
+  form('/partner/:branch/webhooks/:id/resume', approvedMember, webhooks.resumeWebhook),
+  form('/partner/:branch/webhooks/:id/delete', approvedMember, webhooks.deleteWebhook),
+  page('/partner/:branch/webhooks/:id/replay', approvedMember, replays.showReplay),
+  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay)),
+  page('/partner/:branch/webhooks/:id/replays/:replay', approvedMember, replays.showProgress),
+  form('/partner/:branch/webhooks/:id/replays/:replay/cancel', approvedMember, replays.cancelReplay),
+  page('/partner/:branch/webhooks/:id/recover', approvedMember, recovery.showRecovery),
+  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery)),
+  page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
+  makes(form('/partner/:branch/webhooks/:id/skip/start', approvedMember, skips.startSkip)),
+  page('/partner/:branch/webhooks/:id/skips/:skip', approvedMember, skips.showSkipProgress),
+  page('/partner/:branch/deliveries', approvedMember, deliveries.showDeliveries),
+  page('/partner/:branch/deliveries/:id', approvedMember, delivery.showDelivery),
+  makes(form('/partner/:branch/deliveries/:id/redeliver', approvedMember, delivery.redeliver)),
+  form('/partner/:branch/deliveries/:id/skip', approvedMember, delivery.skip),
+  page('/partner/:branch/test', approvedMember, testHooks.showTestHooks),
+  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook)),
+  page('/partner/:branch/test/:event', approvedMember, testHooks.showTestOutcome),
+  page('/partner/:branch/clients', approvedMember, clients.showClients),
+  makes(form('/partner/:branch/clients/create', approvedMember.and(freshlySignedIn), clients.createClient)),
+  page('/partner/:branch/clients/:client', approvedMember, clients.showClient),
+  form('/partner/:branch/clients/:client/update', approvedMember.and(freshlySignedIn), clients.updateClient),
+  makes(form('/partner/:branch/clients/:client/scopes', approvedMember.and(freshlySignedIn), clients.askScopes)),
+  makes(form('/partner/:branch/clients/:client/rotate', approvedMember.and(freshlySignedIn), clients.rotateSecret)),
+  form('/partner/:branch/clients/:client/revoke', approvedMember, clients.revokeSecret),
+  page('/partner/:branch/refusals', approvedMember, refusals.showRefusals),
+  page('/partner/:branch/reference', approvedMember, reference.showReference),
 ]
+
+const members = whenVisited(() => import('./partner/members.ts'))
+
+/** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. */
+const partnerRows: readonly Row[] = [
+  makes(form('/partner/apply', signedIn, entry.submitApplication)),
+  form('/partner/accept', signedIn, entry.acceptInvited),
+  form('/partner/decline', signedIn, entry.declineInvited),
+  makes(form('/partner/:branch/clients/refresh', approvedMember, clients.askRefresh)),
+  page('/partner/:branch/members', approvedMember, members.showMembers),
+  makes(form('/partner/:branch/members/invite', approvedMember.and(freshlySignedIn), members.invite)),
+  form('/partner/:branch/members/uninvite', approvedMember.and(freshlySignedIn), members.uninvite),
+  form('/partner/:branch/members/remove', approvedMember.and(freshlySignedIn), members.remove),
+]
+
+const overview = whenVisited(() => import('./console/overview.ts'))
+const lanes = whenVisited(() => import('./console/webhooks.ts'))
+const audit = whenVisited(() => import('./console/audit.ts'))
+const auditExport = whenVisited(() => import('./console/audit-export.ts'))
+const chain = whenVisited(() => import('./console/chain.ts'))
+const settings = whenVisited(() => import('./console/settings.ts'))
+const partners = whenVisited(() => import('./console/partners.ts'))
+const partner = whenVisited(() => import('./console/partner.ts'))
+const client = whenVisited(() => import('./console/client-acts.ts'))
+const users = whenVisited(() => import('./console/users.ts'))
+const user = whenVisited(() => import('./console/user.ts'))
+const userActs = whenVisited(() => import('./console/user-acts.ts'))
+
+/** How the gateway is and whom it serves. What changes something takes every proof that the operator has. */
+const consoleRows: readonly Row[] = [
+  page('/console', operator, overview.showOverview),
+  page('/console/webhooks', operator, lanes.showWebhooks),
+  page('/console/webhooks/:id', operator, lanes.showWebhook),
+  form('/console/webhooks/:id/pause', operator.and(strongly), lanes.pauseWebhook),
+  form('/console/webhooks/:id/resume', operator.and(strongly), lanes.resumeWebhook),
+  page('/console/audit', operator, audit.showAudit),
+  page('/console/audit/export', operator, auditExport.exportAudit),
+  page('/console/audit/chain', operator, chain.showChain),
+  form('/console/audit/chain/verify', operator, chain.startVerification),
+  page('/console/settings', operator, settings.showSettings),
+  page('/console/partners', operator, partners.showPartners),
+  page('/console/partners/:branch', operator, partner.showPartner),
+  form('/console/partners/:branch/approve', operator.and(strongly), partner.approvePartner),
+  form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
+  form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),
+  form('/console/partners/:branch/refresh/withdraw', operator.and(strongly), partner.withdrawRefresh),
+  form('/console/partners/:branch/clients/:client/suspend', operator.and(strongly), client.suspendClient),
+  form('/console/partners/:branch/clients/:client/activate', operator.and(strongly), client.activateClient),
+  form('/console/partners/:branch/clients/:client/scopes', operator.and(strongly), client.setMost),
+  form('/console/partners/:branch/clients/:client/scopes/grant', operator.and(strongly), client.grantScopes),
+  form('/console/partners/:branch/clients/:client/scopes/decline', operator.and(strongly), client.declineScopes),
+  page('/console/users', operator, users.showUsers),
+  page('/console/users/:id', operator, user.showUser),
+  form('/console/users/:id/lock', operator.and(strongly), userActs.lockUser),
+  form('/console/users/:id/unlock', operator.and(strongly), userActs.unlockUser),
+  form('/console/users/:id/sessions/close', operator.and(strongly), userActs.closeSession),
+  form('/console/users/:id/sessions/close/all', operator.and(strongly), userActs.closeSessions),
+  form('/console/users/:id/tokens/revoke', operator.and(strongly), userActs.revokeToken),
+  form('/console/users/:id/applications/revoke', operator.and(strongly), userActs.revokeApplication),
+  form('/console/users/:id/factors/reset', operator.and(strongly), userActs.resetFactors),
+  form('/console/users/:id/throttle/lift', operator.and(strongly), userActs.liftThrottle),
+]
+
+export const pageRoutes: readonly PageRoute[] = tableOf([
+  ...onBothSites([...signInRows, ...accountRows, ...portalRows]),
+  // On the live site alone.
+  ...personRows,
+  ...partnerRows,
+  ...consoleRows,
+])

@@ -32,7 +32,12 @@ const has = (urls: readonly string[], part: string) => urls.some((url) => url.in
 const putOff = [
   ...['@opentelemetry/', 'prom-client/', 'nodemailer/', 'typebox/', '@simplewebauthn/', '@node-rs/argon2'],
   ...['uqr/', 'undici/index.js', 'undici/lib/web/'],
-  ...['src/web/sign-in/login.ts', 'src/web/sign-in/consent.ts', 'src/web/partner/clients.ts', 'src/web/console/users.ts'],
+  ...[
+    'src/web/sign-in/login.ts',
+    'src/web/sign-in/consent.ts',
+    'src/web/partner/clients.ts',
+    'src/web/console/users.ts',
+  ],
   ...['src/cli/commands.ts', 'src/cli/client.ts', 'src/doctor/'],
 ]
 

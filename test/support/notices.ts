@@ -4,10 +4,10 @@ import type { MailServer as Server } from '../../src/config.ts'
 import { type Sql, statement } from '../../src/database/database.ts'
 import type { Courier } from '../../src/notices/courier.ts'
 import { tellUser } from '../../src/notices/notice.ts'
+import { noticeWords } from '../../src/notices/notice-words.ts'
 import type { PostDesk } from '../../src/notices/post.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { User } from '../../src/users/user.ts'
-import { noticeWords } from '../../src/notices/notice-words.ts'
 import { operator, type TestGateway } from './gateway.ts'
 
 export const from = { name: 'Countersign', address: 'notices@broker.example' }

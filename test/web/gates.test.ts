@@ -3,8 +3,22 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
-import { freshlySignedIn, signedIn, strongly, withFactor } from '../../src/web/gates.ts'
-import type { PageRoute } from '../../src/web/route.ts'
+import type { Visit } from '../../src/web/frame/visit.ts'
+import {
+  approvedMember,
+  type FreshMember,
+  freshlySignedIn,
+  type Member,
+  member,
+  type Operator,
+  operator,
+  type StronglySignedIn,
+  type StrongOperator,
+  signedIn,
+  strongly,
+  withFactor,
+} from '../../src/web/gates.ts'
+import { form, type PageRoute, page } from '../../src/web/route.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Browser, hiddenFields } from '../support/browser.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
@@ -48,8 +62,65 @@ const anySession: Record<string, string> = {
   '/console/audit/chain/verify': 'it only looks',
 }
 
-const asks = ({ gate }: PageRoute) => gate !== undefined && gate !== signedIn
-const asksForFactor = ({ gate }: PageRoute) => gate === strongly || gate === withFactor
+type Gate = PageRoute['gate']
+
+const asksFor = (proof: Gate['proofs'][number]) => (route: PageRoute) => route.gate.proofs.includes(proof)
+const asks = ({ gate }: PageRoute) => gate.proofs.length > 0
+
+/** Whom an address is for, by its beginning: the first that fits. */
+const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
+  [/^\/console\b/, 'operator'],
+  [/^\/partner\/:branch$/, 'member'],
+  [/^\/partner\/:branch\//, 'approved member'],
+  [/^\/(partner|account)\b/, 'signed in'],
+  [/^\/(v1\/oauth\/authorize|login(\/second|\/cancel)?|logout|consent)?$/, 'anyone'],
+]
+
+test('an address says whom it is for, and its gate lets nobody else through', () => {
+  for (const { method, path, gate } of pageRoutes)
+    assert.equal(gate.who, audiences.find(([pattern]) => pattern.test(path))?.[1], `${method} ${path}`)
+})
+
+test('whoever has to sign in first returns to the page that the form is on, which they may see there', () => {
+  for (const { path, heldBy, gate, sites } of forms.filter(({ gate }) => gate.who !== 'anyone')) {
+    const holder = pageRoutes.find((route) => route.method === 'GET' && route.path === heldBy)
+    assert.ok(holder, `${path} is on ${heldBy}`)
+    assert.equal(holder.gate.who, gate.who, `${path} is on ${heldBy}`)
+    assert.ok(
+      sites.every((site) => holder.sites.includes(site)),
+      `${path} is on ${heldBy}`,
+    )
+  }
+})
+
+test('a handler does not type-check behind a gate that proves less than it needs', () => {
+  const ofOperators = async (_visit: Visit, _operator: Operator) => {}
+  const ofStrongOperators = async (_visit: Visit, _operator: StrongOperator) => {}
+  const ofMembers = async (_visit: Visit, _member: Member) => {}
+  const ofFreshMembers = async (_visit: Visit, _member: FreshMember) => {}
+  const ofStrong = async (_visit: Visit, _visitor: StronglySignedIn) => {}
+  const rows = [
+    page('/right', operator.and(strongly), ofOperators),
+    form('/right', operator.and(strongly), ofStrongOperators),
+    page('/right', approvedMember, ofMembers),
+    form('/right', approvedMember.and(freshlySignedIn), ofFreshMembers),
+    // @ts-expect-error: whoever is signed in, however strongly, is no operator
+    page('/wrong', strongly, ofOperators),
+    // @ts-expect-error: the proofs may have been given hours ago
+    form('/wrong', operator, ofStrongOperators),
+    // @ts-expect-error: the partner may be suspended
+    page('/wrong', member, ofMembers),
+    // @ts-expect-error: the password may have been given hours ago
+    form('/wrong', approvedMember, ofFreshMembers),
+    // @ts-expect-error: the second factor is missing
+    form('/wrong', freshlySignedIn, ofStrong),
+    // @ts-expect-error: the password may have been given hours ago
+    form('/wrong', withFactor, ofStrong),
+    // @ts-expect-error: nothing is proven
+    form('/wrong', signedIn, ofStrong),
+  ]
+  assert.equal(rows.length, 11)
+})
 
 test('every form names the proof that it asks for, or is known to need none', () => {
   for (const route of forms) assert.equal(asks(route), !Object.hasOwn(anySession, route.path), route.path)
@@ -65,7 +136,7 @@ test('whatever hands out lasting power over an account asks for every proof that
     /^\/account\/(api\/tokens|security\/(app|passkey|recovery|email)\b.*|password)$|^\/console\/(partners|users|webhooks)\//
   const found = forms.filter(({ path }) => powers.test(path))
   assert.ok(found.length > 20, String(found.length))
-  for (const route of found) assert.ok(asksForFactor(route), route.path)
+  for (const route of found) assert.ok(asksFor('factor')(route), route.path)
 })
 
 let house: TestGateway
@@ -95,12 +166,12 @@ async function assertAllAsk(routes: readonly PageRoute[], browser: Browser, addr
 test('a sign-in of more than five minutes ago is asked for again by every form that names a proof', async () => {
   const { browser, addressOf } = await openEverywhere()
   house.clock.advance(5 * minute + 1)
-  const byAge = forms.filter(({ gate }) => gate === freshlySignedIn || gate === strongly)
+  const byAge = forms.filter(asksFor('password'))
   await assertAllAsk(byAge, browser, addressOf)
 })
 
 test('a password of a minute ago is not enough for whoever has a second factor', async () => {
   const { browser, addressOf } = await openEverywhere()
   await setUpApp(house, browser)
-  await assertAllAsk(forms.filter(asksForFactor), browser, addressOf)
+  await assertAllAsk(forms.filter(asksFor('factor')), browser, addressOf)
 })

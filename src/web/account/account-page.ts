@@ -1,9 +1,8 @@
-/** What the pages of an account share: the frame with its bar, ids in forms, and what was just done. */
-import type { FastifyReply } from 'fastify'
-import type { Context } from '../../context.ts'
-import { Invalid, Problem } from '../../problem.ts'
+/** What the pages of an account share: the frame with its bar, and ids in forms. */
+import { Invalid } from '../../problem.ts'
 import type { Html } from '../frame/html.ts'
 import { sendPage } from '../frame/page.ts'
+import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
 
 export interface AccountPage {
@@ -14,7 +13,7 @@ export interface AccountPage {
   readonly scripts?: readonly string[]
 }
 
-export function sendAccountPage(context: Context, reply: FastifyReply, { session, csrf }: SignedIn, page: AccountPage) {
+export function sendAccountPage({ context, reply }: Visit, { session, csrf }: SignedIn, page: AccountPage) {
   const { title, here, body, status = 200, scripts = [] } = page
   const account = { user: session.user, csrf, here }
   return sendPage(reply, { title, body, status, scripts, environment: context.environment, account })
@@ -23,9 +22,4 @@ export function sendAccountPage(context: Context, reply: FastifyReply, { session
 export function parseId(text: string | undefined, field: string): number {
   if (text === undefined || !/^\d{1,15}$/.test(text)) throw new Invalid([{ field, problem: 'must be a number' }])
   return Number(text)
-}
-
-/** A second click, or somebody else's id: either way the page then shows what is true. */
-export function ignoreAlreadyGone(error: unknown): void {
-  if (!(error instanceof Problem && error.status === 404)) throw error
 }

@@ -1,31 +1,31 @@
 /** API settings: the tokens that account holders make for their own programs (spec 5.1). */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
 import { type Environment, environments } from '../../environment.ts'
 import { Invalid, Problem } from '../../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../../users/api-token.ts'
-import { ignoreAlreadyGone, parseId, sendAccountPage } from './account-page.ts'
-import { printDone } from '../frame/done.ts'
+import { ignoreAlreadyGone, printDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from '../frame/visitor.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
 
 const doneWords = {
   before:
     'This form was sent before. The token that it made is listed below and was shown once. If you did not copy it, revoke it and make another.',
 }
 
-export async function showApiSettings(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account/api')
-  return visitor ? sendApiSettings(context, reply, visitor, { done: printDone(request, doneWords) }) : reply
+export async function showApiSettings(visit: Visit, visitor: SignedIn) {
+  return sendApiSettings(visit, visitor, { done: printDone(visit.request, doneWords) })
 }
 
-export async function createToken({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function createToken(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
   const now = context.clock.now()
   const name = form.find('name') ?? ''
   const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
@@ -34,18 +34,14 @@ export async function createToken({ context, reply }: Visit, visitor: SignedIn, 
     const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.by, now)
     const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
     if (sent.kind === 'before') return reply.redirect(sent.path, 303)
-    return sendApiSettings(context, reply, visitor, { created: { text: sent.made.token.text, environment } })
+    return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
   } catch (error) {
-    if (error instanceof Problem && error.status < 500)
-      return sendApiSettings(context, reply, visitor, { problem: error, name })
+    if (error instanceof Problem && error.status < 500) return sendApiSettings(visit, visitor, { problem: error, name })
     throw error
   }
 }
 
-export async function revokeToken(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account/api')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function revokeToken({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const id = parseId(form.find('token'), 'token')
   const own = await listTokens(context, visitor)
   if (own.some((token) => token.id === id)) {
@@ -76,16 +72,12 @@ async function listTokens(context: Context, { session }: SignedIn): Promise<ApiT
 
 const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as const
 
-async function sendApiSettings(
-  context: Context,
-  reply: FastifyReply,
-  visitor: SignedIn,
-  { done, created, problem, name = '' }: ApiSettings,
-) {
+async function sendApiSettings(visit: Visit, visitor: SignedIn, { done, created, problem, name = '' }: ApiSettings) {
+  const { context } = visit
   const tokens = await listTokens(context, visitor)
   const { baseUrl, sisterUrl, environment } = context
   const urls = environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'API settings',
     here: '/account/api',
     status: problem?.status ?? 200,

@@ -1,5 +1,4 @@
 /** Connected applications: who may use the account, what for, what they did lately; pause, resume and revoke. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { listActivity, type ScopeActivity } from '../../oauth/activity.ts'
 import {
@@ -9,20 +8,22 @@ import {
   setAuthorizationPaused,
 } from '../../oauth/authorization.ts'
 import { type Scope, scopes } from '../../scope.ts'
-import { ignoreAlreadyGone, parseId, sendAccountPage } from './account-page.ts'
+import { scopeWords } from '../../words/scope-words.ts'
+import { ignoreAlreadyGone } from '../frame/done.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
-import { scopeWords } from '../../words/scope-words.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from '../frame/visitor.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
 
-export async function showApplications(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account')
-  if (!visitor) return reply
+export async function showApplications(visit: Visit, visitor: SignedIn) {
+  const { context } = visit
   const applications = await listApplications(context, visitor)
   const ids = applications.map(({ id }) => id)
   const activity = await listActivity(context.db, ids, context.clock.now())
   const activityOf = (id: number) => activity.filter(({ authorization_id }) => authorization_id === id)
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Connected applications',
     here: '/account',
     body: html`<h1>Connected applications</h1>
@@ -42,10 +43,7 @@ async function isOfThisSite(context: Context, visitor: SignedIn, id: number): Pr
   return (await listApplications(context, visitor)).some((each) => each.id === id)
 }
 
-export async function revokeApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/account')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function revokeApplication({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
@@ -55,18 +53,15 @@ export async function revokeApplication(context: Context, request: FastifyReques
   return reply.redirect('/account', 303)
 }
 
-export function pauseApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  return setPaused(context, request, reply, true)
+export function pauseApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  return setPaused(visit, visitor, form, true)
 }
 
-export function resumeApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  return setPaused(context, request, reply, false)
+export function resumeApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  return setPaused(visit, visitor, form, false)
 }
 
-async function setPaused(context: Context, request: FastifyRequest, reply: FastifyReply, paused: boolean) {
-  const visitor = await requireSignIn(context, request, reply, '/account')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+async function setPaused({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, paused: boolean) {
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const change = { id, ownerId: visitor.session.user.id, paused }

@@ -2,48 +2,50 @@
  * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret travels sealed in
  * the form until then, so that a page left half-way leaves nothing behind.
  */
-import type { FastifyReply } from 'fastify'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
 import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../../users/totp.ts'
-import { sendAccountPage } from './account-page.ts'
 import { setCookie } from '../frame/cookies.ts'
-import { printField } from '../frame/field.ts'
+import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
-import { printQrCode } from './qr-code.ts'
-import { sendRecoveryCodes } from './recovery-codes.ts'
 import type { Visit } from '../frame/visit.ts'
 import { holderOf, type SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { sendAccountPage } from './account-page.ts'
+import { printQrCode } from './qr-code.ts'
+import { sendRecoveryCodes } from './recovery-codes.ts'
 
 const here = '/account/security/app'
 const offerLifetimeMs = 30 * minute
 
-export async function showAppSetup({ context, reply }: Visit, visitor: SignedIn) {
+export async function showAppSetup(visit: Visit, visitor: StronglySignedIn) {
+  const { context, reply } = visit
   if (await findTotp(context.db, visitor.session.user.id)) return reply.redirect('/account/security', 303)
-  return sendSetup(context, reply, visitor, makeTotpSecret())
+  return sendSetup(visit, visitor, makeTotpSecret())
 }
 
-export async function submitAppSetup({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, request, reply } = visit
   const secret = openOffer(context, visitor, form.find('offer'))
   if (secret === undefined) return reply.redirect(here, 303)
   const now = context.clock.now()
   const step = findStep(secret, form.find('code') ?? '', now)
   if (step === undefined) {
     const problem = 'That is not the code that the app shows now. Check that the time of your phone is right.'
-    return sendSetup(context, reply, visitor, secret, problem)
+    return sendSetup(visit, visitor, secret, problem)
   }
   const holder = holderOf(context, request, visitor)
   const added = await addAuthenticatorApp(context.db, context.vault, holder, { secret, step }, now)
   if (!added) return reply.redirect('/account/security', 303)
   setCookie(context, reply, 'session', added.session.text)
   if (added.recoveryCodes.length === 0) return reply.redirect('/account/security?done=app', 303)
-  return sendRecoveryCodes(context, reply, visitor, added.session, added.recoveryCodes)
+  return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeApp({ context, reply }: Visit, visitor: SignedIn) {
+export async function removeApp({ context, reply }: Visit, visitor: StronglySignedIn) {
   await removeAuthenticatorApp(context.db, visitor.session.user.id, visitor.by, context.clock.now())
   return reply.redirect('/account/security?done=removed', 303)
 }
@@ -61,9 +63,10 @@ function openOffer(context: Context, visitor: SignedIn, sealed: string | undefin
   return Number(endsAt) > context.clock.now().getTime() ? secret : undefined
 }
 
-function sendSetup(context: Context, reply: FastifyReply, visitor: SignedIn, secret: string, problem?: string) {
+function sendSetup(visit: Visit, visitor: SignedIn, secret: string, problem?: string) {
+  const { context } = visit
   const uri = printTotpUri(secret, visitor.session.user, issuerOf(context))
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Set up an authenticator app',
     here: '/account/security',
     status: problem === undefined ? 200 : 400,

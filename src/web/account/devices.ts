@@ -1,22 +1,21 @@
 /** Sign-ins and devices: where the account is open at this moment, and how to close it there. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../context.ts'
 import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
 import { deviceWords } from '../../words/device-words.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from '../frame/visitor.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
 
 const here = '/account/devices'
 
-export async function showDevices(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showDevices(visit: Visit, visitor: SignedIn) {
+  const { context } = visit
   const all = await listSessions(context.db, visitor.session.user.id, context.clock.now())
   const own = all.filter(({ id }) => id === visitor.session.id)
   const others = all.filter(({ id }) => id !== visitor.session.id)
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Sign-ins and devices',
     here,
     body: html`<h1>Sign-ins and devices</h1>
@@ -32,18 +31,13 @@ ${others.length === 0 ? html`<p class="empty">You are signed in nowhere else.</p
   })
 }
 
-export async function closeDevice(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const id = parseId(readSignedForm(request, visitor).find('session'), 'session')
+export async function closeDevice({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const id = parseId(form.find('session'), 'session')
   await closeSessionOf(context.db, visitor.session.user, id, visitor.by, context.clock.now())
   return reply.redirect(here, 303)
 }
 
-export async function closeOtherDevices(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  readSignedForm(request, visitor)
+export async function closeOtherDevices({ context, reply }: Visit, visitor: SignedIn) {
   await closeOtherSessions(context.db, visitor.session, visitor.by, context.clock.now())
   return reply.redirect(here, 303)
 }

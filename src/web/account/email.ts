@@ -1,34 +1,33 @@
 /** The address that notices go to. Changed only minutes after a sign-in; the address before is told. */
-import type { FastifyReply } from 'fastify'
-import type { Context } from '../../context.ts'
 import { findMail, setEmail } from '../../users/email.ts'
-import { sendAccountPage } from './account-page.ts'
-import { printField } from '../frame/field.ts'
-import { findProblem } from '../frame/fields.ts'
+import { findProblem, printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { sendAccountPage } from './account-page.ts'
 
 const notices = '/account/security/notices'
 
-export async function showEmail({ context, reply }: Visit, visitor: SignedIn) {
-  const mail = await findMail(context.db, visitor.session.user.id)
-  return sendEmail(context, reply, visitor, { now: mail?.email ?? undefined })
+export async function showEmail(visit: Visit, visitor: SignedIn) {
+  const mail = await findMail(visit.context.db, visitor.session.user.id)
+  return sendEmail(visit, visitor, { now: mail?.email ?? undefined })
 }
 
-export async function submitEmail({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
   const email = form.find('email') ?? ''
   const { session, by } = visitor
   const problem = await findProblem(() => setEmail(context.db, session.user, email, by, context.clock.now()))
   if (!problem) return reply.redirect(`${notices}?done=email`, 303)
   const mail = await findMail(context.db, session.user.id)
   const wrong = `It ${problem.fields?.[0]?.problem ?? 'cannot be saved'}.`
-  return sendEmail(context, reply, visitor, { now: mail?.email ?? undefined, typed: email, problem: wrong })
+  return sendEmail(visit, visitor, { now: mail?.email ?? undefined, typed: email, problem: wrong })
 }
 
-export async function removeEmail({ context, reply }: Visit, visitor: SignedIn) {
+export async function removeEmail({ context, reply }: Visit, visitor: StronglySignedIn) {
   await setEmail(context.db, visitor.session.user, undefined, visitor.by, context.clock.now())
   return reply.redirect(`${notices}?done=removed`, 303)
 }
@@ -40,9 +39,9 @@ interface EmailPage {
   readonly problem?: string
 }
 
-function sendEmail(context: Context, reply: FastifyReply, visitor: SignedIn, { now, typed, problem }: EmailPage) {
+function sendEmail(visit: Visit, visitor: SignedIn, { now, typed, problem }: EmailPage) {
   const csrf = csrfField(visitor.csrf)
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'E-mail address',
     here: '/account/security',
     status: problem === undefined ? 200 : 400,

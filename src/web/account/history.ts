@@ -1,26 +1,24 @@
 /** Security history: what happened to the account, when and from where, in plain words. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditEntry } from '../../audit/audit.ts'
 import { findHistory } from '../../audit/history.ts'
-import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { findClientNames } from '../../partners/client.ts'
-import { sendAccountPage } from './account-page.ts'
-import { historyWords } from './history-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate } from '../frame/page.ts'
-import { requireSignIn } from '../frame/visitor.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import { sendAccountPage } from './account-page.ts'
+import { historyWords } from './history-words.ts'
 
 const here = '/account/history'
 const pageSize = 30
 
-export async function showHistory(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showHistory(visit: Visit, visitor: SignedIn) {
+  const { context, request } = visit
   const from = parseBefore(request.query as Form)
   const { entries, before } = await findHistory(context.db, visitor.session.user.id, { before: from, limit: pageSize })
   const names = await findClientNames(context.db, entries.flatMap(clientOf))
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Security history',
     here,
     body: html`<h1>Security history</h1>

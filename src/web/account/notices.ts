@@ -1,15 +1,15 @@
 /** E-mail notices: where they go, which of them come, and the last ones. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../context.ts'
 import { type DeclinableKind, declinable, listNotices, type NoticeKind, type NoticeSeen } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
-import { sendAccountPage } from './account-page.ts'
 import { printDone } from '../frame/done.ts'
 import { emptyDraft, ticks } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from '../frame/visitor.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import { sendAccountPage } from './account-page.ts'
 
 const here = '/account/security/notices'
 const shownAtMost = 10
@@ -33,14 +33,13 @@ const doneWords = {
   chosen: 'Your choice is saved.',
 }
 
-export async function showNotices(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showNotices(visit: Visit, visitor: SignedIn) {
+  const { context, request } = visit
   const { user } = visitor.session
   const mail = (await findMail(context.db, user.id)) ?? { email: null, declined_notices: [] }
   const isMember = (await listPartnersOf(context.db, user.id)).length > 0
   const last = await listNotices(context.db, user.id, shownAtMost)
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'E-mail notices',
     here: '/account/security',
     body: html`<h1>E-mail notices</h1>
@@ -60,10 +59,8 @@ ${last.length === 0 ? html`<p class="empty">There were none in the last 90 days.
 }
 
 /** A choice among those of a partner's members; whoever is none has nothing to choose. */
-export async function chooseNotices(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
-  const wanted = readSignedForm(request, visitor).all('kind')
+export async function chooseNotices({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const wanted = form.all('kind')
   const declined = declinable.filter((kind) => !wanted.includes(kind))
   await declineNotices(context.db, visitor.session.user, declined, visitor.by, context.clock.now())
   return reply.redirect(`${here}?done=chosen`, 303)

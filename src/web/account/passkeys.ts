@@ -1,48 +1,50 @@
 /** Adding and removing passkeys. */
-import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import { findNameProblem } from '../../name.ts'
 import { NotFound } from '../../problem.ts'
 import { askForNew, listPasskeys, type PasskeySite, passkeysPerUser } from '../../users/passkey.ts'
 import { addSecondPasskey, removeSecondPasskey } from '../../users/second-factor.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
-import { setCookie } from '../frame/cookies.ts'
 import { deviceWords } from '../../words/device-words.ts'
-import { printField } from '../frame/field.ts'
+import { setCookie } from '../frame/cookies.ts'
+import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField, notice } from '../frame/page.ts'
-import { passkeyScript, passkeySite, printPasskeyForm } from '../sign-in/passkey-form.ts'
-import { sendRecoveryCodes } from './recovery-codes.ts'
 import type { Visit } from '../frame/visit.ts'
 import { browserOf, holderOf, type SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { passkeyScript, passkeySite, printPasskeyForm } from '../sign-in/passkey-form.ts'
+import { parseId, sendAccountPage } from './account-page.ts'
+import { sendRecoveryCodes } from './recovery-codes.ts'
 
 const here = '/account/security/passkey'
 const nameMaxCharacters = 100
 
-export async function showPasskeySetup({ context, request, reply }: Visit, visitor: SignedIn) {
+export async function showPasskeySetup(visit: Visit, visitor: StronglySignedIn) {
+  const { context, request } = visit
   const name = deviceWords(browserOf(request).userAgent)
-  return sendSetup(context, reply, visitor, getSite(context), { name })
+  return sendSetup(visit, visitor, getSite(context), { name })
 }
 
-export async function submitPasskeySetup({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function submitPasskeySetup(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, request, reply } = visit
   const site = getSite(context)
   const name = (form.find('name') ?? '').trim()
   const wrong = findNameProblem(name, nameMaxCharacters)
-  if (wrong) return sendSetup(context, reply, visitor, site, { name, nameProblem: `The name ${wrong}.` })
+  if (wrong) return sendSetup(visit, visitor, site, { name, nameProblem: `The name ${wrong}.` })
   const answered = { name, response: form.find('credential') ?? '', sealed: form.find('offer') ?? '' }
   const holder = holderOf(context, request, visitor)
   const added = await addSecondPasskey(context.db, context.vault, site, holder, answered, context.clock.now())
   if (!added) {
     const problem = 'The passkey could not be added: it is known already, or took too long. Try again.'
-    return sendSetup(context, reply, visitor, site, { name, problem })
+    return sendSetup(visit, visitor, site, { name, problem })
   }
   setCookie(context, reply, 'session', added.session.text)
   if (added.recoveryCodes.length === 0) return reply.redirect('/account/security?done=passkey', 303)
-  return sendRecoveryCodes(context, reply, visitor, added.session, added.recoveryCodes)
+  return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeKey({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function removeKey({ context, reply }: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const id = parseId(form.find('passkey'), 'passkey')
   await removeSecondPasskey(context.db, visitor.session.user.id, id, visitor.by, context.clock.now())
   return reply.redirect('/account/security?done=removed', 303)
@@ -60,7 +62,8 @@ interface Setup {
   readonly problem?: string
 }
 
-async function sendSetup(context: Context, reply: FastifyReply, visitor: SignedIn, site: PasskeySite, setup: Setup) {
+async function sendSetup(visit: Visit, visitor: SignedIn, site: PasskeySite, setup: Setup) {
+  const { context } = visit
   const { user } = visitor.session
   const known = await listPasskeys(context.db, user.id)
   const asked = await askForNew(context.vault, site, user, known, context.clock.now())
@@ -69,7 +72,7 @@ async function sendSetup(context: Context, reply: FastifyReply, visitor: SignedI
 ${printField({ name: 'name', label: 'Name', value: name, autocomplete: 'off', maxLength: nameMaxCharacters, hint: 'To tell it from others, such as the device that holds it.', problem: nameProblem })}`
   const form = printPasskeyForm({ action: here, way: 'create', asked, fields, button: 'Add a passkey', primary: true })
   const full = known.length >= passkeysPerUser
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Add a passkey',
     here: '/account/security',
     status: nameProblem !== undefined || problem !== undefined ? 400 : 200,

@@ -1,31 +1,31 @@
 /** The password page: the old one, the new one twice, and whether applications should be paused along with it. */
-import type { FastifyReply } from 'fastify'
-import type { Context } from '../../context.ts'
 import { pauseAuthorizationsOf } from '../../oauth/authorization.ts'
 import { Conflict } from '../../problem.ts'
 import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '../../users/password.ts'
 import { changePassword } from '../../users/password-change.ts'
-import { sendAccountPage } from './account-page.ts'
 import { setCookie } from '../frame/cookies.ts'
-import { readDevice, rememberDevice } from '../sign-in/device-cookie.ts'
-import { printField } from '../frame/field.ts'
+import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
-import { addressMustWait, loginDesk, tellCrowded } from '../sign-in/login-desk.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { browserOf, type SignedIn } from '../frame/visitor.ts'
+import type { WithFactor } from '../gates.ts'
+import { readDevice, rememberDevice } from '../sign-in/device-cookie.ts'
+import { addressMustWait, loginDesk, tellCrowded } from '../sign-in/login-desk.ts'
+import { sendAccountPage } from './account-page.ts'
 
 type Problems = Partial<Record<'current' | 'next' | 'again', string>>
 
-export async function showPassword({ context, reply }: Visit, visitor: SignedIn) {
-  return sendPassword(context, reply, visitor, {})
+export async function showPassword(visit: Visit, visitor: SignedIn) {
+  return sendPassword(visit, visitor, {})
 }
 
-export async function submitPassword({ context, request, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function submitPassword(visit: Visit, visitor: WithFactor, form: SubmittedForm) {
+  const { context, request, reply } = visit
   const typed = readTyped(form)
   const problems = findProblems(typed)
-  if (Object.keys(problems).length > 0) return sendPassword(context, reply, visitor, problems)
+  if (Object.keys(problems).length > 0) return sendPassword(visit, visitor, problems)
   const { session, by } = visitor
   const { environment } = context
   const now = context.clock.now()
@@ -42,7 +42,7 @@ export async function submitPassword({ context, request, reply }: Visit, visitor
       throw addressMustWait(outcome)
     case 'refused':
       request.refusal = 'access_denied'
-      return sendPassword(context, reply, visitor, {
+      return sendPassword(visit, visitor, {
         current:
           'This is not your password, or there were too many attempts. Check it, or wait a little and try again.',
       })
@@ -71,10 +71,10 @@ function findProblems({ current, next, again }: ReturnType<typeof readTyped>): P
   }
 }
 
-function sendPassword(context: Context, reply: FastifyReply, visitor: SignedIn, problems: Problems) {
+function sendPassword(visit: Visit, visitor: SignedIn, problems: Problems) {
   const common = { type: 'password', maxLength: passwordMaxBytes } as const
   const wrong = Object.keys(problems)[0]
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Change your password',
     here: '/account/security',
     status: wrong === undefined ? 200 : 400,

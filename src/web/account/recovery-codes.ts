@@ -1,36 +1,30 @@
 /** Recovery codes, shown once: with the first factor, and whenever new ones are asked for. */
-import type { FastifyReply } from 'fastify'
-import type { Context } from '../../context.ts'
 import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../../users/second-factor.ts'
-import { sendAccountPage } from './account-page.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { issueFormToken } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { makeOnce } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
+import type { StronglySignedIn } from '../gates.ts'
+import { sendAccountPage } from './account-page.ts'
 
-export async function makeCodes({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
   const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.by, context.clock.now())
   const sent = await makeOnce(context, visitor, form, make, () => '/account/security?done=codes-before')
   if (sent.kind === 'before') return reply.redirect(sent.path, 303)
-  return sendRecoveryCodes(context, reply, visitor, token, sent.made)
+  return sendRecoveryCodes(visit, visitor, token, sent.made)
 }
 
 /** `token` is the session as it is from now on. */
-export function sendRecoveryCodes(
-  context: Context,
-  reply: FastifyReply,
-  { session, by }: SignedIn,
-  token: Token,
-  codes: readonly string[],
-) {
+export function sendRecoveryCodes(visit: Visit, { session, by }: SignedIn, token: Token, codes: readonly string[]) {
   const visitor = { session: { ...session, token }, by, csrf: issueFormToken(token.text) }
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Your recovery codes',
     here: '/account/security',
     body: html`<section class="card narrow created" role="status">

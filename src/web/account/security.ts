@@ -1,16 +1,15 @@
 /** Security: how the account is guarded, and the way to each of it. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../context.ts'
 import { findMail } from '../../users/email.ts'
 import type { Passkey } from '../../users/passkey.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
-import { sendAccountPage } from './account-page.ts'
 import { printDone } from '../frame/done.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { passkeySite } from '../sign-in/passkey-form.ts'
 import { onceField } from '../frame/submission.ts'
-import { requireSignIn, type SignedIn } from '../frame/visitor.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import { passkeySite } from '../sign-in/passkey-form.ts'
+import { sendAccountPage } from './account-page.ts'
 
 const here = '/account/security'
 
@@ -23,12 +22,11 @@ const doneWords = {
     'This form was sent before. The recovery codes that it made were shown once. If you did not keep them, make new ones.',
 }
 
-export async function showSecurity(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, here)
-  if (!visitor) return reply
+export async function showSecurity(visit: Visit, visitor: SignedIn) {
+  const { context, request } = visit
   const mail = await findMail(context.db, visitor.session.user.id)
   const factors = await findSecondFactors(context.db, visitor.session.user.id)
-  return sendAccountPage(context, reply, visitor, {
+  return sendAccountPage(visit, visitor, {
     title: 'Security',
     here,
     body: html`<h1>Security</h1>

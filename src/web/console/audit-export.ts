@@ -7,9 +7,9 @@ import { watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { refuseForeignOrigin } from '../frame/forms.ts'
 import type { Visit } from '../frame/visit.ts'
+import { judgeOperator, type Operator } from '../gates.ts'
 import { readAuditQuestion } from './audit-question.ts'
 import { csvHead, printCsvRow } from './csv.ts'
-import { judgeOperator, type Operator } from './operator.ts'
 
 const formats = ['csv', 'json'] as const
 const types = { csv: 'text/csv; charset=utf-8; header=present', json: 'application/json; charset=utf-8' }

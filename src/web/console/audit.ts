@@ -5,9 +5,9 @@ import { type Content, type Html, html } from '../frame/html.ts'
 import { printMoment, table } from '../frame/parts.ts'
 import type { Question } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 import { printAuditFilter, readAuditQuestion } from './audit-question.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
 
 const here = '/console/audit'
 const pageSize = 50

@@ -13,10 +13,10 @@ import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
+import { type Operator, operatorWatcher } from '../gates.ts'
 import { sendConsole } from './console.ts'
-import { type Operator, watcherOf } from './operator.ts'
 
-export const chainPage = '/console/audit/chain'
+const chainPage = '/console/audit/chain'
 const earlierShown = 10
 
 export function showChain(visit: Visit, operator: Operator) {
@@ -42,7 +42,7 @@ const doneWords = {
 
 async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
   const print = () => printState(visit)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
   // A form that was refused has no address that a stream could ask for.
   const live = visit.request.method === 'GET'
   const part = await print()

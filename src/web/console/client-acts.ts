@@ -5,14 +5,14 @@ import { answerScopeRequest } from '../../partners/scope-request.ts'
 import { Invalid, NotFound } from '../../problem.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import type { Operator } from './operator.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 import { back, findPartner } from './partner.ts'
 
-export function suspendClient(visit: Visit, operator: Operator) {
+export function suspendClient(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'suspended')
 }
 
-export function activateClient(visit: Visit, operator: Operator) {
+export function activateClient(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'active')
 }
 
@@ -36,11 +36,11 @@ export async function setMost(visit: Visit, { by }: Operator, form: SubmittedFor
   return back(visit, partner, 'scopes-set')
 }
 
-export function grantScopes(visit: Visit, operator: Operator, form: SubmittedForm) {
+export function grantScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   return answer(visit, operator, form, true)
 }
 
-export function declineScopes(visit: Visit, operator: Operator, form: SubmittedForm) {
+export function declineScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   return answer(visit, operator, form, false)
 }
 

@@ -2,7 +2,7 @@
 import type { Html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { Operator } from './operator.ts'
+import type { Operator } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '/console', label: 'Overview' },

@@ -19,10 +19,10 @@ import { type Content, type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
+import { type Operator, operatorWatcher } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
-import { type Operator, watcherOf } from './operator.ts'
 import { printThroughput } from './throughput-charts.ts'
 
 const here = '/console'
@@ -32,7 +32,7 @@ const refusedLookedAt = 1_000
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
   const print = printerOf(visit, period)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit), print)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
   return sendConsole(visit, operator, {
     title: 'Console',
     section: here,

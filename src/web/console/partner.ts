@@ -23,9 +23,9 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 import { printClients } from './client-parts.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
 import { partnerBadge } from './partners.ts'
 
 const doneWords = {
@@ -47,12 +47,12 @@ export async function showPartner(visit: Visit, operator: Operator) {
   return sendPartner(visit, operator, await findPartner(visit), emptyDraft)
 }
 
-export async function approvePartner(visit: Visit, operator: Operator, form: SubmittedForm) {
+export async function approvePartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   return settle(visit, operator, await findPartner(visit), form, { status: 'approved' })
 }
 
 /** The partner reads the reason on its own pages. */
-export async function suspendPartner(visit: Visit, operator: Operator, form: SubmittedForm) {
+export async function suspendPartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const partner = await findPartner(visit)
   const reason = form.find('reason')?.trim() ?? ''
   const wrong = findTextProblem(reason, 2_000)
@@ -79,11 +79,11 @@ async function settle(
   return back(visit, partner, isSo ? decision.status : 'changed')
 }
 
-export function grantRefresh(visit: Visit, operator: Operator) {
+export function grantRefresh(visit: Visit, operator: StrongOperator) {
   return answerRefresh(visit, operator, true)
 }
 
-export function withdrawRefresh(visit: Visit, operator: Operator) {
+export function withdrawRefresh(visit: Visit, operator: StrongOperator) {
   return answerRefresh(visit, operator, false)
 }
 

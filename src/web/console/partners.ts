@@ -16,8 +16,8 @@ import { printDate } from '../frame/page.ts'
 import { badge, printMoment, type Tone, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
 
 const pageSize = 50
 const waitingAtMost = 10

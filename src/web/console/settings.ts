@@ -10,9 +10,9 @@ import { measureAhead } from '../../database/shared-clock.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { facts, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { printDuration } from './lane-words.ts'
-import type { Operator } from './operator.ts'
 
 const selectServer = statement('select_server_version', `SELECT current_setting('server_version') AS version`)
 

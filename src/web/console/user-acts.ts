@@ -6,18 +6,18 @@ import { liftLoginWait } from '../../users/login-throttle.ts'
 import { hasSecondFactor, resetSecondFactor } from '../../users/second-factor.ts'
 import { closeEverySession, closeSessionOf } from '../../users/session.ts'
 import { setStatusOfOther, type User } from '../../users/user.ts'
-import { ignoreAlreadyGone } from '../account/account-page.ts'
+import { ignoreAlreadyGone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
-import type { Operator } from './operator.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 import { type doneWords, findUser, sendUser, throttleKey } from './user.ts'
 
-export function lockUser(visit: Visit, operator: Operator) {
+export function lockUser(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'disabled')
 }
 
-export function unlockUser(visit: Visit, operator: Operator) {
+export function unlockUser(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'active')
 }
 
@@ -31,14 +31,14 @@ async function setStatus(visit: Visit, operator: Operator, status: User['status'
   return back(visit, user, status === 'active' ? 'unlocked' : 'locked')
 }
 
-export async function closeSession(visit: Visit, { by }: Operator, form: SubmittedForm) {
+export async function closeSession(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
   const { db, clock } = visit.context
   const user = await findUser(visit)
   await closeSessionOf(db, user, idOf(form.find('session')), by, clock.now())
   return back(visit, user, 'closed')
 }
 
-export async function closeSessions(visit: Visit, { by }: Operator) {
+export async function closeSessions(visit: Visit, { by }: StrongOperator) {
   const { db, clock } = visit.context
   const user = await findUser(visit)
   await closeEverySession(db, user, by, clock.now())
@@ -63,7 +63,7 @@ export async function revokeApplication(visit: Visit, { by }: Operator, form: Su
 }
 
 /** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
-export async function resetFactors(visit: Visit, operator: Operator) {
+export async function resetFactors(visit: Visit, operator: StrongOperator) {
   const { db, clock } = visit.context
   const { session, by } = operator
   const user = await findUser(visit)
@@ -73,7 +73,7 @@ export async function resetFactors(visit: Visit, operator: Operator) {
   return back(visit, user, 'reset')
 }
 
-export async function liftThrottle(visit: Visit, { by }: Operator) {
+export async function liftThrottle(visit: Visit, { by }: StrongOperator) {
   const { db, clock } = visit.context
   const user = await findUser(visit)
   await liftLoginWait(db, user, throttleKey(visit), by, clock.now())

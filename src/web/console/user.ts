@@ -14,8 +14,8 @@ import { type Html, html } from '../frame/html.ts'
 import { notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
 import { partnerBadge } from './partners.ts'
 import {
   printApplications,

@@ -6,8 +6,8 @@ import { type Html, html } from '../frame/html.ts'
 import { badge, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
-import type { Operator } from './operator.ts'
 
 const pageSize = 50
 const longest = 100

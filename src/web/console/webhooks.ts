@@ -22,9 +22,9 @@ import { csrfField, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
-import type { Operator } from './operator.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50
@@ -200,7 +200,7 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { by }: Operator) => {
+  return async ({ context, request, reply }: Visit, { by }: StrongOperator) => {
     const now = context.clock.now()
     const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)

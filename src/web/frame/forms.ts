@@ -5,13 +5,11 @@
 import type { FastifyRequest } from 'fastify'
 import { equalBytes, hmacSha256 } from '../../crypto/hash.ts'
 import type { Form } from '../../http/form.ts'
-import { Forbidden, Invalid, Problem } from '../../problem.ts'
+import { Forbidden, Invalid } from '../../problem.ts'
 
 export function issueFormToken(secret: string): string {
   return hmacSha256(Buffer.from(secret), 'form').toString('base64url')
 }
-
-const formType = 'application/x-www-form-urlencoded'
 
 export interface SubmittedForm {
   /** All of it, in the order it came: the same form sent again is the same text. */
@@ -22,9 +20,6 @@ export interface SubmittedForm {
 
 export function readForm(request: FastifyRequest, secret: string | undefined): SubmittedForm {
   refuseForeignOrigin(request)
-  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? formType)) {
-    throw new Problem(415, 'invalid_request', 'This page takes forms only.')
-  }
   const form = (request.body ?? {}) as Form
   const presented = form.csrf
   const expected = secret === undefined ? undefined : issueFormToken(secret)

@@ -1,21 +1,26 @@
 /** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
+import type { Environment } from '../../environment.ts'
 import { routedMethods } from '../../http/methods.ts'
 import { Elsewhere } from '../../problem.ts'
-import type { PageRoute } from '../route.ts'
 
 /** An address on the live site, seen from either. */
 export function onLiveSite({ environment, sisterUrl }: Context, path: string): string {
   return environment === 'live' ? path : sisterUrl + path
 }
 
-export function isHere({ environment }: Pick<Context, 'environment'>, { sites }: PageRoute): boolean {
+interface Placed {
+  readonly path: string
+  readonly sites: readonly Environment[]
+}
+
+export function isHere({ environment }: Context, { sites }: Placed): boolean {
   return sites.includes(environment)
 }
 
 /** For the rows that are not of this site. */
-export function leadToLiveSite(app: FastifyInstance, context: Context, routes: readonly PageRoute[]): void {
+export function leadToLiveSite(app: FastifyInstance, context: Context, routes: readonly Placed[]): void {
   for (const url of new Set(routes.map(({ path }) => path))) {
     app.route({
       method: [...routedMethods],

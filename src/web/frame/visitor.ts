@@ -1,5 +1,5 @@
 /** Who is in front of the page. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Actor } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
 import { cut } from '../../cut.ts'
@@ -7,7 +7,6 @@ import type { Holder } from '../../users/second-factor.ts'
 import type { Browser, Session } from '../../users/session.ts'
 import { findSession } from '../../users/session.ts'
 import { readCookie } from './cookies.ts'
-import { issueFormToken, readForm, type SubmittedForm } from './forms.ts'
 
 export function browserOf(request: FastifyRequest): Browser {
   return { address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
@@ -40,25 +39,6 @@ export interface SignedIn {
   readonly csrf: string
 }
 
-/** Undefined after having sent the visitor to the login page, to come back to `here`. */
-export async function requireSignIn(
-  context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  here: string,
-): Promise<SignedIn | undefined> {
-  const session = await currentSession(context, request)
-  if (!session) {
-    reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
-    return undefined
-  }
-  return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
-}
-
 export function holderOf(context: Context, request: FastifyRequest, { session, by }: SignedIn): Holder {
   return { session, environment: context.environment, browser: browserOf(request), by }
-}
-
-export function readSignedForm(request: FastifyRequest, { session }: SignedIn): SubmittedForm {
-  return readForm(request, session.token.text)
 }

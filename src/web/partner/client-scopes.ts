@@ -8,7 +8,7 @@ import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
 import { onceField } from '../frame/submission.ts'
-import type { Member } from './member.ts'
+import type { Member } from '../gates.ts'
 
 /** Said where a client is registered. */
 export const registrationHint: Record<Environment, string> = {

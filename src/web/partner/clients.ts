@@ -1,5 +1,4 @@
 /** The partner's applications: what account holders are asked to approve, and the secrets that prove who calls. */
-import { day, hour } from '../../clock.ts'
 import { isDevelopment } from '../../config.ts'
 import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
@@ -11,27 +10,13 @@ import {
   scopesOfNewClients,
   updateClient as update,
 } from '../../partners/client.ts'
-import {
-  type ClientSecret,
-  listSecrets,
-  revokeSecret as revoke,
-  rotateSecret as rotate,
-} from '../../partners/client-secret.ts'
+import { listSecrets, revokeSecret as revoke, rotateSecret as rotate } from '../../partners/client-secret.ts'
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { askForScopes, findScopeRequest } from '../../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import type { Scope } from '../../scope.ts'
 import { printDone } from '../frame/done.ts'
-import {
-  choiceField,
-  type Draft,
-  emptyDraft,
-  findProblem,
-  formNotice,
-  longField,
-  textField,
-  ticks,
-} from '../frame/fields.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { parseMoment } from '../frame/moment.ts'
@@ -40,17 +25,10 @@ import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, table } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import type { FreshMember, Member } from '../gates.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
-import type { Member } from './member.ts'
+import { overlaps, printSecret, printSecrets } from './client-secrets.ts'
 import { sendPortal } from './portal.ts'
-
-/** How long the old secret lives beside the new one, by the names a person would choose. */
-const overlaps = new Map([
-  ['none', { label: 'ends at once', ms: 0 }],
-  ['hour', { label: 'lives for one hour', ms: hour }],
-  ['day', { label: 'lives for one day', ms: day }],
-  ['week', { label: 'lives for seven days', ms: 7 * day }],
-])
 
 const doneWords = {
   'made-before':
@@ -63,7 +41,7 @@ export function showClients(visit: Visit, member: Member) {
   return sendClients(visit, member, emptyDraft, emptyDraft)
 }
 
-export async function createClient(visit: Visit, member: Member, form: SubmittedForm) {
+export async function createClient(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { context } = visit
   const draft = readDraft(form)
   const make = (db: Database) =>
@@ -103,7 +81,7 @@ export async function updateClient(visit: Visit, member: Member, form: Submitted
   return visit.reply.redirect(here, 303)
 }
 
-export async function askScopes(visit: Visit, member: Member, form: SubmittedForm) {
+export async function askScopes(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const client = await findClient(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
@@ -115,7 +93,7 @@ export async function askScopes(visit: Visit, member: Member, form: SubmittedFor
   return visit.reply.redirect(here, 303)
 }
 
-export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
+export async function rotateSecret(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { context } = visit
   const client = await findClient(visit, member)
   const now = context.clock.now()
@@ -275,32 +253,4 @@ ${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } 
 
 function valuesOf({ name, callback_url, scopes: granted, rotate_refresh_tokens }: Client): Draft['values'] {
   return { name, callback: callback_url, scope: granted.join(' '), rotate: rotate_refresh_tokens ? 'yes' : '' }
-}
-
-function printSecret({ id }: Client, secret: string): Html {
-  return html`<section class="card created" role="status"><h2>New secret</h2><p>Copy it now. It is not shown again.</p>
-${facts([['client_id', html`<code>${id}</code>`]])}<p><code class="secret">${secret}</code></p></section>`
-}
-
-function printSecrets(
-  { id }: Client,
-  secrets: readonly ClientSecret[],
-  rotation: Draft,
-  { home, csrf }: Member,
-  now: Date,
-): Html {
-  const items = secrets.map(
-    (
-      each,
-    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expires_at ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
-<span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.signs_from > now && html` · signs webhooks from ${printDate(each.signs_from)}`}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
-<form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
-  )
-  const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
-  return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
-${items.length === 0 ? html`<p class="empty">No secret is alive: nobody can call as this application.</p>` : html`<ul class="tokens">${items}</ul>`}
-<form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
-${choiceField({ ...rotation, values: { overlap: 'week', ...rotation.values } }, { name: 'overlap', label: 'New secret' }, choices)}
-${textField(rotation, { name: 'switchAt', label: 'Signs webhooks from (UTC)', hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.', more: html`type="datetime-local"` })}
-<button>Make a new secret</button></form></section>`
 }

@@ -10,8 +10,8 @@ import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { printDeliveries } from './delivery-table.ts'
-import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
 
 const pageSize = 50
@@ -31,7 +31,7 @@ export async function showDeliveries(visit: Visit, member: Member) {
   const { problem } = question.draft()
   const webhooks = await listWebhooks(context.db, member.branch, 0, webhooksPerBranch)
   const print = async () => printFound(await search(visit, webhooks, sought), webhooks, question, member)
-  if (asksForStream(request) && !problem) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(request) && !problem) return streamPart(visit, memberWatcher(visit, member), print)
   // Older pages do not change under the reader.
   const live = sought.before === undefined && !problem
   const part = problem ? html`` : await print()

@@ -24,14 +24,14 @@ import { csrfField, notice } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
 import { describeCanceler, findNames, type Names, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
   if (asksForStream(visit.request))
-    return streamPart(visit, watcherOf(visit, member), () => printDelivery(visit, member))
+    return streamPart(visit, memberWatcher(visit, member), () => printDelivery(visit, member))
   return sendDelivery(visit, member, undefined)
 }
 

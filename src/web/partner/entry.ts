@@ -1,33 +1,30 @@
 /** The door of the portal: the partners of a visitor, and how to become one. */
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
 import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
 import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge, facts, type Tone } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
-import { paramsOf, type Visit } from '../frame/visit.ts'
-import { readSignedForm, requireSignIn, type SignedIn } from '../frame/visitor.ts'
-import { getMember, type Member } from './member.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { SignedIn } from '../frame/visitor.ts'
+import { type AnyMember, isApproved } from '../gates.ts'
 import { showOverview } from './overview.ts'
 import { sendEntrance, sendPortal } from './portal.ts'
 
-export async function showEntry(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/partner')
-  return visitor ? sendEntry({ context, request, reply }, visitor, emptyDraft) : reply
+export function showEntry(visit: Visit, visitor: SignedIn) {
+  return sendEntry(visit, visitor, emptyDraft)
 }
 
 const fieldNames = ['name', 'website', 'contact', 'purpose'] as const
 
-export async function submitApplication(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, '/partner')
-  if (!visitor) return reply
-  const form = readSignedForm(request, visitor)
+export async function submitApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
   const values = Object.fromEntries(fieldNames.map((name) => [name, form.find(name)?.trim() ?? '']))
   const [name, website, contact, purpose] = fieldNames.map((field) => values[field]!) as [
     string,
@@ -39,44 +36,40 @@ export async function submitApplication(context: Context, request: FastifyReques
   const apply = (db: Database) =>
     applyWithDetails(db, user, { name, website, contact, purpose }, visitor.by, context.clock.now())
   const problem = await findProblem(() => makeOnce(context, visitor, form, apply, () => '/partner'))
-  if (problem) return sendEntry({ context, request, reply }, visitor, { values, problem })
+  if (problem) return sendEntry(visit, visitor, { values, problem })
   return reply.redirect('/partner', 303)
 }
 
-export async function acceptInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  return answerInvitation(context, request, reply, async (visitor, partner) => {
-    await acceptInvitation(context.db, partner, visitor.session.user, visitor.by, context.clock.now())
+export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  return answerInvitation(visit, visitor, form, async (partner) => {
+    await acceptInvitation(db, partner, visitor.session.user, visitor.by, clock.now())
     return `/partner/${partner.branch_id}`
   })
 }
 
-export async function declineInvited(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  return answerInvitation(context, request, reply, async ({ session, by }, partner) => {
-    await endInvitation(context.db, partner, session.user.username, 'declined', by, context.clock.now())
+export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const { db, clock } = visit.context
+  return answerInvitation(visit, visitor, form, async (partner) => {
+    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.by, clock.now())
     return '/partner'
   })
 }
 
 /** Answers where to go on. */
-type Answering = (visitor: SignedIn, partner: Partner) => Promise<string>
+type Answering = (partner: Partner) => Promise<string>
 
-async function answerInvitation(context: Context, request: FastifyRequest, reply: FastifyReply, answer: Answering) {
-  const visitor = await requireSignIn(context, request, reply, '/partner')
-  if (!visitor) return reply
-  const branch = readSignedForm(request, visitor).find('branch')
+async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
+  const branch = form.find('branch')
   const invitations = await listInvitationsOf(context.db, visitor.session.user)
   const invitation = invitations.find(({ branch_id }) => String(branch_id) === branch)
   if (!invitation) return reply.redirect('/partner', 303)
-  return reply.redirect(await answer(visitor, await getPartner(context.db, String(invitation.branch_id))), 303)
+  return reply.redirect(await answer(await getPartner(context.db, String(invitation.branch_id))), 303)
 }
 
 /** The partner's own door: what it may do, or why it may not. */
-export async function showPartner(context: Context, request: FastifyRequest, reply: FastifyReply) {
-  const visitor = await requireSignIn(context, request, reply, request.url)
-  if (!visitor) return reply
-  const visit = { context, request, reply }
-  const member = await getMember(context, visitor, paramsOf(request))
-  return member.partner.status === 'approved' ? showOverview(visit, member) : sendState(visit, member)
+export async function showPartner(visit: Visit, member: AnyMember) {
+  return isApproved(member) ? showOverview(visit, member) : sendState(visit, member)
 }
 
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
@@ -134,7 +127,7 @@ ${longField(draft, { name: 'purpose', label: 'What you want to build', more: htm
 </section>`
 }
 
-async function sendState(visit: Visit, member: Member) {
+async function sendState(visit: Visit, member: AnyMember) {
   const { partner } = member
   const application = await findApplication(visit.context.db, partner)
   const text =

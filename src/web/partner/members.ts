@@ -9,14 +9,14 @@ import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { Member } from './member.ts'
+import type { FreshMember, Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 export function showMembers(visit: Visit, member: Member) {
   return sendMembers(visit, member, emptyDraft)
 }
 
-export async function invite(visit: Visit, member: Member, form: SubmittedForm) {
+export async function invite(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const username = form.find('username')?.trim() ?? ''
   const now = visit.context.clock.now()
   const make = (db: Database) => inviteMember(db, member.partner, username, member.by, now)
@@ -24,14 +24,14 @@ export async function invite(visit: Visit, member: Member, form: SubmittedForm) 
   return problem ? sendMembers(visit, member, { values: { username }, problem }) : back(visit, member)
 }
 
-export async function uninvite(visit: Visit, member: Member, form: SubmittedForm) {
+export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { db, clock } = visit.context
   await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.by, clock.now())
   return back(visit, member)
 }
 
 /** Whoever found an open browser must not put the other members out. */
-export async function remove(visit: Visit, member: Member, form: SubmittedForm) {
+export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { db, clock } = visit.context
   const userId = form.find('user') ?? ''
   const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.by, clock.now()))

@@ -8,15 +8,15 @@ import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { facts } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { printDeliveries } from './delivery-table.ts'
-import { type Member, watcherOf } from './member.ts'
 import { sendPortal } from './portal.ts'
 
 const shown = 10
 
 export async function showOverview(visit: Visit, member: Member) {
   const print = () => printState(visit, member)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   const { partner } = member
   return sendPortal(visit, member, {
     title: partner.name,

@@ -3,7 +3,7 @@ import type { Html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
-import type { Member } from './member.ts'
+import type { AnyMember } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '', label: 'Overview' },
@@ -25,7 +25,7 @@ export interface PortalPage {
   readonly live?: boolean
 }
 
-export function sendPortal({ context, reply }: Visit, member: Member, page: PortalPage) {
+export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {
   const { section = '', ...rest } = page
   const links = sections.map((link) => ({ ...link, path: member.home + link.path }))
   return sendPage(reply, {

@@ -15,7 +15,7 @@ import { csrfField } from '../frame/page.ts'
 import { crumbs } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { Member } from './member.ts'
+import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { findWebhook } from './webhooks.ts'
 

@@ -4,7 +4,7 @@ import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, facts, printMoment } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { remedyOf } from './remedies.ts'
 
@@ -14,7 +14,7 @@ export async function showRefusals(visit: Visit, member: Member) {
   const { db } = visit.context
   const { branchId, environment } = member.branch
   const print = async () => printCalls(await listRefusedCalls(db, branchId, environment, shownAtMost))
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
     title: 'Refused calls',
     section: '/refusals',

@@ -22,7 +22,7 @@ import { csrfField } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { findWebhook } from './webhooks.ts'
 
@@ -73,7 +73,7 @@ export async function showProgress(visit: Visit, member: Member) {
     const replay = await getReplay(visit.context.db, webhook, id)
     return html`${printProgress(replay)}${replay.state === 'running' && stop}`
   }
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
     title: `${name} ${id}`,
     section: '/webhooks',

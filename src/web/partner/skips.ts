@@ -23,7 +23,7 @@ import { csrfField } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { findWebhook } from './webhooks.ts'
 
@@ -56,7 +56,7 @@ export async function showSkipProgress(visit: Visit, member: Member) {
     const skip = await getSkip(db, webhook, id)
     return printProgress(skip, await findNames(db, skip.asked_by))
   }
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
     title: `Skip ${id}`,
     section: '/webhooks',

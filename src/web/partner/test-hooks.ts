@@ -7,7 +7,15 @@ import { insertEvents, printEventId } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
 import { simulateEvent } from '../../webhooks/simulated-event.ts'
 import { listWebhooks } from '../../webhooks/webhook.ts'
-import { type Choice, choiceField, type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
+import {
+  type Choice,
+  choiceField,
+  type Draft,
+  emptyDraft,
+  findProblem,
+  formNotice,
+  textField,
+} from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -16,7 +24,7 @@ import { csrfField } from '../frame/page.ts'
 import { badge, crumbs, table } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, watcherOf } from './member.ts'
+import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 interface Property {
@@ -133,7 +141,7 @@ export async function showTestOutcome(visit: Visit, member: Member) {
   const event = await findEvent(db, member.branch, id)
   if (!event) throw new NotFound()
   const print = async () => printOutcome(await listDeliveriesOfEvent(db, id), await hasWebhooks(db, member), member)
-  if (asksForStream(visit.request)) return streamPart(visit, watcherOf(visit, member), print)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
     title: 'Test hook',
     section: '/test',

@@ -27,7 +27,7 @@ import { csrfField, printDate } from '../frame/page.ts'
 import { crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import type { Member } from './member.ts'
+import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {

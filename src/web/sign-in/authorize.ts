@@ -20,6 +20,7 @@ import { oneOf, Type, text } from '../../schema.ts'
 import { scopePattern } from '../../scope.ts'
 import { subnetOf } from '../../subnet.ts'
 import { pageHeaders } from '../frame/page.ts'
+import type { Visit } from '../frame/visit.ts'
 
 /** What a sound request looks like; `oauth/authorization-request.ts` judges it and says where each fault is told. */
 export const authorizeSchema: OperationSchema = {
@@ -56,7 +57,7 @@ export const authorizeSchema: OperationSchema = {
   answerHeaders: ['Location'],
 }
 
-export async function authorize(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+export async function authorize({ context, request, reply }: Visit): Promise<FastifyReply> {
   const { vault, environment, baseUrl, clock } = context
   const query = withoutEmpty(request.query as Form)
   const bytes = withoutEmpty(parseFormBytes(queryOf(request.raw.url ?? '')))

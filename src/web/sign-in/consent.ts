@@ -1,5 +1,5 @@
 /** The consent page: who asks, for what, for how long, and a choice that can be made once. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { approve, deny, findStanding, type Standing } from '../../oauth/authorization.ts'
@@ -9,13 +9,14 @@ import { Conflict, Invalid } from '../../problem.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { type Account, listOpenAccounts } from '../../users/user.ts'
-import { openPending, type PendingRequest } from './destination.ts'
+import { scopeWords } from '../../words/scope-words.ts'
 import { issueFormToken, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
-import { scopeWords } from '../../words/scope-words.ts'
+import type { Visit } from '../frame/visit.ts'
 import { actorOf, currentSession } from '../frame/visitor.ts'
+import { openPending, type PendingRequest } from './destination.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
 function needsProof(request: AuthorizationRequest): boolean {
@@ -38,7 +39,7 @@ export async function findObstacle(
   return needsFactor && !isStrong(session, now) ? 'second-factor' : undefined
 }
 
-export async function showConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function showConsent({ context, request, reply }: Visit) {
   const sealed = (request.query as Form).request
   const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
   const session = await currentSession(context, request)
@@ -48,7 +49,7 @@ export async function showConsent(context: Context, request: FastifyRequest, rep
   return sendConsent(context, reply, pending, session)
 }
 
-export async function submitConsent(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function submitConsent({ context, request, reply }: Visit) {
   const session = await currentSession(context, request)
   const body = (request.body ?? {}) as Form
   const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')

@@ -7,16 +7,17 @@ import { printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signIn } from '../../users/login.ts'
 import { closeSession, type Session } from '../../users/session.ts'
-import { answeredAlready, findObstacle } from './consent.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
-import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
-import { readDevice, rememberDevice } from './device-cookie.ts'
 import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
-import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
-import { goOnToSecondStep } from './second-step.ts'
+import type { Visit } from '../frame/visit.ts'
 import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
+import { answeredAlready, findObstacle } from './consent.ts'
+import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
+import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
+import { goOnToSecondStep } from './second-step.ts'
 
 const refusedText =
   'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
@@ -25,7 +26,7 @@ const refusedText =
 const endedText = 'Ten codes in a row were wrong. Start again with your password.'
 const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
 
-export async function showLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function showLogin({ context, request, reply }: Visit) {
   const query = request.query as Form
   const destination = await parseDestination(context, query)
   const session = await currentSession(context, request)
@@ -34,7 +35,7 @@ export async function showLogin(context: Context, request: FastifyRequest, reply
   return sendLogin(context, request, reply, { destination, session })
 }
 
-export async function submitLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function submitLogin({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const destination = await findDestination(context, form.find('request'), form.find('return'))
   const previous = await currentSession(context, request)
@@ -64,7 +65,7 @@ export async function submitLogin(context: Context, request: FastifyRequest, rep
 }
 
 /** Leaving the login page is an answer too: the application hears that access was denied. */
-export async function cancelLogin(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function cancelLogin({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const { request: pending, client } = await openPending(context, form.find('request') ?? '')
   const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
@@ -75,7 +76,7 @@ export async function cancelLogin(context: Context, request: FastifyRequest, rep
   return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
 }
 
-export async function logout(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function logout({ context, request, reply }: Visit) {
   refuseForeignOrigin(request)
   const session = await currentSession(context, request)
   if (session) {

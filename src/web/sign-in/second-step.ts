@@ -15,15 +15,16 @@ import {
 } from '../../users/second-step.ts'
 import type { User } from '../../users/user.ts'
 import { clearCookie, ensureVisit, readCookie, renewVisit, setCookie } from '../frame/cookies.ts'
-import { type Destination, findDestination, parseDestination } from './destination.ts'
-import { readDevice, rememberDevice } from './device-cookie.ts'
-import { printField } from '../frame/field.ts'
+import { printField } from '../frame/fields.ts'
 import { issueFormToken, readForm, type SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
-import { addressMustWait, loginDesk } from './login-desk.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
-import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
+import type { Visit } from '../frame/visit.ts'
 import { browserOf, currentSession } from '../frame/visitor.ts'
+import { type Destination, findDestination, parseDestination } from './destination.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
+import { addressMustWait, loginDesk } from './login-desk.ts'
+import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
 
 const refusedText =
   'That code is not right, has been used, or there were too many attempts. Wait for the next one and try again.'
@@ -40,14 +41,14 @@ export function goOnToSecondStep(
   return reply.redirect(`/login/second?${new URLSearchParams([[field.name, field.value]])}`, 303)
 }
 
-export async function showSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function showSecondStep({ context, request, reply }: Visit) {
   const destination = await parseDestination(context, request.query as Form)
   const halfWay = await currentHalfWay(context, request)
   if (!halfWay) return backToLogin(reply, destination)
   return sendSecondStep(context, request, reply, { destination, user: halfWay.user })
 }
 
-export async function submitSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply) {
+export async function submitSecondStep({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const destination = await findDestination(context, form.find('request'), form.find('return'))
   const halfWay = await currentHalfWay(context, request)

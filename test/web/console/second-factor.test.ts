@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
-import { consoleRoutes } from '../../../src/web/console/routes.ts'
+import { pageRoutes } from '../../../src/web/routes.ts'
 import { type Browser, hiddenFields } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -23,7 +23,8 @@ async function openAll(browser: Browser) {
   const user = await house.makeUser()
   const fill = (path: string) =>
     path.replace('/users/:id', `/users/${user.id}`).replace(':branch', String(branch_id)).replaceAll(/:\w+/g, '1')
-  return consoleRoutes.map(({ method, path }) => ({
+  const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
+  return ofConsole.map(({ method, path }) => ({
     path,
     open: () =>
       method === 'GET'

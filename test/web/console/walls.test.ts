@@ -1,12 +1,12 @@
 /**
- * Roles are walls: every page and every form of the console, tried by everybody. A route that is in `consoleRoutes` and in none of
- * the tables of rows fails the first test.
+ * Roles are walls: every page and every form of the console, tried by everybody. A row of the site's table that is in none of these
+ * tables fails the first test.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
-import { consoleRoutes } from '../../../src/web/console/routes.ts'
+import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { Browser, hiddenFields } from '../../support/browser.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
@@ -18,6 +18,7 @@ import { peopleRows } from './people-rows.ts'
 
 const pages = { ...operationRows.pages, ...peopleRows.pages }
 const forms = { ...operationRows.forms, ...peopleRows.forms }
+const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
 let house: TestGateway
 let desk: Desk
@@ -46,7 +47,7 @@ async function settle(): Promise<void> {
 }
 
 test('every page and every form of the console is in these tables', () => {
-  const paths = (method: string) => consoleRoutes.filter((route) => route.method === method).map(({ path }) => path)
+  const paths = (method: string) => ofConsole.filter((route) => route.method === method).map(({ path }) => path)
   assert.deepEqual(Object.keys(pages).sort(), paths('GET').toSorted())
   assert.deepEqual(Object.keys(forms).sort(), paths('POST').toSorted())
 })

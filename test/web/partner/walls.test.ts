@@ -1,10 +1,10 @@
-/** Roles are walls: every page and every form of the portal, tried by everybody. The table names them all. */
+/** Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names them all. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
-import { partnerRoutes } from '../../../src/web/partner/routes.ts'
+import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
@@ -147,14 +147,16 @@ async function realise(fields: Fields): Promise<Fields> {
   return { user: second.id }
 }
 
+const portal = pageRoutes.filter(({ path }) => /^\/partner\b/.test(path))
+
 /** Forms and pages that are for everybody who is signed in. */
 const open = ['/partner', '/partner/apply', '/partner/accept', '/partner/decline']
-const pages = partnerRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path)
+const pages = portal.filter(({ method }) => method === 'GET').map(({ path }) => path)
 
 const once = () => 'x'.repeat(12) + makeUpWord()
 
 test('every form of the portal is in this table', () => {
-  const posted = partnerRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path)
+  const posted = portal.filter(({ method }) => method === 'POST').map(({ path }) => path)
   assert.deepEqual(Object.keys(forms).sort(), posted.toSorted())
 })
 

@@ -1,0 +1,46 @@
+/** The secrets of a client: those that are alive, and a new one, shown once. */
+import { day, hour } from '../../clock.ts'
+import type { Client } from '../../partners/client.ts'
+import type { ClientSecret } from '../../partners/client-secret.ts'
+import { choiceField, type Draft, formNotice, textField } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { badge, facts } from '../frame/parts.ts'
+import { onceField } from '../frame/submission.ts'
+import type { Member } from '../gates.ts'
+
+/** How long the old secret lives beside the new one, by the names a person would choose. */
+export const overlaps = new Map([
+  ['none', { label: 'ends at once', ms: 0 }],
+  ['hour', { label: 'lives for one hour', ms: hour }],
+  ['day', { label: 'lives for one day', ms: day }],
+  ['week', { label: 'lives for seven days', ms: 7 * day }],
+])
+
+export function printSecret({ id }: Client, secret: string): Html {
+  return html`<section class="card created" role="status"><h2>New secret</h2><p>Copy it now. It is not shown again.</p>
+${facts([['client_id', html`<code>${id}</code>`]])}<p><code class="secret">${secret}</code></p></section>`
+}
+
+export function printSecrets(
+  { id }: Client,
+  secrets: readonly ClientSecret[],
+  rotation: Draft,
+  { home, csrf }: Member,
+  now: Date,
+): Html {
+  const items = secrets.map(
+    (
+      each,
+    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expires_at ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
+<span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.signs_from > now && html` · signs webhooks from ${printDate(each.signs_from)}`}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
+<form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
+  )
+  const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
+  return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
+${items.length === 0 ? html`<p class="empty">No secret is alive: nobody can call as this application.</p>` : html`<ul class="tokens">${items}</ul>`}
+<form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
+${choiceField({ ...rotation, values: { overlap: 'week', ...rotation.values } }, { name: 'overlap', label: 'New secret' }, choices)}
+${textField(rotation, { name: 'switchAt', label: 'Signs webhooks from (UTC)', hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.', more: html`type="datetime-local"` })}
+<button>Make a new secret</button></form></section>`
+}
