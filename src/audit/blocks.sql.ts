@@ -16,7 +16,7 @@ export const takeUnsealed = statement(
   `WITH taken AS (
      DELETE FROM audit_unsealed WHERE entry_id = ANY (ARRAY(SELECT entry_id FROM audit_unsealed ORDER BY entry_id LIMIT $1))
      RETURNING entry_id)
-   SELECT ${entryColumns}, details::text AS details_text FROM audit_entries JOIN taken ON entry_id = id ORDER BY id`,
+   SELECT ${entryColumns}, details::text AS "detailsText" FROM audit_entries JOIN taken ON entry_id = id ORDER BY id`,
 )
 
 export const insertBlock = statement(
@@ -28,12 +28,12 @@ export const selectHash = statement('select_block_hash', 'SELECT hash FROM audit
 
 export const selectBlock = statement(
   'select_audit_block',
-  'SELECT entry_ids, hash FROM audit_blocks WHERE position = $1',
+  'SELECT entry_ids AS "entryIds", hash FROM audit_blocks WHERE position = $1',
 )
 
 export const selectEntries = statement(
   'select_block_entries',
-  `SELECT ${entryColumns}, details::text AS details_text FROM unnest($1::bigint[]) WITH ORDINALITY AS b (id, place)
+  `SELECT ${entryColumns}, details::text AS "detailsText" FROM unnest($1::bigint[]) WITH ORDINALITY AS b (id, place)
    JOIN audit_entries USING (id) ORDER BY place`,
 )
 

@@ -19,7 +19,7 @@ export interface ChainHead {
 
 export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
 
-type StoredEntry = AuditEntry & { readonly details_text: string }
+type StoredEntry = AuditEntry & { readonly detailsText: string }
 
 /** Answers how many entries it sealed; 0 when there are none or another node is at it. */
 export function sealBlock(db: Database, now: Date): Promise<number> {
@@ -78,7 +78,7 @@ export async function verifyChain(
   let entries = 0
   for (;;) {
     const position = head.position + 1
-    const [block] = await db.query<{ entry_ids: number[]; hash: Buffer }>(table.selectBlock, [position])
+    const [block] = await db.query<{ entryIds: number[]; hash: Buffer }>(table.selectBlock, [position])
     if (!block) {
       // The log may have grown since; a gap is one that is still there behind a newer head.
       const newest = await findHead(db)
@@ -87,13 +87,13 @@ export async function verifyChain(
       if (late) continue
       return { kind: 'broken', position, problem: `block ${position} is missing` }
     }
-    const stored = await db.query<StoredEntry>(table.selectEntries, [block.entry_ids])
-    if (stored.length !== block.entry_ids.length) {
-      const missing = block.entry_ids.filter((id) => !stored.some((entry) => entry.id === id))
+    const stored = await db.query<StoredEntry>(table.selectEntries, [block.entryIds])
+    if (stored.length !== block.entryIds.length) {
+      const missing = block.entryIds.filter((id) => !stored.some((entry) => entry.id === id))
       return { kind: 'broken', position, problem: `entry ${missing.join(', ')} is missing` }
     }
     if (!hashBlock(head.hash, stored).equals(block.hash)) {
-      const range = `${block.entry_ids[0]} to ${block.entry_ids.at(-1)}`
+      const range = `${block.entryIds[0]} to ${block.entryIds.at(-1)}`
       return { kind: 'broken', position, problem: `an entry of ${range} was changed, or the block before it was` }
     }
     head = { position, hash: block.hash }
@@ -114,6 +114,6 @@ function hashBlock(previous: Buffer, entries: readonly StoredEntry[]): Buffer {
 }
 
 function printEntry(entry: StoredEntry): string {
-  const { id, at, actor, action, subject, environment, address, request_id, details_text } = entry
-  return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, request_id, details_text])
+  const { id, at, actor, action, subject, environment, address, request_id, detailsText } = entry
+  return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, request_id, detailsText])
 }

@@ -119,7 +119,11 @@ export const tokenCommands: readonly Command[] = [
     summary: "Lists the brokerage's own systems.",
     run: async ({ db, print }) =>
       print.table(
-        (await listServices(db)).map((service) => ({ ...service })),
+        (await listServices(db)).map(({ createdAt, revokedAt, ...service }) => ({
+          ...service,
+          created_at: createdAt,
+          revoked_at: revokedAt,
+        })),
         'There are no services.',
       ),
   },

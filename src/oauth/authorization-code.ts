@@ -42,7 +42,7 @@ interface Exchange {
 }
 
 interface JudgedCode {
-  readonly code_hash: Buffer
+  readonly codeHash: Buffer
   readonly id: number
   readonly outcome: Outcome
   readonly scopes: string[]
@@ -118,7 +118,7 @@ async function exchangeAll(
     items.map((item) => item.by.requestId),
     ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
   ])
-  const byHash = new Map(rows.map((row) => [row.code_hash.toString('latin1'), row]))
+  const byHash = new Map(rows.map((row) => [row.codeHash.toString('latin1'), row]))
   return items.map((item) => byHash.get(item.codeHash.toString('latin1')))
 }
 

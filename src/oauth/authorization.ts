@@ -51,7 +51,7 @@ export async function approve(db: Database, consent: Consent, by: Actor, now: Da
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
-    const [granted] = await sql.query<{ id: number; authorization_id: number; resumed: boolean; is_new: boolean }>(
+    const [granted] = await sql.query<{ id: number; authorizationId: number; resumed: boolean; isNew: boolean }>(
       table.approveRequest,
       [
         ...[request.id, now, userId, request.clientId, request.scopes, accountNumbers],
@@ -59,11 +59,11 @@ export async function approve(db: Database, consent: Consent, by: Actor, now: Da
       ],
     )
     if (!granted) return undefined
-    const { id, authorization_id: authorizationId, resumed } = granted
+    const { id, authorizationId, resumed } = granted
     const details = { userId, authorizationId, grantId: id, scopes: request.scopes, accountNumbers }
     const subject = `client:${request.clientId}`
     await recordAct(sql, by, 'authorization.approved', subject, now, details)
-    if (granted.is_new) await tellOfApplication(sql, consent, authorizationId, by, now)
+    if (granted.isNew) await tellOfApplication(sql, consent, authorizationId, by, now)
     if (resumed) await recordAct(sql, by, 'authorization.resumed', subject, now, { authorizationId, userId })
     return code
   })
@@ -94,15 +94,15 @@ export async function revokeAuthorization(
   now: Date,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query<{ user_id: string; client_id: string }>(table.revokeAuthorization, [
+    const [revoked] = await sql.query<{ userId: string; clientId: string }>(table.revokeAuthorization, [
       id,
       now,
       reason,
       ownerId,
     ])
     if (!revoked) throw new NotFound(`There is no living authorization ${id}.`)
-    const details = { authorizationId: id, userId: revoked.user_id, reason }
-    await recordAct(sql, by, 'authorization.revoked', `client:${revoked.client_id}`, now, details)
+    const details = { authorizationId: id, userId: revoked.userId, reason }
+    await recordAct(sql, by, 'authorization.revoked', `client:${revoked.clientId}`, now, details)
   })
 }
 
@@ -115,19 +115,19 @@ export async function setAuthorizationPaused(
 ): Promise<void> {
   await db.transaction(async (sql) => {
     const values = [id, ownerId, paused ? now : null, now]
-    const [changed] = await sql.query<{ id: number; client_id: string }>(table.setPaused, values)
+    const [changed] = await sql.query<{ clientId: string }>(table.setPaused, values)
     if (!changed) throw new NotFound(`There is no authorization ${id} to ${paused ? 'pause' : 'resume'}.`)
     const details = { authorizationId: id, userId: ownerId }
     const act = paused ? 'authorization.paused' : 'authorization.resumed'
-    await recordAct(sql, by, act, `client:${changed.client_id}`, now, details)
+    await recordAct(sql, by, act, `client:${changed.clientId}`, now, details)
   })
 }
 
 /** Every application of a holder who no longer trusts what has been happening. */
 export async function pauseAuthorizationsOf(sql: Sql, userId: string, by: Actor, now: Date): Promise<void> {
-  const paused = await sql.query<{ id: number; client_id: string }>(table.pauseAll, [userId, now])
-  for (const { id, client_id } of paused) {
-    await recordAct(sql, by, 'authorization.paused', `client:${client_id}`, now, { authorizationId: id, userId })
+  const paused = await sql.query<{ id: number; clientId: string }>(table.pauseAll, [userId, now])
+  for (const { id, clientId } of paused) {
+    await recordAct(sql, by, 'authorization.paused', `client:${clientId}`, now, { authorizationId: id, userId })
   }
 }
 

@@ -19,7 +19,7 @@ export const approveRequest = statement(
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_challenge,
                        code_hash, code_expires_at, approved_at)
    SELECT id, $4, $3, $5::text[], $6::text[], $7, $8, $9, $10, $2 FROM approved
-   RETURNING id, authorization_id, EXISTS (SELECT FROM paused) AS resumed, (SELECT is_new FROM approved) AS is_new`,
+   RETURNING id, authorization_id AS "authorizationId", EXISTS (SELECT FROM paused) AS resumed, (SELECT is_new FROM approved) AS "isNew"`,
 )
 
 export const denyRequest = statement(
@@ -53,7 +53,7 @@ export const selectAuthorizations = statement(
 export const revokeAuthorization = statement(
   'revoke_authorization',
   `UPDATE authorizations SET revoked_at = $2, revoked_reason = $3, updated_at = $2
-   WHERE id = $1 AND ($4::text IS NULL OR user_id = $4) AND revoked_at IS NULL RETURNING id, user_id, client_id`,
+   WHERE id = $1 AND ($4::text IS NULL OR user_id = $4) AND revoked_at IS NULL RETURNING user_id AS "userId", client_id AS "clientId"`,
 )
 
 /** With $3, pauses; without, resumes. A second click finds nothing to change. */
@@ -61,13 +61,13 @@ export const setPaused = statement(
   'set_authorization_paused',
   `UPDATE authorizations SET paused_at = $3::timestamptz, updated_at = $4
    WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND (paused_at IS NULL) = ($3::timestamptz IS NOT NULL)
-   RETURNING id, client_id`,
+   RETURNING client_id AS "clientId"`,
 )
 
 export const pauseAll = statement(
   'pause_authorizations',
   `UPDATE authorizations SET paused_at = $2, updated_at = $2
-   WHERE user_id = $1 AND revoked_at IS NULL AND paused_at IS NULL RETURNING id, client_id`,
+   WHERE user_id = $1 AND revoked_at IS NULL AND paused_at IS NULL RETURNING id, client_id AS "clientId"`,
 )
 
 export const touchAuthorizations = statement(

@@ -79,69 +79,69 @@ function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | Ob
 interface AccessTokenRow {
   readonly id: number
   readonly scopes: Scope[]
-  readonly issued_at: Date
-  readonly expires_at: Date
-  readonly grant_id: number
-  readonly authorization_id: number
-  readonly account_numbers: string[]
-  readonly user_id: string
+  readonly issuedAt: Date
+  readonly expiresAt: Date
+  readonly grantId: number
+  readonly authorizationId: number
+  readonly accountNumbers: string[]
+  readonly userId: string
   readonly username: string
-  readonly client_id: string
-  readonly branch_id: number
+  readonly clientId: string
+  readonly branchId: number
   readonly paused: boolean
   readonly holds: boolean
-  readonly in_force: boolean
+  readonly inForce: boolean
 }
 
 async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
   const [row] = await db.query<AccessTokenRow>(selectAccessToken, [token.hash])
-  if (!row?.in_force) return undefined
+  if (!row?.inForce) return undefined
   if (row.paused) return 'paused'
   if (!row.holds) return 'no-account'
-  const { id, grant_id, authorization_id, user_id, client_id, branch_id } = row
+  const { id, grantId, authorizationId, userId, clientId, branchId } = row
   return {
     value: {
       kind: 'access',
       environment: token.environment,
       tokenId: id,
-      userId: user_id,
+      userId,
       username: row.username,
       scopes: row.scopes,
-      clientId: client_id,
-      branchId: branch_id,
-      authorizationId: authorization_id,
-      accountNumbers: row.account_numbers,
-      issuedAtMs: row.issued_at.getTime(),
-      expiresAtMs: row.expires_at.getTime(),
+      clientId,
+      branchId,
+      authorizationId,
+      accountNumbers: row.accountNumbers,
+      issuedAtMs: row.issuedAt.getTime(),
+      expiresAtMs: row.expiresAt.getTime(),
     },
     tags: [
       `access_token:${id}`,
-      `grant:${grant_id}`,
-      `authorization:${authorization_id}`,
-      `user:${user_id}`,
-      `client:${client_id}`,
-      `branch:${branch_id}`,
+      `grant:${grantId}`,
+      `authorization:${authorizationId}`,
+      `user:${userId}`,
+      `client:${clientId}`,
+      `branch:${branchId}`,
     ],
   }
 }
 
 interface PersonalTokenRow {
   readonly id: number
-  readonly user_id: string
+  readonly userId: string
   readonly username: string
-  readonly revoked_at: Date | null
+  readonly revokedAt: Date | null
   readonly status: string
 }
 
 async function readPersonalToken(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
   const [row] = await db.query<PersonalTokenRow>(selectApiTokenByHash, [token.hash])
-  if (!row || row.revoked_at !== null || row.status !== 'active') return undefined
+  if (!row || row.revokedAt !== null || row.status !== 'active') return undefined
   return {
     value: {
       kind: 'personal',
       environment: token.environment,
       tokenId: row.id,
-      userId: row.user_id,
+      userId: row.userId,
       username: row.username,
       scopes,
       clientId: undefined,
@@ -151,7 +151,7 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
       issuedAtMs: undefined,
       expiresAtMs: Number.POSITIVE_INFINITY,
     },
-    tags: [`api_token:${row.id}`, `user:${row.user_id}`],
+    tags: [`api_token:${row.id}`, `user:${row.userId}`],
   }
 }
 

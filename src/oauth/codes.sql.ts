@@ -42,7 +42,7 @@ export const exchangeCodes = statement(
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT $9, 'client:' || client_id, 'code.exchanged', 'user:' || user_id, $11, address, request_id, jsonb_build_object('grantId', id)
      FROM judged WHERE outcome = 'exchanged')
-   SELECT code_hash, id, outcome, scopes, user_id FROM judged`,
+   SELECT code_hash AS "codeHash", id, outcome, scopes FROM judged`,
 )
 
 export const revokeGrant = statement(

@@ -37,13 +37,13 @@ export type Asker = { readonly kind: 'service' } | { readonly kind: 'client'; re
 const inactive = print({ active: false })
 
 interface RefreshTokenRow {
-  readonly issued_at: Date
+  readonly issuedAt: Date
   readonly scopes: string[]
-  readonly account_numbers: string[]
-  readonly client_id: string
-  readonly user_id: string
+  readonly accountNumbers: string[]
+  readonly clientId: string
+  readonly userId: string
   readonly username: string
-  readonly in_force: boolean
+  readonly inForce: boolean
 }
 
 export interface IntrospectionDesk {
@@ -65,9 +65,9 @@ export function introspect(desk: IntrospectionDesk, asker: Asker, presented: str
 
 async function introspectRefreshToken({ db, baseUrl }: IntrospectionDesk, asker: Asker, token: Token): Promise<string> {
   const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
-  if (!row?.in_force || row.scopes.length === 0 || !mayKnow(asker, row.client_id)) return inactive
-  const { client_id, username, user_id: sub, account_numbers } = row
-  const iat = seconds(row.issued_at.getTime())
+  if (!row?.inForce || row.scopes.length === 0 || !mayKnow(asker, row.clientId)) return inactive
+  const { clientId: client_id, username, userId: sub, accountNumbers: account_numbers } = row
+  const iat = seconds(row.issuedAt.getTime())
   const scope = printScopes(row.scopes)
   const accounts = asker.kind === 'service' && { account_numbers }
   return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl, ...accounts })

@@ -35,7 +35,7 @@ type Outcome =
   | 'wider-scope'
 
 interface Judged {
-  readonly grant_id: number
+  readonly grantId: number
   readonly outcome: Outcome
   readonly scopes: string[]
 }
@@ -135,7 +135,7 @@ async function rotate(
     return { accessToken: access.text, refreshToken: refresh.text, scopes: judged.scopes, issuedAt: now }
   }
   if (judged?.outcome === 'repeated') {
-    const [first] = await db.query<{ hash: Buffer; scopes: string[]; issued_at: Date }>(table.selectRotation, [
+    const [first] = await db.query<{ hash: Buffer; scopes: string[]; issuedAt: Date }>(table.selectRotation, [
       heirs.map((heir) => heir.access.hash),
       heirs.map((heir) => heir.refresh.hash),
     ])
@@ -145,14 +145,14 @@ async function rotate(
         accessToken: heir.access.text,
         refreshToken: heir.refresh.text,
         scopes: first.scopes,
-        issuedAt: first.issued_at,
+        issuedAt: first.issuedAt,
       }
     }
   }
   if (judged?.outcome === 'reused') {
     await db.transaction(async (sql) => {
-      await sql.query(revokeGrant, [judged.grant_id, now, 'refresh token reused'])
-      await recordAct(sql, by, 'token.reuse_detected', `grant:${judged.grant_id}`, now)
+      await sql.query(revokeGrant, [judged.grantId, now, 'refresh token reused'])
+      await recordAct(sql, by, 'token.reuse_detected', `grant:${judged.grantId}`, now)
     })
   }
   throw refusalOf(judged?.outcome ?? 'unknown')

@@ -31,7 +31,7 @@ export const refreshTokens = statement(
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT $8, 'client:' || client_id, 'token.refreshed', 'user:' || user_id, $10, address, request_id, jsonb_build_object('grantId', grant_id)
      FROM judged WHERE outcome = 'refreshed')
-   SELECT place, grant_id, outcome, scopes FROM judged`,
+   SELECT place, grant_id AS "grantId", outcome, scopes FROM judged`,
 )
 
 /**
@@ -75,13 +75,13 @@ export const rotateToken = statement(
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT $6, 'client:' || client_id, 'token.rotated', 'user:' || user_id, $8, $9, $10, jsonb_build_object('grantId', grant_id)
      FROM judged WHERE outcome = 'rotated')
-   SELECT grant_id, outcome, scopes FROM judged`,
+   SELECT grant_id AS "grantId", outcome, scopes FROM judged`,
 )
 
 /** What the first of two equal refreshes was answered with, or what is left of it; each pair of hashes is what one secret key gives. */
 export const selectRotation = statement(
   'select_rotation',
-  `SELECT t.hash, ${scopesLeft('t.scopes')} AS scopes, t.issued_at
+  `SELECT t.hash, ${scopesLeft('t.scopes')} AS scopes, t.issued_at AS "issuedAt"
    FROM access_tokens t JOIN refresh_tokens r ON r.grant_id = t.grant_id
    JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN clients c ON c.id = g.client_id
    WHERE t.hash = ANY ($1::bytea[]) AND r.hash = ANY ($2::bytea[])`,

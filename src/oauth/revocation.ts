@@ -18,7 +18,7 @@ export async function revokeToken(
   if (token?.kind !== 'access' && token?.kind !== 'refresh') return
   const revoke = revocable[token.kind]
   await db.transaction(async (sql) => {
-    const [row] = await sql.query<{ id: number; user_id: string }>(revoke, [token.hash, client.id, now])
-    if (row) await recordAct(sql, by, 'token.revoked', `user:${row.user_id}`, now, { kind: token.kind, id: row.id })
+    const [row] = await sql.query<{ id: number; userId: string }>(revoke, [token.hash, client.id, now])
+    if (row) await recordAct(sql, by, 'token.revoked', `user:${row.userId}`, now, { kind: token.kind, id: row.id })
   })
 }

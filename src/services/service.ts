@@ -12,8 +12,8 @@ export interface Service {
   readonly id: string
   readonly name: string
   readonly environment: Environment
-  readonly created_at: Date
-  readonly revoked_at: Date | null
+  readonly createdAt: Date
+  readonly revokedAt: Date | null
 }
 
 export async function createService(

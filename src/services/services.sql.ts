@@ -1,6 +1,6 @@
 import { statement } from '../database/database.ts'
 
-const columns = 'id, name, environment, created_at, revoked_at'
+const columns = 'id, name, environment, created_at AS "createdAt", revoked_at AS "revokedAt"'
 
 export const insertService = statement(
   'insert_service',

@@ -67,8 +67,8 @@ export async function revokeApiToken(
   now: Date,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query<{ user_id: string }>(table.revokeApiToken, [id, now, ownerId])
+    const [revoked] = await sql.query<{ userId: string }>(table.revokeApiToken, [id, now, ownerId])
     if (!revoked) throw new NotFound(`There is no living API token ${id}.`)
-    await recordAct(sql, by, 'api_token.revoked', `user:${revoked.user_id}`, now, { tokenId: id })
+    await recordAct(sql, by, 'api_token.revoked', `user:${revoked.userId}`, now, { tokenId: id })
   })
 }

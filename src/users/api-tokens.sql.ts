@@ -19,12 +19,12 @@ export const countApiTokens = statement(
 
 export const revokeApiToken = statement(
   'revoke_api_token',
-  'UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ($3::text IS NULL OR user_id = $3) AND revoked_at IS NULL RETURNING id, user_id',
+  'UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ($3::text IS NULL OR user_id = $3) AND revoked_at IS NULL RETURNING user_id AS "userId"',
 )
 
 export const selectApiTokenByHash = statement(
   'select_api_token_by_hash',
-  `SELECT t.id, t.user_id, t.revoked_at, u.username, u.status FROM api_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1`,
+  `SELECT t.id, t.user_id AS "userId", t.revoked_at AS "revokedAt", u.username, u.status FROM api_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1`,
 )
 
 export const touchApiTokens = statement(

@@ -21,7 +21,7 @@ export const countAttempt = statement(
          AND t.failures + 1 >= ($2::int[])[array_position($1::text[], t.bucket)]
        THEN $3 + least($7::interval, $6::interval * power(2, least(20, t.failures + 1 - ($2::int[])[array_position($1::text[], t.bucket)])))
        END
-   RETURNING bucket, attempt = $4 AS allowed, blocked_until`,
+   RETURNING bucket, attempt = $4 AS allowed, blocked_until AS "blockedUntil"`,
 )
 
 export const forgiveAttempt = statement(
@@ -34,7 +34,7 @@ export const forgiveAttempt = statement(
 
 export const selectBuckets = statement(
   'select_login_buckets',
-  `SELECT failures, blocked_until FROM login_throttle
+  `SELECT failures, blocked_until AS "blockedUntil" FROM login_throttle
    WHERE bucket = ANY ($1::text[]) AND greatest(started_at, blocked_until) > $2`,
 )
 

@@ -32,7 +32,7 @@ export interface LoginAttempt {
 interface BucketRow {
   readonly bucket: string
   readonly allowed: boolean
-  readonly blocked_until: Date | null
+  readonly blockedUntil: Date | null
 }
 
 export async function countAttempt(
@@ -53,14 +53,14 @@ export async function countAttempt(
   ])
   const user = rows.find((row) => row.bucket === userBucket)!
   const address = rows.find((row) => row.bucket === addressBucket)!
-  const waitMs = (address.blocked_until?.getTime() ?? now.getTime()) - now.getTime()
+  const waitMs = (address.blockedUntil?.getTime() ?? now.getTime()) - now.getTime()
   return {
     id,
     userBucket,
     addressBucket,
     userAllowed: user.allowed,
     addressAllowed: address.allowed,
-    startsWait: rows.some((row) => row.allowed && row.blocked_until !== null),
+    startsWait: rows.some((row) => row.allowed && row.blockedUntil !== null),
     retryAfterSeconds: Math.ceil(waitMs / 1000),
   }
 }
@@ -91,11 +91,11 @@ export interface LoginFailures {
 }
 
 export async function findLoginFailures(sql: Sql, user: User, key: Buffer, now: Date): Promise<LoginFailures> {
-  const rows = await sql.query<{ failures: number; blocked_until: Date | null }>(table.selectBuckets, [
+  const rows = await sql.query<{ failures: number; blockedUntil: Date | null }>(table.selectBuckets, [
     bucketsOf(user, key),
     after(now, -windowMs),
   ])
-  const waits = rows.flatMap(({ blocked_until }) => (blocked_until && blocked_until > now ? [blocked_until] : []))
+  const waits = rows.flatMap(({ blockedUntil }) => (blockedUntil && blockedUntil > now ? [blockedUntil] : []))
   return {
     failures: rows.reduce((sum, row) => sum + row.failures, 0),
     blockedUntil: waits.toSorted((one, other) => one.getTime() - other.getTime()).at(-1),
