@@ -1,4 +1,4 @@
-/** API settings: the tokens that account holders make for their own programs (Spec 5.1). */
+/** API settings: the tokens that account holders make for their own programs (spec 5.1). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
