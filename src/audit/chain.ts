@@ -18,7 +18,6 @@ export interface ChainHead {
 
 export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
 
-/** One node at a time, whichever has it (a leader lock). */
 const tryLock = statement('try_lock_chain', 'SELECT pg_try_advisory_xact_lock($1) AS locked')
 const selectHead = statement(
   'select_chain_head',
@@ -39,7 +38,7 @@ const insertBlock = statement(
 
 type StoredEntry = AuditEntry & { readonly details_text: string }
 
-/** Answers how many entries it sealed; 0 when there are none or another node is at it. */
+/** Answers how many entries it sealed; 0 when there are none or another node is at it (a leader lock). */
 export function sealBlock(db: Database, now: Date): Promise<number> {
   return db.transaction(async (sql) => {
     const [lock] = await sql.query<{ locked: boolean }>(tryLock, [advisoryLock])

@@ -1,4 +1,4 @@
-/** Ids grow with time. Where something began is found by halving between the first id and the last (binary search), without an index on the time. */
+/** Ids grow with time. Where something began is found by halving between the first id and the last, without an index on the time. */
 import { type Sql, type Statement, statement } from './database.ts'
 
 /** The id of the first row since the moment `$1`; past the last one when there is none. */
