@@ -21,7 +21,7 @@ export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
 
 type StoredEntry = AuditEntry & { readonly detailsText: string }
 
-/** Answers how many entries it sealed; 0 when there are none or another node is at it. */
+/** Answers how many entries it sealed; 0 when there are none or another node is at it (a leader lock). */
 export function sealBlock(db: Database, now: Date): Promise<number> {
   return db.transaction(async (sql) => {
     const [lock] = await sql.query<{ locked: boolean }>(table.tryLock, [advisoryLocks.auditChain])

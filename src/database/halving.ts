@@ -1,4 +1,5 @@
 /** Ids grow with time. Where something began is found by halving between two ids (a binary search), without an index on the time. */
+
 import { type Sql, type Statement, statement } from './database.ts'
 
 export interface Halving {

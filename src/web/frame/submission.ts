@@ -8,7 +8,12 @@ import type { Context } from '../../context.ts'
 import { sha256 } from '../../crypto/hash.ts'
 import { randomLetters } from '../../crypto/random.ts'
 import type { Database, Sql } from '../../database/database.ts'
-import { deleteOldSubmissions, insertSubmission, selectSubmission, updateSubmission } from '../../users/submissions.sql.ts'
+import {
+  deleteOldSubmissions,
+  insertSubmission,
+  selectSubmission,
+  updateSubmission,
+} from '../../users/submissions.sql.ts'
 import { outOfDate, type SubmittedForm } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { SignedIn } from './visitor.ts'
