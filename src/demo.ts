@@ -23,7 +23,7 @@ import { scopes } from './scope.ts'
 import { createApiToken } from './users/api-token.ts'
 import { addAccount, createUser, listUsers } from './users/user.ts'
 
-export interface DemoClient {
+interface DemoClient {
   readonly clientId: string
   readonly clientSecret: string
   readonly callbackUrl: string

@@ -32,7 +32,6 @@ import { openPasswords } from './users/password.ts'
 import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
 import { openDays, openDaysAhead } from './webhooks/days.ts'
-import { usualLingerMs } from './webhooks/held-lanes.ts'
 import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
@@ -47,7 +46,7 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly clock?: Clock
   readonly log?: Logger
   /** How long a lane that has run dry is kept. */

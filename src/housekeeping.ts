@@ -104,7 +104,7 @@ async function inBatches(remove: () => Promise<object[]>): Promise<number> {
   }
 }
 
-export interface Housekeeping {
+interface Housekeeping {
   close(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 /** One run at a time; whoever calls while it runs makes it run once more, however many call. After every call a run begins. */
-export interface Rerun {
+interface Rerun {
   call(): void
   /** Answers when it no longer runs. */
   ended(): Promise<void>

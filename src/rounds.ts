@@ -9,7 +9,7 @@ import { openTask, type Repeated, repeat, type Task } from './repeat.ts'
 
 const everyMs = 500
 
-export interface Chore {
+interface Chore {
   readonly name: string
   /** An expression in SQL, where `round.now` is the time: what there is to do. Nothing, when it is false or an empty array. */
   readonly question: string
@@ -21,7 +21,7 @@ export interface Rounds {
   close(): Promise<void>
 }
 
-export interface RoundsDesk {
+interface RoundsDesk {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger

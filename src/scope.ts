@@ -13,7 +13,7 @@ export const scopeMeanings: Readonly<Record<Scope, string>> = {
 /** What `parseScopes` takes, for schemas. */
 export const scopePattern = `^[ ,]*(?:${scopes.join('|')})(?:[ ,]+(?:${scopes.join('|')}))*[ ,]*$`
 
-export type ParsedScopes =
+type ParsedScopes =
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] }
   | { readonly kind: 'unknown'; readonly word: string }
   | { readonly kind: 'none' }

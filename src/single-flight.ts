@@ -1,5 +1,5 @@
 /** Single flight: what is under way is the answer to everybody who asks for the same meanwhile. */
-export interface Flights<Words extends readonly unknown[], Value> {
+interface Flights<Words extends readonly unknown[], Value> {
   /** Joins the one that is under way, or begins one with these words. */
   join(...words: Words): Promise<Value>
   /** Answers when those that are under way have ended, however they did. */

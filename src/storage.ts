@@ -29,14 +29,14 @@ export async function openStorage(
   purpose: Purpose,
   log: (message: string) => void = () => {},
 ): Promise<Storage> {
-  const deadline = Date.now() + visitTimeoutMs
+  const deadline = performance.now() + visitTimeoutMs
   for (;;) {
     try {
       return await open(config, purpose, log)
     } catch (error) {
       // The server that a visitor joined may be on its way out, because the visitor who started it has left.
       const leaving = purpose === 'visit' && config.databaseUrl === undefined && error instanceof DatabaseUnavailable
-      if (!leaving || Date.now() > deadline) throw error
+      if (!leaving || performance.now() > deadline) throw error
       await wait(50)
     }
   }

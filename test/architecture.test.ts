@@ -65,9 +65,9 @@ function readSource(path: string): Source {
 }
 
 function roomOf(path: string): string {
-  const [, first, second, ...rest] = path.replace(/\.ts$/, '').split('/')
+  const [, first, second] = path.replace(/\.ts$/, '').split('/')
   if (second === undefined) return first!
-  return first === 'web' ? `web/${second}${rest.length > 0 ? '' : ''}` : first!
+  return first === 'web' ? `web/${second}` : first!
 }
 
 function withoutComments(text: string): string {
@@ -90,7 +90,6 @@ test('imports lead down: nobody knows who is above, or beside', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** The lowest two floors are one, of which the second half has nothing to do with the first. */
 function isBelow(imported: number | undefined, importing: number | undefined): boolean {
   return imported !== undefined && importing !== undefined && imported > importing
 }

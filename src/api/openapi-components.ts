@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 
 type Json = Record<string, unknown>
 
-export interface Components {
+interface Components {
   /** The schema with everything named in it replaced by references. */
   place(schema: TSchema): object
   all(): Record<string, object>

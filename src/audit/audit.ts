@@ -76,7 +76,7 @@ export async function insertEntry(
   await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, about])
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   readonly actor?: string | undefined
   /** A whole action, or its first half: `client` finds `client.created`. */
   readonly action?: string | undefined

@@ -13,7 +13,7 @@ import { type ChainHead, containsHead, findHead, printHead, type Verification, v
 export const logSubject = 'audit:log'
 const anchorsAtMost = 20
 
-export interface CheckedAnchor {
+interface CheckedAnchor {
   readonly anchor: string
   readonly contained: boolean
 }

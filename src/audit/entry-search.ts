@@ -28,7 +28,7 @@ export interface FoundEntries {
   readonly next: number | undefined
 }
 
-export interface SearchLimits {
+interface SearchLimits {
   readonly most: number
   readonly windowEntries?: number
   readonly budgetMs?: number

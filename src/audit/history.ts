@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts'
 import type { AuditEntry } from './audit.ts'
 import { selectHistory } from './entries.sql.ts'
 
-export interface HistoryPage {
+interface HistoryPage {
   readonly entries: readonly AuditEntry[]
   /** Where the next page begins; undefined on the last one. */
   readonly before: number | undefined

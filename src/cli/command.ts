@@ -24,7 +24,7 @@ export interface CommandWords {
 }
 
 /** What a command that needs nothing may use. */
-export interface BareDesk {
+interface BareDesk {
   readonly print: Printer
 }
 

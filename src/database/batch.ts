@@ -9,7 +9,7 @@ export interface Batch<Item, Result> {
   run(item: Item): Promise<Result>
 }
 
-export interface BatchOptions<Item> {
+interface BatchOptions<Item> {
   readonly keyOf: (item: Item) => string
   /** How much of `maxItems` an item takes up; 1 unless given. A lone item may be larger. */
   readonly sizeOf?: (item: Item) => number

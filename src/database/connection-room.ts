@@ -27,7 +27,7 @@ interface Connections {
   readonly databaseUse: number
 }
 
-export interface ConnectionRoom extends Pick<Connections, 'serverLimit' | 'serverUse' | 'ours'> {
+interface ConnectionRoom extends Pick<Connections, 'serverLimit' | 'serverUse' | 'ours'> {
   readonly free: number
   /** What to raise when that is too little. */
   readonly limit: string

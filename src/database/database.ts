@@ -32,7 +32,7 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
-export interface ConnectionLoad {
+interface ConnectionLoad {
   readonly busy: number
   readonly idle: number
   /** Statements that wait for a connection. */
@@ -40,7 +40,7 @@ export interface ConnectionLoad {
 }
 
 /** An advisory lock that others may share. It is held as long as the connection, and so tells whether its process lives. */
-export interface SessionLock {
+interface SessionLock {
   readonly kind: number
   readonly number: number
 }
@@ -236,7 +236,7 @@ function explain(error: unknown): unknown {
 }
 
 /** Whether PostgreSQL chose this transaction to end a circle of waiting ones: the same again may succeed. */
-export function isDeadlock(error: unknown): boolean {
+function isDeadlock(error: unknown): boolean {
   return error instanceof Error && (error as { code?: string }).code === '40P01'
 }
 

@@ -2,7 +2,7 @@
 
 import { type Sql, type Statement, statement } from './database.ts'
 
-export interface Halving {
+interface Halving {
   readonly table: string
   /** The column that says when a row came. */
   readonly time: string

@@ -16,7 +16,7 @@ export interface PrivateServer {
   close(): Promise<void>
 }
 
-export interface PrivateServerOptions {
+interface PrivateServerOptions {
   readonly dataDir: string
   /** `serve` owns the server for its whole life; `visit` joins a running one or starts it for a while. */
   readonly purpose: 'serve' | 'visit'
@@ -34,14 +34,14 @@ export async function openPrivateServer(options: PrivateServerOptions): Promise<
   const home = homeOf(options.dataDir)
   if (options.purpose === 'visit' && (await accepts(socketFile(socketFolderFor(home))))) return joined(home)
   const cluster = prepareCluster(home, options.searchPath, options.connections)
-  const deadline = Date.now() + startTimeoutMs
+  const deadline = performance.now() + startTimeoutMs
   for (;;) {
     forgetReusedPid(cluster)
     const server = await start(cluster, options)
     if (server.kind === 'started') return supervised(cluster, server.guard, options)
     if (options.purpose === 'visit' && (await accepts(socketFile(cluster.socketFolder)))) return joined(home)
     refuseSecondGateway(cluster, options)
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new Error(`The private PostgreSQL in ${cluster.folder} does not start. ${lastWords(cluster.logFile)}`)
     }
     await wait(100)

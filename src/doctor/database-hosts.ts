@@ -21,7 +21,7 @@ export interface Primary {
   close(): Promise<void>
 }
 
-export interface HostAddress {
+interface HostAddress {
   /** Without user and password. */
   readonly name: string
   readonly url: string

@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
 import { askSite, type SiteAnswer } from './site-answer.ts'
 
 /** Whether a gateway answers on the port here. */
-export type PortState = 'ours' | 'free'
+type PortState = 'ours' | 'free'
 
 const timeoutMs = limits.checkMs / 2
 

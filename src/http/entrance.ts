@@ -6,11 +6,11 @@
  * Whoever has waited too long is turned away (load shedding), which costs a fraction of an answer. A queue that was empty a moment ago is a burst,
  * and worth waiting for; one that has not been empty for a second will not be, and waiting in it only makes every answer late.
  */
-export interface Entrance<Guest> {
+interface Entrance<Guest> {
   enter(guest: Guest): void
 }
 
-export interface EntranceOptions<Guest> {
+interface EntranceOptions<Guest> {
   readonly begin: (guest: Guest) => void
   readonly turnAway: (guest: Guest) => void
   /** In milliseconds, from any moment on. */

@@ -10,7 +10,7 @@ export interface SchemaCompilers {
   readonly buildSerializer: (schemas: object, options: object) => (part: SchemaOfPart) => Serializer
 }
 
-export interface SchemaOfPart {
+interface SchemaOfPart {
   readonly schema: Schema
   readonly httpPart?: string
 }
@@ -20,8 +20,8 @@ interface Schema {
   readonly required?: readonly string[]
 }
 
-export type Validator = { (value: unknown): unknown; errors?: unknown }
-export type Serializer = (value: unknown) => string
+type Validator = { (value: unknown): unknown; errors?: unknown }
+type Serializer = (value: unknown) => string
 
 type Factory<Made> = () => (schemas: object, options: object) => (part: SchemaOfPart) => Made
 

@@ -19,14 +19,14 @@ export const alwaysInDoubt = 0
 /** Undefined, or an error, when they would be refused. */
 export type Judge = () => Promise<Standing | undefined>
 
-export interface StandingDesk {
+interface StandingDesk {
   readonly changes: Changes
   readonly clock: Clock
   /** Aborted when the gateway begins to close. */
   readonly closing: AbortSignal
 }
 
-export interface StandingWatch {
+interface StandingWatch {
   /** Aborted when the answer must end. */
   readonly over: AbortSignal
   /** Whether it must end because they would be refused. */

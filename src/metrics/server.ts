@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { refuseTunnel } from '../http/broken-request.ts'
 
-export interface MetricsServer {
+interface MetricsServer {
   readonly url: string
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface Printed {
   readonly contentType: string
 }
 
-export interface MetricsAddress {
+interface MetricsAddress {
   readonly host: string
   readonly port: number
 }

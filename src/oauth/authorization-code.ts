@@ -12,7 +12,7 @@ import * as table from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
-export interface PresentedCode {
+interface PresentedCode {
   readonly code: string
   readonly callbackUrl: string | undefined
   readonly verifier: string | undefined

@@ -41,7 +41,7 @@ export interface AuthorizationRequest {
   readonly receivedAt: number
 }
 
-export type JudgedRequest =
+type JudgedRequest =
   | { readonly kind: 'sound'; readonly request: AuthorizationRequest }
   | { readonly kind: 'refused'; readonly error: OAuthError; readonly state: string | undefined }
 

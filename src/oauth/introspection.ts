@@ -46,7 +46,7 @@ interface RefreshTokenRow {
   readonly inForce: boolean
 }
 
-export interface IntrospectionDesk {
+interface IntrospectionDesk {
   readonly db: Database
   readonly bearers: Bearers
   readonly environment: Environment

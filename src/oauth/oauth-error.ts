@@ -35,7 +35,7 @@ export const noAccountText = 'The user no longer holds any of the accounts that 
 export const noScopeText = 'Nothing of what was approved is allowed to this application any more.'
 
 /** What an address asks of a bearer token, and where that is written (RFC 9728, 5.1). */
-export interface Demand {
+interface Demand {
   readonly scope: Scope
   readonly metadataUrl: string
 }

@@ -57,7 +57,7 @@ export interface TokenRefresh {
   ): Promise<IssuedTokens>
 }
 
-export interface RefreshDesk {
+interface RefreshDesk {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault

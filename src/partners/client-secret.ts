@@ -55,7 +55,7 @@ export async function addSecret(
   return secret
 }
 
-export interface SecretRotation {
+interface SecretRotation {
   /** How long the old one lives. */
   readonly overlapMs: number
   /** From when on the new one signs webhooks: at once unless given. */

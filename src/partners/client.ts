@@ -39,7 +39,7 @@ export interface Registration extends Client {
   readonly secrets: readonly { readonly id: number; readonly hash: string; readonly expiresAt: string | null }[]
 }
 
-export interface ClientDraft {
+interface ClientDraft {
   readonly name: string
   readonly callbackUrl: string
   readonly scope: string

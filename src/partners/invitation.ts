@@ -10,7 +10,7 @@ import * as table from './invitations.sql.ts'
 import { addMemberIn, type Partner } from './partner.ts'
 import { lockPartner, selectMembers } from './partners.sql.ts'
 
-export const membersAtMost = 50
+const membersAtMost = 50
 
 export interface Invitation {
   readonly branch_id: number

@@ -14,7 +14,7 @@ export interface PartnerQuestion {
   readonly before?: number | undefined
 }
 
-export interface PartnerPage {
+interface PartnerPage {
   readonly partners: readonly Partner[]
   /** Where the next page begins; undefined on the last one. */
   readonly before: number | undefined

@@ -5,7 +5,7 @@ import { memberLimits } from '../notices/notice.ts'
 import { tellMembers } from '../notices/notices.sql.ts'
 
 /** How long before the end. */
-export const warnedMs = day
+const warnedMs = day
 
 const tellEnding = tellMembers(
   'tell_ending_secrets',

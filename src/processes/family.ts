@@ -17,7 +17,7 @@ const longestAloneMs = second
 /** Who has lived so long did not die of its start. */
 const provenMs = 10 * second
 
-export interface FamilyDesk {
+interface FamilyDesk {
   readonly log: Logger
   readonly processes: number
   /** The program of a child; it is told its place and how many there are. */

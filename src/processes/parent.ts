@@ -17,7 +17,7 @@ import type { MetricsSum } from './metrics-sum.ts'
 
 type Asked = Extract<FromChild, { kind: 'ask' }>
 
-export interface Parent extends Addresses {
+interface Parent extends Addresses {
   readonly db: Database
   readonly vault: Vault
   close(): Promise<void>

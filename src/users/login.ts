@@ -19,14 +19,14 @@ import { tellOfSignIn } from './sign-in-notice.ts'
 import { findUserByUsername, type User } from './user.ts'
 import { updatePassword } from './users.sql.ts'
 
-export interface LoginCredentials {
+interface LoginCredentials {
   readonly username: string
   readonly password: string
   /** As the browser presents it. */
   readonly device: KnownDevice | undefined
 }
 
-export type SignIn =
+type SignIn =
   | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
   /** The password was right, and is not enough for this user. */
   | { readonly kind: 'half-way'; readonly step: FirstStep }

@@ -15,7 +15,7 @@ import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
 import { replacePassword, selectPasswordHash } from './users.sql.ts'
 
-export interface PasswordChange {
+interface PasswordChange {
   readonly current: string
   /** Judged by `findPasswordProblem` before. */
   readonly next: string
@@ -23,7 +23,7 @@ export interface PasswordChange {
   readonly device: KnownDevice | undefined
 }
 
-export type PasswordChanged =
+type PasswordChanged =
   | { readonly kind: 'changed'; readonly session: Token; readonly device: KnownDevice }
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }

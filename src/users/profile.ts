@@ -40,7 +40,7 @@ export const Profile = Type.Object(
 export type Profile = Static<typeof Profile>
 
 /** Whoever looks, as remembered elsewhere: forgotten there as soon as anything about the user changes. */
-export interface Viewer {
+interface Viewer {
   readonly userId: string
   /** The accounts it may see; absent means all of them. */
   readonly accountNumbers: readonly string[] | undefined

@@ -66,7 +66,7 @@ export interface Holder {
   readonly by: Actor
 }
 
-export interface FactorAdded {
+interface FactorAdded {
   /** Shown once; none when there were some already. */
   readonly recoveryCodes: readonly string[]
   /** The same session under a new id. Whoever sets a factor up shows nothing of who they were before: its proofs stay. */

@@ -81,7 +81,7 @@ export type Proof =
   | { readonly kind: 'recovery code'; readonly code: string }
   | ({ readonly kind: 'passkey'; readonly site: PasskeySite } & Answered)
 
-export type SecondStep =
+type SecondStep =
   | { readonly kind: 'signed-in'; readonly session: Token; readonly device: KnownDevice }
   | { readonly kind: 'refused' }
   /** So many codes were wrong that it begins again with the password. */

@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /** When its owner proved what. Only a proof sets its own time: a session that replaces another takes over what that one had. */
-export interface Proofs {
+interface Proofs {
   readonly passwordAt: Date
   /** Undefined when the password was all. */
   readonly factorAt: Date | undefined

@@ -5,13 +5,13 @@ import { selectNamed, selectPage } from './user-search.sql.ts'
 
 const namesakesAtMost = 1_000
 
-export interface UserQuestion {
+interface UserQuestion {
   readonly text?: string | undefined
   /** The last username of the page before. */
   readonly after?: string | undefined
 }
 
-export interface FoundUsers {
+interface FoundUsers {
   readonly users: readonly User[]
   /** What the next page comes after; undefined on the last one. */
   readonly after: string | undefined

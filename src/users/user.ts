@@ -19,7 +19,7 @@ export interface User {
   readonly created_at: Date
 }
 
-export interface NewUser {
+interface NewUser {
   readonly username: string
   readonly name: string
   readonly password: string
@@ -163,7 +163,7 @@ export interface Account {
   readonly last_update_date: Date
 }
 
-export type NewAccount = Pick<
+type NewAccount = Pick<
   Account,
   'account_number' | 'environment' | 'classification' | 'day_trader' | 'option_level' | 'type'
 >

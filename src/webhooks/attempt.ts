@@ -38,7 +38,7 @@ export interface Posted {
   readonly timing: Timing
 }
 
-export interface PostRequest {
+interface PostRequest {
   readonly url: string
   readonly headers: Record<string, string>
   readonly body: string

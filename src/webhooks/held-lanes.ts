@@ -25,7 +25,7 @@ const shareSlack = 2
 /** Older claims have run out by themselves. */
 const doubtsAtMost = 100
 
-export interface HeldLanesDesk {
+interface HeldLanesDesk {
   readonly db: Database
   readonly clock: Clock
   /** The worker's number; undefined while others cannot see that it lives. */

@@ -23,7 +23,7 @@ export interface LaneHealth extends Webhook {
   readonly due_at: Date | null
 }
 
-export interface LaneFilter {
+interface LaneFilter {
   readonly conditions?: readonly LaneCondition[] | undefined
   readonly environment?: Environment | undefined
   /** A branch, or a part of a partner's name. */

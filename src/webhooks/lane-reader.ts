@@ -9,7 +9,7 @@ import * as table from './lanes.sql.ts'
 /** How far a worker reads ahead in a lane. */
 const readAhead = 50
 
-export interface LaneReaderDesk {
+interface LaneReaderDesk {
   readonly db: Database
   readonly clock: Clock
   readonly bodies: EventBodies

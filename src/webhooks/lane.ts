@@ -82,7 +82,7 @@ export interface Lane {
   quietSince: number | undefined
 }
 
-export type ClaimedLane = Pick<
+type ClaimedLane = Pick<
   Lane,
   'webhookId' | 'branchId' | 'part' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince' | 'evidence' | 'dueFrom'
 >

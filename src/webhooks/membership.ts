@@ -25,7 +25,7 @@ const graceMs = 600
 /** When the database itself was away, everybody's lock is gone: whoever is back first waits for the others. */
 const reunionMs = 3 * second
 
-export interface MembershipDesk {
+interface MembershipDesk {
   readonly db: Database
   readonly clock: Clock
   readonly heard: (payload: string) => void

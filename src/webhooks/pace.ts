@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 
-export interface PaceLimits {
+interface PaceLimits {
   readonly most: number
   readonly least: number
 }
@@ -16,7 +16,7 @@ const slower = 0.7
 const faster = 50
 
 /** The share of the time since the last call in which the thread was at work. */
-export type Meter = () => number
+type Meter = () => number
 
 export class Pace {
   readonly #limits: PaceLimits

@@ -6,7 +6,7 @@
 import type { Database, Sql, Step } from '../database/database.ts'
 import { lockParts, tryLockPart } from './part.sql.ts'
 
-export const partCount = 16
+const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
 export function partOf(branchId: number): number {
   return branchId % partCount

@@ -21,7 +21,7 @@ export interface Idempotency {
   readonly key: string
 }
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly idempotency?: Idempotency | undefined
   /** The span that they are published under, where somebody traces. */
   readonly traceparent?: string | undefined
@@ -32,7 +32,7 @@ export interface Publisher {
   publish(events: readonly NewEvent[], now: Date, options?: PublishOptions): Promise<readonly PublishedEvent[]>
 }
 
-export interface PublisherDesk {
+interface PublisherDesk {
   /** Something waits in these parts to be dispatched. */
   readonly published: (parts: ReadonlySet<number>) => void
   readonly shortCut: ShortCut | undefined

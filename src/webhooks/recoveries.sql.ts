@@ -40,8 +40,6 @@ export const selectRunningRecovery = statement(
   `SELECT id FROM replays WHERE webhook_id = $1 AND state = 'running' AND selection ? 'since'`,
 )
 
-export const beginPull = statement('begin_pull', 'UPDATE replays SET pull_until = $2 WHERE id = $1')
-
 /** Of all that run ($1 null), or of one. */
 export const takePull = statement(
   'take_pull',

@@ -36,7 +36,7 @@ export interface Replay {
   readonly finished_at: Date | null
 }
 
-export interface Chosen {
+interface Chosen {
   readonly total: number
   /** What is created later does not belong to it. */
   readonly untilId: number

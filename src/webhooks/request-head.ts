@@ -3,7 +3,7 @@ import type { SignedMessage } from './signature.ts'
 
 export const userAgent = 'Countersign-Webhooks/1'
 
-export interface SentMessage extends SignedMessage {
+interface SentMessage extends SignedMessage {
   /** Counted from 1. */
   readonly attempt: number
   /** Of a test hook: nothing happened. */

@@ -14,12 +14,12 @@ const maxNames = 10_000
 /** RFC 8305, 3: how long one kind of address is waited for when the other is there. */
 const otherKindMs = 50
 
-export class ForbiddenAddress extends Error {
+class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress'
   readonly code = 'FORBIDDEN_ADDRESS'
 }
 
-export class NameUnresolved extends Error {
+class NameUnresolved extends Error {
   override readonly name = 'NameUnresolved'
   readonly code = 'NAME_UNRESOLVED'
 }
@@ -34,7 +34,7 @@ interface Answer {
   readonly until: number
 }
 
-export interface NameResolver {
+interface NameResolver {
   /** For sockets: the hook that `net.connect` calls instead of asking the system. */
   readonly lookup: LookupFunction
 }

@@ -13,12 +13,12 @@ import * as statements from './retention.sql.ts'
 const bite = 1_000
 const lockPatienceMs = 200
 
-export interface RetentionPolicy {
+interface RetentionPolicy {
   readonly attemptDays: number
   readonly eventDays: number
 }
 
-export interface Retired {
+interface Retired {
   /** Days that were dropped, of each table. */
   readonly days: number
   readonly expired: number

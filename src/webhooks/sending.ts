@@ -30,7 +30,7 @@ const attemptsForAll = { most: 500, least: 100 }
 /** Answered and not written down yet. */
 const unsettledAtMost = 400
 
-export interface SendingDesk {
+interface SendingDesk {
   readonly changes: Changes
   readonly clock: Clock
   readonly sender: Sender

@@ -53,7 +53,7 @@ export function judge(outcome: Outcome, tries: number, now: Date): Verdict {
   return dueAt ? { state: 'waiting', dueAt } : { state: 'exhausted', dueAt: undefined }
 }
 
-export interface SettlementDesk {
+interface SettlementDesk {
   readonly db: Database
   readonly clock: Clock
   readonly days: Days

@@ -33,7 +33,7 @@ export interface Passage {
   failed(): void
 }
 
-export interface Passed {
+interface Passed {
   readonly ids: readonly number[]
   readonly waiting: ReadonlySet<number>
 }
@@ -55,7 +55,7 @@ export interface PassedRow extends LeasedRow {
   readonly is_idle: boolean
 }
 
-export interface ShortCutDesk {
+interface ShortCutDesk {
   readonly clock: Clock
   readonly days: Days
   readonly lanes: HeldLanes

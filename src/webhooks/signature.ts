@@ -68,7 +68,7 @@ const standardPrefix = 'whsec_'
  * A secret is the UTF-8 of its text. Libraries of Standard Webhooks read what follows `whsec_` as base64: such a secret signs by both
  * keys, and whoever verifies needs to know of one.
  */
-export function standardKeysOf(secret: string): (string | Buffer)[] {
+function standardKeysOf(secret: string): (string | Buffer)[] {
   const decoded = decodeStandardKey(secret)
   return decoded ? [secret, decoded] : [secret]
 }

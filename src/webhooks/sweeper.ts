@@ -11,7 +11,7 @@ import { type Broken, findBroken, type Promised, printBroken } from './invariant
 import { tellLanes, wakeOthers } from './lanes.sql.ts'
 import { writeToPart } from './part.ts'
 
-export interface SweeperDesk {
+interface SweeperDesk {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
@@ -25,7 +25,7 @@ export interface Swept {
   readonly mended: number
 }
 
-export interface Sweeper {
+interface Sweeper {
   sweep(): Promise<Swept>
 }
 

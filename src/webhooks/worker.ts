@@ -35,7 +35,7 @@ const suspectEveryMs = 300
 /** Reports. */
 const forgottenEvery = 5
 
-export interface WorkerDesk {
+interface WorkerDesk {
   readonly db: Database
   readonly rounds: Rounds
   /** Says when a webhook was paused, deleted or sent elsewhere, and when a partner was suspended. */

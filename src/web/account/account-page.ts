@@ -5,7 +5,7 @@ import { sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
 
-export interface AccountPage {
+interface AccountPage {
   readonly title: string
   readonly here: string
   readonly body: Html

@@ -4,7 +4,7 @@ import { type Scope, scopes } from '../../scope.ts'
 import { deviceWords } from '../../words/device-words.ts'
 import { scopeWords } from '../../words/scope-words.ts'
 
-export interface HistoryWords {
+interface HistoryWords {
   readonly title: string
   readonly text?: string | undefined
   /** Worth a second look: it may have been somebody else. */

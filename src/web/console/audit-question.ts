@@ -8,7 +8,7 @@ import type { Visit } from '../frame/visit.ts'
 
 const names = ['actor', 'action', 'subject', 'environment', 'address', 'from', 'to']
 
-export interface AuditQuestion {
+interface AuditQuestion {
   readonly asked: Question
   readonly question: EntryQuestion
 }

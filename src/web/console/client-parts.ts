@@ -8,7 +8,7 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
 
-export interface ClientsPage {
+interface ClientsPage {
   readonly clients: readonly Client[]
   readonly secrets: readonly ClientSecret[]
   readonly requests: readonly ScopeRequest[]

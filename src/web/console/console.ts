@@ -14,7 +14,7 @@ const sections: readonly Link[] = [
   { path: '/account', label: 'My account' },
 ]
 
-export interface ConsolePage {
+interface ConsolePage {
   readonly title: string
   /** Which of the links leads here. */
   readonly section: string

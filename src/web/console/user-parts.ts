@@ -10,7 +10,7 @@ import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
 
-export interface UserPage {
+interface UserPage {
   readonly user: User
   /** Where the forms go. */
   readonly home: string

@@ -107,7 +107,7 @@ function sentence(problem: string): string {
 }
 
 /** A field without a draft: it brings its value, and what is wrong with that, itself. */
-export interface LoneField {
+interface LoneField {
   readonly name: string
   readonly label: string
   readonly type?: 'text' | 'password' | 'email'

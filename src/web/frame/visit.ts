@@ -9,7 +9,7 @@ export interface Visit {
   readonly reply: FastifyReply
 }
 
-export type Params = Readonly<Record<string, string>>
+type Params = Readonly<Record<string, string>>
 
 export function paramsOf(request: FastifyRequest): Params {
   return request.params as Params

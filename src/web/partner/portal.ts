@@ -16,7 +16,7 @@ const sections: readonly Link[] = [
   { path: '/reference', label: 'Reference' },
 ]
 
-export interface PortalPage {
+interface PortalPage {
   readonly title: string
   /** Which of the links leads here. */
   readonly section?: string

@@ -5,7 +5,7 @@ import { printEventId } from '../../webhooks/event.ts'
 import { decodeStandardKey, type SigningSecrets } from '../../webhooks/signature.ts'
 import { type Html, html } from '../frame/html.ts'
 
-export interface SignedAttempt {
+interface SignedAttempt {
   readonly uid: string
   readonly body: string
   readonly at: Date

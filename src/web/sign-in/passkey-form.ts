@@ -13,7 +13,7 @@ export function passkeySite({ environment, baseUrl }: Context): PasskeySite | un
   return isAddress ? undefined : { environment, origin: baseUrl, host: hostname }
 }
 
-export interface PasskeyForm {
+interface PasskeyForm {
   readonly action: string
   readonly way: 'create' | 'get'
   readonly asked: Asked<object>
