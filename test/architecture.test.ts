@@ -34,12 +34,13 @@ const linesAtMost = 300
 /** What is longer, and why. */
 const longFiles: Readonly<Record<string, string>> = {}
 
-/** Statements that are no room's: they are about the database itself, or are made of a table's name. */
+/** Statements about the database itself (locks, notifications, days), and the one look of the rounds, which is made of everybody's questions. */
 const statementsElsewhere = [
   'src/database/',
   'src/webhooks/days.ts',
   'src/webhooks/part.ts',
   'src/webhooks/dispatch.ts',
+  'src/rounds.ts',
 ]
 
 interface Source {
@@ -128,7 +129,8 @@ const reserved = [
   {
     what: 'the environment',
     pattern: /\bprocess\.env\b/,
-    places: ['src/config.ts', 'src/settings/', 'src/cli/', 'src/processes/'],
+    // The quick starts are programs that partners copy.
+    places: ['src/config.ts', 'src/settings/', 'src/cli/', 'src/processes/', 'src/web/partner/quick-starts.ts'],
   },
   {
     what: 'the clock',
