@@ -10,7 +10,8 @@ import { createDeliveries } from '../../src/webhooks/dispatch.sql.ts'
 import { dispatchPart } from '../../src/webhooks/dispatch.ts'
 import { claimLanes, selectDue, settleDeliveries } from '../../src/webhooks/lanes.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
-import { type Engine, type EventDraft, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, type EventDraft, entities, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Behaviour, fail, gate, type Received } from '../support/receiver.ts'
 
 let engine: Engine

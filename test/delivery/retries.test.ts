@@ -4,7 +4,8 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import { retryWaitsMs } from '../../src/webhooks/retry-schedule.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { accept, answer, fail, gate } from '../support/receiver.ts'
 
 let engine: Engine

@@ -12,7 +12,8 @@ import type { Lane } from '../../src/webhooks/lane.ts'
 import { readDue } from '../../src/webhooks/lane-reader.ts'
 import { lockPart, partOf } from '../../src/webhooks/part.ts'
 import { openShortCut, type PassedRow } from '../../src/webhooks/short-cut.ts'
-import { type Engine, entities, eventOf, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, eventOf, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 
 let engine: Engine
 beforeEach(async () => {

@@ -1,7 +1,6 @@
 /** The delivery engine in a whole gateway, with a partner's receiver on loopback, and what tests of it need to see. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { type Database, statement } from '../../src/database/database.ts'
@@ -10,6 +9,7 @@ import type { NewEvent, PublishedEvent } from '../../src/webhooks/event.ts'
 import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
+import { eventually } from './eventually.ts'
 import { basic, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
@@ -116,7 +116,9 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
         headers: { ...basic(client), ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       }),
-    idle: (withinMs) => eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs),
+    async idle(withinMs) {
+      await eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs)
+    },
     async advanceToNextLook() {
       const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes WHERE claim_id IS NULL')
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
@@ -179,15 +181,6 @@ export async function fillWithSettled(
 /** Drafts of events of different entities. */
 export function entities(count: number, prefix = 'transaction'): EventDraft[] {
   return Array.from({ length: count }, (_, index) => ({ entity: `${prefix}:${index}` }))
-}
-
-/** For what shows only in the database: looks until it is so, and says what did not come true. */
-export async function eventually(what: string, check: () => Promise<boolean>, withinMs = 90_000): Promise<void> {
-  const giveUpAt = performance.now() + withinMs
-  while (!(await check())) {
-    if (performance.now() > giveUpAt) throw new Error(`Waited ${withinMs} ms in vain for ${what}.`)
-    await wait(20)
-  }
 }
 
 export interface WorkerProcess {
