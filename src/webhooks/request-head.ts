@@ -1,5 +1,5 @@
 /** The head of a delivery's request, as it is sent and as the portal explains it. */
-import { printSignatures, type SignedMessage, type SigningSecrets } from './signature.ts'
+import type { SignedMessage } from './signature.ts'
 
 export const userAgent = 'Countersign-Webhooks/1'
 
@@ -10,12 +10,12 @@ export interface SentMessage extends SignedMessage {
   readonly simulated: boolean
 }
 
-export function printHead(message: SentMessage, secrets: SigningSecrets): Record<string, string> {
+export function printHead(message: SentMessage, signatures: Record<string, string>): Record<string, string> {
   return {
     'content-type': 'application/json',
     'user-agent': userAgent,
     'x-webhook-attempt': String(message.attempt),
     ...(message.simulated && { 'x-webhook-test': 'true' }),
-    ...printSignatures(message, secrets),
+    ...signatures,
   }
 }

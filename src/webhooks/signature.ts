@@ -17,8 +17,9 @@ export interface SignedMessage {
   readonly sentAt: Date
 }
 
-export function printSignatures({ id, body, sentAt }: SignedMessage, secrets: SigningSecrets): Record<string, string> {
-  const timestamp = String(Math.floor(sentAt.getTime() / 1000))
+export function printSignatures(message: SignedMessage, secrets: SigningSecrets): Record<string, string> {
+  const { id, body } = message
+  const timestamp = printTimestamp(message)
   const base = `${id}.${timestamp}.${body}`
   const keys = secrets.all.flatMap(standardKeysOf)
   return {
@@ -27,6 +28,38 @@ export function printSignatures({ id, body, sentAt }: SignedMessage, secrets: Si
     'webhook-timestamp': timestamp,
     'webhook-signature': keys.map((key) => `v1,${signText(key, base, 'base64')}`).join(' '),
   }
+}
+
+interface Printed {
+  readonly secrets: SigningSecrets
+  readonly signatures: Record<string, string>
+}
+
+/**
+ * An event goes to all webhooks of its branch in one moment, and those that one client registered are signed by the same secrets: within a second its
+ * signatures are the same, and are computed once.
+ */
+export class SignaturesOfEvents {
+  readonly #last = new WeakMap<object, Printed>()
+
+  /** Of a message that carries this event. */
+  print(event: object, message: SignedMessage, secrets: SigningSecrets): Record<string, string> {
+    const last = this.#last.get(event)
+    if (last?.signatures['webhook-timestamp'] === printTimestamp(message) && areSame(last.secrets, secrets))
+      return last.signatures
+    const signatures = printSignatures(message, secrets)
+    this.#last.set(event, { secrets, signatures })
+    return signatures
+  }
+}
+
+function areSame(left: SigningSecrets, right: SigningSecrets): boolean {
+  // The current one is the first of all.
+  return left.all.length === right.all.length && left.all.every((secret, index) => secret === right.all[index])
+}
+
+function printTimestamp({ sentAt }: SignedMessage): string {
+  return String(Math.floor(sentAt.getTime() / 1000))
 }
 
 const standardPrefix = 'whsec_'

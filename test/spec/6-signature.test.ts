@@ -6,7 +6,7 @@ import { day, hour, second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { addSecret, listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
-import { printSignatures } from '../../src/webhooks/signature.ts'
+import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/signature.ts'
 import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
 import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
 import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
@@ -77,6 +77,28 @@ test('the golden vector: these 96 bytes under this key have this signature', () 
   )
   assert.equal(headers['x-webhook-signature'], golden.signature)
   assert.equal(headers['webhook-timestamp'], '1700000000')
+})
+
+test('signatures that are remembered for an event are those of its second and of the secrets of the moment', () => {
+  const signatures = new SignaturesOfEvents()
+  const event = {}
+  const at = (sentAt: number, body = golden.body) => ({ id: 'evt_1', body, sentAt: new Date(sentAt) })
+  const turns = [
+    [at(1_700_000_000_000), ['one']],
+    [at(1_700_000_000_999), ['one']],
+    [at(1_700_000_001_000), ['one']],
+    [at(1_700_000_001_000), ['two']],
+    [at(1_700_000_001_000), ['two', 'one']],
+    [at(1_700_000_001_000), ['one', 'two']],
+    [at(1_700_000_001_000), ['one']],
+  ] as const
+  for (const [message, all] of turns) {
+    const secrets = { current: all[0], all }
+    assert.deepEqual(signatures.print(event, message, secrets), printSignatures(message, secrets))
+  }
+  const other = at(1_700_000_001_000, '{}')
+  const secrets = { current: 'one', all: ['one'] }
+  assert.deepEqual(signatures.print({}, other, secrets), printSignatures(other, secrets))
 })
 
 test('text beyond ASCII is signed as the UTF-8 bytes that are sent, with the UTF-8 bytes of the secret', async () => {

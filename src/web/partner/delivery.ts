@@ -12,7 +12,7 @@ import {
 } from '../../webhooks/delivery.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { printHead } from '../../webhooks/request-head.ts'
-import type { SigningSecrets } from '../../webhooks/signature.ts'
+import { printSignatures, type SigningSecrets } from '../../webhooks/signature.ts'
 import { skipDelivery } from '../../webhooks/skip.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
 import { emptyDraft, findProblem } from '../form-fields.ts'
@@ -148,7 +148,8 @@ function printRequest(
 ): Html {
   const at = last?.at
   if (!at || !secrets) return html`<h2>Body</h2><section class="card"><pre tabindex="0">${body}</pre></section>`
-  const head = printHead({ id: printEventId(uid), body, sentAt: at, attempt: last.number, simulated }, secrets)
+  const message = { id: printEventId(uid), body, sentAt: at, attempt: last.number, simulated }
+  const head = printHead(message, printSignatures(message, secrets))
   const lines = [`POST ${url}`, ...Object.entries(head).map(([name, value]) => `${name}: ${value}`)]
   return html`<h2>Request of attempt ${last.number}</h2>
 <section class="card"><pre tabindex="0">${lines.join('\n')}
