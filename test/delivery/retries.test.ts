@@ -25,6 +25,7 @@ async function advanceToNextLook(): Promise<number> {
   assert.ok(attention_at, 'the lane waits for something')
   const ms = attention_at.getTime() - engine.house.clock.now().getTime()
   engine.house.clock.advance(Math.max(0, ms))
+  await engine.wake()
   return ms
 }
 

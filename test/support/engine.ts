@@ -67,8 +67,10 @@ export interface Engine {
   call(method: SentRequest['method'], path: string, body?: object): Promise<Answer>
   /** Nothing in the inbox, no lane in anybody's hands, none that wants somebody. Before the clock is moved: leases count its time. */
   idle(withinMs?: number): Promise<void>
-  /** Moves the clock to the moment at which some lane wants attention; answers how far. Only when idle. */
-  advanceToNextLook(): Promise<number>
+  /** Moves the clock to the moment at which some lane wants attention, and as far beyond as is said; answers how far that moment was. Only when idle. */
+  advanceToNextLook(beyondMs?: number): Promise<number>
+  /** Workers do not see the clock move: they would look within a second by themselves. */
+  wake(): Promise<void>
   /** Another node on the same database and clock. */
   openNode(settings?: NodeJS.ProcessEnv): Promise<Gateway>
   close(): Promise<void>
@@ -84,6 +86,9 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   const nodes: Gateway[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)
+  const wake = async () => {
+    await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+  }
 
   return {
     ...{ house, receiver, db, branchId, client, sql },
@@ -119,14 +124,14 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     async idle(withinMs) {
       await eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs)
     },
-    async advanceToNextLook() {
+    async advanceToNextLook(beyondMs = 0) {
       const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes WHERE claim_id IS NULL')
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
-      house.clock.advance(waitMs)
-      // Workers do not see the clock move; they would look within a second by themselves.
-      await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+      house.clock.advance(waitMs + beyondMs)
+      await wake()
       return waitMs
     },
+    wake,
     async openNode(extra = {}) {
       const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, lingerMs })
       nodes.push(node)

@@ -27,7 +27,7 @@ export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }
 
 /** Lanes are let go sooner than in production: the clock is moved only when nobody holds any. */
-export const lingerMs = 200
+export const lingerMs = 20
 
 export interface TestClient extends Client {
   readonly secret: string
