@@ -2,28 +2,22 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { pino } from 'pino'
 import { openAnchorWriter, printAnchor } from '../../src/audit/anchor.ts'
 import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { recordAct } from '../../src/audit/audit.ts'
 import { findHead, printHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
-import type { Database } from '../../src/database/database.ts'
 import type { Result } from '../../src/doctor/finding.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openHouse, openTestGateway, operator } from '../support/gateway.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 
 const folder = makeFolder()
 const keyFile = join(folder, 'secret.keys')
-let house: TestGateway
-let db: Database
-before(async () => {
-  writeFileSync(keyFile, `${printKey(generateKey())}\n`, { mode: 0o600 })
-  house = await openTestGateway({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile, AUDIT_ANCHOR_FILE: 'off' })
-  db = house.gateway.context.db
-})
-after(() => house.close())
+writeFileSync(keyFile, `${printKey(generateKey())}\n`, { mode: 0o600 })
+const house = await openHouse({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile, AUDIT_ANCHOR_FILE: 'off' })
+const db = house.gateway.context.db
 
 let files = 0
 /** A writer with a file of its own. */

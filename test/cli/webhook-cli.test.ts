@@ -13,20 +13,20 @@ import { fileURLToPath } from 'node:url'
 import { minute } from '../../src/clock.ts'
 import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { type HookReceiver, openHookReceiver, type Received } from '../support/hook-receiver.ts'
 import { secretFile } from '../support/process.ts'
+import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
 
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
 let house: TestGateway
-let receiver: HookReceiver
+let receiver: Receiver
 let branch: BranchProgram
 let folder: string
 before(async () => {
   house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
   // The command line lives by the time of day; for the gateway what it writes must not lie in the future.
   house.clock.advance(Date.now() + 10 * minute - house.clock.now().getTime())
-  receiver = await openHookReceiver()
+  receiver = await openReceiver()
   branch = await openBranch(house)
   folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'))
 })
@@ -38,8 +38,8 @@ after(async () => {
 
 type Cleanup = { after(close: () => unknown): void }
 
-async function openSink(t: Cleanup): Promise<HookReceiver> {
-  const sink = await openHookReceiver()
+async function openSink(t: Cleanup): Promise<Receiver> {
+  const sink = await openReceiver()
   t.after(() => sink.close())
   return sink
 }
@@ -73,7 +73,7 @@ async function say<Value = Record<string, unknown>>(args: readonly string[], inp
 }
 
 const ofBranch = () => ['--partner', String(branch.branchId)]
-const newest = () => receiver.requests.at(-1)!
+const newest = () => receiver.received.at(-1)!
 
 function isSigned({ body, headers }: Received, secret: string): boolean {
   return headers['x-webhook-signature'] === createHmac('sha256', secret).update(body).digest('hex')
@@ -81,10 +81,18 @@ function isSigned({ body, headers }: Received, secret: string): boolean {
 
 test('a webhook is created, listed, paused, resumed and deleted', async () => {
   const created = await say<{ id: number; url: string; state: string }>([
-    ...['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret-file', secretFile('a secret of its own')],
+    ...[
+      'webhook',
+      'create',
+      ...ofBranch(),
+      '--url',
+      receiver.url('/hooks'),
+      '--secret-file',
+      secretFile('a secret of its own'),
+    ],
     ...['--kinds', 'TRANSACTION,APPLICATION'],
   ])
-  assert.deepEqual([created.url, created.state], [receiver.url, 'active'])
+  assert.deepEqual([created.url, created.state], [receiver.url('/hooks'), 'active'])
   assert.ok(!JSON.stringify(created).includes('a secret of its own'))
   assert.equal((await branch.call('GET', `/v2/webhooks/${created.id}`)).status, 200)
   const listed = await say<{ id: number; kinds: string[] }[]>(['webhook', 'list', ...ofBranch()])
@@ -109,7 +117,15 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
 test('a new secret of a webhook signs at once, or from a moment that is chosen with it and shown', async (t) => {
   const sink = await openSink(t)
   const created = await say<{ id: number }>([
-    ...['webhook', 'create', ...ofBranch(), '--url', sink.url, '--secret-file', secretFile('the first secret')],
+    ...[
+      'webhook',
+      'create',
+      ...ofBranch(),
+      '--url',
+      sink.url('/hooks'),
+      '--secret-file',
+      secretFile('the first secret'),
+    ],
   ])
   const id = String(created.id)
   const rotate = ['webhook', 'rotate-secret', id, ...ofBranch(), '--secret-file', secretFile('the second secret')]
@@ -121,10 +137,10 @@ test('a new secret of a webhook signs at once, or from a moment that is chosen w
   const listed = await say<{ id: number; new_secret_signs_from: string | null }[]>(['webhook', 'list', ...ofBranch()])
   assert.equal(listed.find((each) => each.id === created.id)!.new_secret_signs_from, rotated.signs_from)
   await branch.fire()
-  assert.ok(isSigned(sink.requests.at(-1)!, 'the first secret'))
+  assert.ok(isSigned(sink.received.at(-1)!, 'the first secret'))
   house.clock.advance(180 * minute)
   await branch.fire()
-  assert.ok(isSigned(sink.requests.at(-1)!, 'the second secret'))
+  assert.ok(isSigned(sink.received.at(-1)!, 'the second secret'))
   const tooLate = await run([...rotate, '--switch-after', '8d'])
   assert.deepEqual([tooLate.code, tooLate.stderr], [1, 'switch-after must be at most 7d.\n'])
   const { stdout: help } = await run(['webhook', 'rotate-secret', '--help'])
@@ -135,7 +151,7 @@ test('a new secret of a webhook signs at once, or from a moment that is chosen w
 test('a receiver that was down is recovered, and what nobody wants any more is skipped', async (t) => {
   const sink = await openSink(t)
   const { db } = house.gateway.context
-  const created = await say<{ id: number }>(['webhook', 'create', ...ofBranch(), '--url', `${sink.url}/down`])
+  const created = await say<{ id: number }>(['webhook', 'create', ...ofBranch(), '--url', `${sink.url('/hooks')}/down`])
   const id = String(created.id)
   await say(['webhook', 'pause', id, ...ofBranch()])
   await branch.call('POST', '/v2/webhooks/transaction', transaction())
@@ -156,7 +172,7 @@ test('a receiver that was down is recovered, and what nobody wants any more is s
   await db.query({ name: '', text: `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1` }, [
     created.id,
   ])
-  const before = sink.requests.length
+  const before = sink.received.length
   const recovered = await say<{ state: string; total: number; done: number }>([
     ...['webhook', 'recover', id, ...ofBranch(), '--since', '6h'],
   ])
@@ -174,11 +190,15 @@ test('a receiver that was down is recovered, and what nobody wants any more is s
 test('mistakes end with a sentence and a status: 2 for the words, 1 for what they ask', async () => {
   const cases: [args: string[], code: number, about: RegExp][] = [
     [['webhook', 'create', ...ofBranch()], 2, /--url/],
-    [['webhook', 'create', '--url', receiver.url], 2, /--partner/],
+    [['webhook', 'create', '--url', receiver.url('/hooks')], 2, /--partner/],
     [['webhook', 'create', ...ofBranch(), '--url', 'http://example.com/'], 1, /url must begin with https/],
-    [['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--kinds', 'ALL'], 1, /kinds must be some of/],
     [
-      ['webhook', 'create', ...ofBranch(), '--url', receiver.url, '--secret-file', secretFile('short')],
+      ['webhook', 'create', ...ofBranch(), '--url', receiver.url('/hooks'), '--kinds', 'ALL'],
+      1,
+      /kinds must be some of/,
+    ],
+    [
+      ['webhook', 'create', ...ofBranch(), '--url', receiver.url('/hooks'), '--secret-file', secretFile('short')],
       1,
       /secret must have/,
     ],
@@ -208,7 +228,7 @@ test('mistakes end with a sentence and a status: 2 for the words, 1 for what the
 test('events are published from a file and from standard input, their amounts to the digit', async (t) => {
   const lane = await openBranch(house)
   const sink = await openSink(t)
-  await lane.register(sink.url)
+  await lane.register(sink.url('/hooks'))
   const { branchId } = lane
   const one = JSON.stringify(transaction({ branchId, amount: 0 })).replace('"amount":0', '"amount": 500.10')
   const file = join(folder, 'events.json')
@@ -260,7 +280,7 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
   const lane = await openBranch(house)
   const sink = await openSink(t)
   const words = ['--partner', String(lane.branchId)]
-  const webhookId = String(await lane.register(sink.url))
+  const webhookId = String(await lane.register(sink.url('/hooks')))
   const { id } = (await lane.fire(transaction({ transactionId: 42 }))).deliveries[0]!
   await lane.fire(transaction({ transactionId: 43 }))
   const list = (...more: string[]) => say<{ id: number }[]>(['delivery', 'list', webhookId, ...words, ...more])
@@ -272,7 +292,7 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
     [id],
   )
   const shown = await say<{ body: string; log: { outcome: string }[] }>(['delivery', 'show', String(id), ...words])
-  assert.equal(shown.body, sink.requests[0]!.body.toString())
+  assert.equal(shown.body, sink.received[0]!.body)
   assert.deepEqual(
     shown.log.map(({ outcome }) => outcome),
     ['accepted'],
@@ -284,13 +304,13 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
   await sink.wait(3)
   const dry = ['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43:test', '--dry-run']
   assert.deepEqual(await say(dry), { total: 1 })
-  assert.equal(sink.requests.length, 3)
+  assert.equal(sink.received.length, 3)
   const replay = await say<{ state: string; total: number; done: number }>([
     ...['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43:test'],
   ])
   assert.deepEqual([replay.state, replay.total, replay.done], ['finished', 1, 1])
   await sink.wait(4)
-  assert.equal(sink.requests[3]!.headers['webhook-id'], sink.requests[1]!.headers['webhook-id'])
+  assert.equal(sink.received[3]!.headers['webhook-id'], sink.received[1]!.headers['webhook-id'])
   assert.equal((await run(['webhook', 'replay', webhookId, ...words])).code, 1)
   assert.equal((await run(['delivery', 'show', String(id), ...ofBranch()])).code, 1, "another branch's delivery")
 })
@@ -317,19 +337,19 @@ test('listen forwards each new event to a local program, signed as a delivery is
   const lane = await openBranch(house)
   const sink = await openSink(t)
   await lane.call('POST', '/v2/webhooks/transaction', transaction())
-  const listening = await listen(t, [...account(lane), '--forward-to', sink.url])
+  const listening = await listen(t, [...account(lane), '--forward-to', sink.url('/hooks')])
   const sent = transaction({ clearingAccount: 'Zürich 🏦' })
   const { eventId } = await lane.fire(sent)
   const [received] = await sink.wait(1)
   assert.equal(received!.headers['webhook-id'], eventId, 'what came before is not forwarded')
   assert.equal(received!.headers['content-type'], 'application/json')
-  assert.deepEqual(JSON.parse(received!.body.toString()), sent)
+  assert.deepEqual(JSON.parse(received!.body), sent)
   assert.ok(isSigned(received!, lane.client.secret))
   const base = `${eventId}.${received!.headers['webhook-timestamp']}.${received!.body}`
   const expected = createHmac('sha256', lane.client.secret).update(base).digest('base64')
   assert.equal(received!.headers['webhook-signature'], `v1,${expected}`)
   assert.match(await listening.line(), new RegExp(`TRANSACTION SUBMITTED .*${eventId}.*200`))
-  sink.answer(500)
+  sink.otherwise = answer(500)
   await lane.fire()
   assert.match(await listening.line(), /500/)
 })
@@ -342,7 +362,7 @@ test('listen begins after a number, signs with a secret of its own, and goes on 
   const args = [
     ...account(lane),
     '--forward-to',
-    sink.url,
+    sink.url('/hooks'),
     '--secret-file',
     secretFile('my_webhook_secret'),
     '--after',
@@ -424,7 +444,7 @@ test('an event whose bytes arrive in two pieces, in the middle of a character, i
   await listen(t, [
     ...['--url', fake.url, '--client-id', 'x', '--client-secret-file', secretFile('secret')],
     '--forward-to',
-    sink.url,
+    sink.url('/hooks'),
   ])
   const { response } = await fake.stream(0)
   const body = '{"clearingAccount":"Zürich"}'
@@ -435,7 +455,7 @@ test('an event whose bytes arrive in two pieces, in the middle of a character, i
   await sink.wait(1)
   response.write(split.subarray(middle))
   const [, second] = await sink.wait(2)
-  assert.equal(second!.body.toString(), body)
+  assert.equal(second!.body, body)
   assert.ok(isSigned(second!, 'secret'))
 })
 
@@ -446,7 +466,7 @@ test('when the connection ends, listen connects again after the last event it ha
   await listen(t, [
     ...['--url', fake.url, '--client-id', 'x', '--client-secret-file', secretFile('secret')],
     '--forward-to',
-    sink.url,
+    sink.url('/hooks'),
   ])
   const first = await fake.stream(0)
   first.response.write(Buffer.concat([printBlock(1, '{}'), printBlock(2, '{}')]))

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type AttemptRow, type Engine, eventually, openEngine } from '../support/engine.ts'
+import { type AttemptRow, type Engine, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { accept, answer, type Behaviour, drip, flood, hang, openReceiver, reset, speak } from '../support/receiver.ts'
 
 const kibi = 1024

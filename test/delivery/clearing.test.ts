@@ -5,7 +5,8 @@ import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { lockPart } from '../../src/webhooks/part.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { operator } from '../support/gateway.ts'
 
 let engine: Engine

@@ -9,7 +9,8 @@ import { partOf, tryWritingToPart, writeToPart } from '../../src/webhooks/part.t
 import { openSettlements } from '../../src/webhooks/settlement.ts'
 import { deleteWebhook } from '../../src/webhooks/webhook.ts'
 import { transaction } from '../support/branch.ts'
-import { eventually, fillWithSettled, openEngine } from '../support/engine.ts'
+import { fillWithSettled, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { operator } from '../support/gateway.ts'
 
 const engine = await openEngine({ ROLES: 'api' })

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openDispatcher } from '../../src/webhooks/dispatcher.ts'
 import { partOf } from '../../src/webhooks/part.ts'
-import { eventually, openEngine } from '../support/engine.ts'
+import { openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 
 const engine = await openEngine({ ROLES: 'api' })
 after(() => engine.close())

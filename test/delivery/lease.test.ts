@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { hour, second } from '../../src/clock.ts'
 import { lifeLock } from '../../src/webhooks/workers.sql.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { gate } from '../support/receiver.ts'
 
 let engine: Engine

@@ -6,7 +6,8 @@ import { hour, minute } from '../../src/clock.ts'
 import { lockPart } from '../../src/webhooks/part.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, eventually, fillWithSettled, openEngine } from '../support/engine.ts'
+import { type Engine, entities, fillWithSettled, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { accept, answer, fail } from '../support/receiver.ts'
 
 let engine: Engine

@@ -5,7 +5,8 @@ import { dispatchPart } from '../../src/webhooks/dispatch.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { advanceReplay, cancelReplay } from '../../src/webhooks/replay.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, eventually, fillWithSettled, openEngine } from '../support/engine.ts'
+import { type Engine, entities, fillWithSettled, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { operator } from '../support/gateway.ts'
 
 let engine: Engine

@@ -5,7 +5,8 @@ import { day, hour, minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 
 let engine: Engine
 let webhook: Webhook

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import { retryWaitsMs } from '../../src/webhooks/retry-schedule.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { accept, answer, fail, gate } from '../support/receiver.ts'
 
 let engine: Engine
@@ -24,6 +25,7 @@ async function advanceToNextLook(): Promise<number> {
   assert.ok(attention_at, 'the lane waits for something')
   const ms = attention_at.getTime() - engine.house.clock.now().getTime()
   engine.house.clock.advance(Math.max(0, ms))
+  await engine.wake()
   return ms
 }
 

@@ -13,7 +13,8 @@ import { readDue } from '../../src/webhooks/lane-reader.ts'
 import { lockPart } from '../../src/webhooks/part.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { openShortCut, type PassedRow } from '../../src/webhooks/short-cut.ts'
-import { type Engine, entities, eventOf, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, eventOf, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 
 let engine: Engine
 beforeEach(async () => {

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import type { Listener } from '../../src/database/database.ts'
 import { lifeLock } from '../../src/webhooks/workers.sql.ts'
-import { type Engine, entities, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { gate } from '../support/receiver.ts'
 
 let engine: Engine

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { type Database, DatabaseUnavailable, openDatabase, statement } from '../../src/database/database.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
-import { eventually, makeFolder } from '../support/process.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeFolder } from '../support/process.ts'
 
 /** Stands between a pool and PostgreSQL, and can hold back what PostgreSQL says, to pass it on in one piece. */
 interface Relay {

@@ -1,36 +1,20 @@
 /**
- * Three nodes on a primary and its standby lose nothing that they acknowledged, whatever breaks, and work again soon after. The short
- * form; `npm run test:faults` gives every fault its full length and prints the table of docs/reliability.md.
+ * Three nodes on a primary and its standby lose nothing that they acknowledged, whatever breaks, and work again soon after. One fault of each kind, in its
+ * short form; `npm run test:long` has more of them (faults.long.ts), and `npm run test:faults` gives every fault its full length and prints the table of docs/reliability.md.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../support/process.ts'
+import { eventually } from '../support/eventually.ts'
 import { checkPromises } from './suite/checker.ts'
 import { openHouse } from './suite/house.ts'
-import { runScenario } from './suite/run.ts'
 import { scenarios } from './suite/scenarios.ts'
+import { testScenarios } from './suite/short-form.ts'
 import { startTraffic } from './suite/traffic.ts'
 
-const scale = { calmMs: 500, faultMs: 1_500, isFull: false, waiting: 20_000 }
-
-test('faults', { concurrency: 2 }, async (suite) => {
-  await Promise.all(
-    scenarios
-      .filter(({ onlyAtLength }) => !onlyAtLength)
-      .map((scenario) =>
-        suite.test(scenario.name, async (t) => {
-          const verdict = await runScenario(scenario, scale)
-          if (!verdict) return t.skip('only root can mount a small file system')
-          const { acknowledged, duplicates, resumedAfterMs, lost } = verdict
-          t.diagnostic(
-            `${acknowledged.events} events acknowledged, ${lost.length} lost, ${duplicates} duplicates, resumed after ${Math.round(resumedAfterMs)} ms`,
-          )
-          assert.deepEqual(lost, [])
-          assert.ok(acknowledged.events > 0 && acknowledged.tokens > 0, 'there was something to lose')
-        }),
-      ),
-  )
-})
+testScenarios(
+  'of each kind of fault the first',
+  scenarios.filter(({ when }) => when === 'always'),
+)
 
 test('the checker names every kind of broken promise', async () => {
   const house = await openHouse()

@@ -9,7 +9,8 @@ import { begunInTurn, patienceInBurstMs } from '../../src/http/entrance.ts'
 import { openBareServer } from '../support/bare-server.ts'
 import { send } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { endGateway, eventually, makeFolder, startGateway } from '../support/process.ts'
+import { eventually } from '../support/eventually.ts'
+import { endGateway, makeFolder, startGateway } from '../support/process.ts'
 
 const lines: string[] = []
 let turnedAway = 0

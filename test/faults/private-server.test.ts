@@ -19,10 +19,10 @@ import { readConfig } from '../../src/config.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { openStorage } from '../../src/storage.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   clusterFolder,
   endGateway,
-  eventually,
   findPostmaster,
   findServerProcesses,
   type GatewayProcess,

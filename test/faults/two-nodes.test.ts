@@ -14,10 +14,10 @@ import { listApiTokens } from '../../src/users/api-token.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { type Browser, hiddenFields, postForm } from '../support/browser.ts'
 import { openTestServer, type TestServer } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic, openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import {
   endGateway,
-  eventually,
   exchange,
   type GatewayProcess,
   obtainCode,

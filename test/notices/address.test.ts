@@ -1,21 +1,17 @@
 /** The address that notices go to: its owner's to see and change, minutes after a sign-in, and never unnoticed. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { runCommand, secretFile } from '../support/process.ts'
 import { assertGuarded, pathOf, signInWith } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ ROLES: 'api' })
-})
-after(() => house.close())
+const house = await openHouse({ ROLES: 'api' })
 
 const db = () => house.gateway.context.db
 const page = '/account/security/notices'

@@ -2,20 +2,17 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { keptMessages, openOutbox } from '../../src/notices/outbox.ts'
 import { sendDue } from '../../src/notices/post.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { eventually } from '../support/eventually.ts'
+import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { parseMail } from '../support/mail-server.ts'
 import { from, makeReader, noticesOf, openDesk, writeNotice } from '../support/notices.ts'
-import { eventually, makeFolder } from '../support/process.ts'
+import { makeFolder } from '../support/process.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ ROLES: 'api' })
-})
-after(() => house.close())
+const house = await openHouse({ ROLES: 'api' })
 
 const message = (id: number, at = new Date('2026-03-02T10:00:00Z')) => ({
   ...{ id, at, key: `test:${id}`, to: 'ada@example.com', subject: 'Grüße', text: 'Hello Ada,\n\nit happened.\n' },

@@ -1,6 +1,6 @@
 /** What would hand an account to somebody else is told to its owner: whoever does it, each time, also at the address of before. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
@@ -12,17 +12,13 @@ import { setPassword, type User } from '../../src/users/user.ts'
 import { Authenticator, addKey } from '../support/authenticator.ts'
 import { Browser } from '../support/browser.ts'
 import { openDesk, press } from '../support/console.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
 import { runCommand } from '../support/process.ts'
 import { sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ ROLES: 'api', HOST: 'localhost', TRUST_PROXY: '127.0.0.1,::1' })
-})
-after(() => house.close())
+const house = await openHouse({ ROLES: 'api', HOST: 'localhost', TRUST_PROXY: '127.0.0.1,::1' })
 
 type Reader = User & { email: string }
 

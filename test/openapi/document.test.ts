@@ -1,21 +1,15 @@
 /** /openapi.json as generators and testers want it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { createService } from '../../src/services/service.ts'
 import { send } from '../support/browser.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
-import { allows, type OpenApi, operationOf, operationsOf, readDocument, responseOf, schemasIn } from './document.ts'
+import { basic, openHouse, operator } from '../support/gateway.ts'
+import { allows, operationOf, operationsOf, readDocument, responseOf, schemasIn } from './document.ts'
 
-let house: TestGateway
-let document: OpenApi
-let internal: OpenApi
-before(async () => {
-  house = await openTestGateway()
-  document = await readDocument(house.baseUrl)
-  internal = await readDocument(house.baseUrl, '/internal/openapi.json', await serviceCredentials())
-})
-after(() => house.close())
+const house = await openHouse()
+const document = await readDocument(house.baseUrl)
+const internal = await readDocument(house.baseUrl, '/internal/openapi.json', await serviceCredentials())
 
 async function serviceCredentials() {
   const { db } = house.gateway.context

@@ -1,24 +1,17 @@
 /** The document is as strict as the gateway: what one allows the other takes, what one forbids the other refuses. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { judgeRequest } from '../../src/oauth/authorization-request.ts'
-import { type BranchProgram, openBranch, transaction } from '../support/branch.ts'
+import { openBranch, transaction } from '../support/branch.ts'
 import { formOf, postForm, send } from '../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { allows, bodyOf, type OpenApi, operationOf, readDocument } from './document.ts'
+import { openHouse } from '../support/gateway.ts'
+import { allows, bodyOf, operationOf, readDocument } from './document.ts'
 
-let house: TestGateway
-let program: BranchProgram
-let document: OpenApi
-let webhook: number
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  program = await openBranch(house)
-  document = await readDocument(house.baseUrl)
-  webhook = await program.register('http://127.0.0.1:1/strict')
-})
-after(() => house.close())
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+const program = await openBranch(house)
+const document = await readDocument(house.baseUrl)
+const webhook = await program.register('http://127.0.0.1:1/strict')
 
 const allowsBody = (operationId: string, body: unknown) =>
   allows(document, bodyOf(operationOf(document, operationId))[1].schema, body)

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { send } from '../support/browser.ts'
-import { eventually, openEngine } from '../support/engine.ts'
+import { openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 
 const engine = await openEngine({ METRICS_PORT: '0' })
 after(() => engine.close())

@@ -8,11 +8,11 @@ import { statement } from '../../src/database/database.ts'
 import type { Demo } from '../../src/demo.ts'
 import { askFresh, findChildren, isRunning, meetAll } from '../support/children.ts'
 import { openTestServer } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
 import { findFreePort } from '../support/ports.ts'
 import {
   endGateway,
-  eventually,
   findServerProcesses,
   type GatewayProcess,
   makeFolder,

@@ -15,8 +15,8 @@ import { createUser, type User } from '../../src/users/user.ts'
 import type { NewEvent } from '../../src/webhooks/event.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
+import { eventually } from '../support/eventually.ts'
 import { openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { eventually } from '../support/process.ts'
 import { answer, type Behaviour, openReceiver, type Receiver } from '../support/receiver.ts'
 
 export interface House extends TestGateway {

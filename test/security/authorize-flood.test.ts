@@ -1,15 +1,11 @@
 /** Checklist A11: an authorization request costs the database nothing until somebody answers it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Browser } from '../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { readTables, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 test('200 authorization requests, some seen as far as the consent page, neither add nor change a row', async () => {
   const { db } = house.gateway.context

@@ -1,16 +1,12 @@
 /** CORS: pages of other origins may read the public documents, and nothing else. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type SentRequest, send } from '../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 /** The second of them has two addresses. */
 const publicDocument = /^\/(openapi\.json|\.well-known\/(oauth-authorization-server|openid-configuration))$/

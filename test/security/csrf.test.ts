@@ -1,21 +1,16 @@
 /** Checklist L3 and C1: a form counts only when it comes from our page, in the browser and the session it was made for. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { Authenticator, addKey, readOptions } from '../support/authenticator.ts'
 import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '../support/browser.ts'
-import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret, startSignIn } from '../support/second-factor.ts'
 import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway({ HOST: 'localhost' })
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse({ HOST: 'localhost' })
+const client = await house.makeClient()
 
 interface Prepared {
   readonly browser: Browser

@@ -13,8 +13,9 @@ import { rotateSecret } from '../../src/partners/client-secret.ts'
 import { createService } from '../../src/services/service.ts'
 import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic, openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { askForConsent, eventually, makeFolder, runCommand } from '../support/process.ts'
+import { askForConsent, makeFolder, runCommand } from '../support/process.ts'
 
 let house: TestGateway
 let keyFile: string

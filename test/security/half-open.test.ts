@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { openBareServer } from '../support/bare-server.ts'
-import { eventually } from '../support/process.ts'
+import { eventually } from '../support/eventually.ts'
 
 let app: FastifyInstance
 before(async () => {

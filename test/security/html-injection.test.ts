@@ -1,11 +1,11 @@
 /** Checklist A1 and C4: names come from partners and users, and are text on every page, never markup. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createClient } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { addAccount, createUser } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 import { assertGuarded, openConsent, signInWith, startRequest } from '../support/web.ts'
 
 /** Each begins differently, so that a page which shows one unescaped is told apart. */
@@ -13,44 +13,38 @@ const evil = (name: string) => `${name}"'><script src=//evil.example></script><i
 const escaped = (name: string) =>
   `${name}&quot;&#39;&gt;&lt;script src=//evil.example&gt;&lt;/script&gt;&lt;img onerror=x&gt;&amp;lt;`
 
-let house: TestGateway
-let client: TestClient
-let browser: Browser
-before(async () => {
-  house = await openTestGateway()
-  const { db, vault, passwords } = house.gateway.context
-  const now = house.clock.now()
-  const { branch_id } = await applyAsPartner(db, evil('partner'), operator, now)
-  const partner = await getPartner(db, String(branch_id))
-  await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
-  const draft = { name: evil('client'), callbackUrl: 'https://app.example.com/callback', rotateRefreshTokens: false }
-  const made = await createClient(
-    db,
-    vault,
-    partner,
-    'live',
-    { ...draft, scope: 'read trade' },
-    {
-      development: true,
-      by: operator,
-      now,
-    },
-  )
-  client = { ...made.client, secret: made.secret.text }
-  const user = await createUser(
-    db,
-    passwords,
-    { username: 'ada', name: evil('user'), password, role: 'holder' },
-    operator,
+const house = await openHouse()
+const { db, vault, passwords } = house.gateway.context
+const now = house.clock.now()
+const { branch_id } = await applyAsPartner(db, evil('partner'), operator, now)
+const partner = await getPartner(db, String(branch_id))
+await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
+const draft = { name: evil('client'), callbackUrl: 'https://app.example.com/callback', rotateRefreshTokens: false }
+const made = await createClient(
+  db,
+  vault,
+  partner,
+  'live',
+  { ...draft, scope: 'read trade' },
+  {
+    development: true,
+    by: operator,
     now,
-  )
-  const common = { classification: evil('class'), day_trader: false, option_level: 1, type: 'cash' } as const
-  for (const account_number of ['6YA60001', '6YA60002']) {
-    await addAccount(db, user, { ...common, account_number, environment: 'live' }, operator, now)
-  }
-  browser = await house.signIn(user)
-})
-after(() => house.close())
+  },
+)
+const client = { ...made.client, secret: made.secret.text }
+const user = await createUser(
+  db,
+  passwords,
+  { username: 'ada', name: evil('user'), password, role: 'holder' },
+  operator,
+  now,
+)
+const common = { classification: evil('class'), day_trader: false, option_level: 1, type: 'cash' } as const
+for (const account_number of ['6YA60001', '6YA60002']) {
+  await addAccount(db, user, { ...common, account_number, environment: 'live' }, operator, now)
+}
+const browser = await house.signIn(user)
 
 function assertTexts(page: string, ...names: string[]): void {
   assert.doesNotMatch(page, /<script src=\/\/evil|<img onerror/)

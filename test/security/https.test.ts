@@ -1,29 +1,23 @@
 /** Checklist L2, O1 and O2: a gateway whose address is https, behind the proxy that ends TLS. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { findFreePorts } from '../support/ports.ts'
 import { pathOf } from '../support/web.ts'
 
 const host = 'gateway.example'
 const proxied = { host, 'x-forwarded-proto': 'https' }
-let house: TestGateway
-let client: TestClient
-let origin: string
-before(async () => {
-  const [live, sandbox] = await findFreePorts(2)
-  house = await openTestGateway({
-    PORT: String(live),
-    SANDBOX_PORT: String(sandbox),
-    BASE_URL: `https://${host}`,
-    SANDBOX_URL: `https://sandbox.${host}`,
-    TRUST_PROXY: '127.0.0.1',
-  })
-  client = await house.makeClient()
-  origin = `http://127.0.0.1:${live}`
+const [live, sandbox] = await findFreePorts(2)
+const house = await openHouse({
+  PORT: String(live),
+  SANDBOX_PORT: String(sandbox),
+  BASE_URL: `https://${host}`,
+  SANDBOX_URL: `https://sandbox.${host}`,
+  TRUST_PROXY: '127.0.0.1',
 })
-after(() => house.close())
+const client = await house.makeClient()
+const origin = `http://127.0.0.1:${live}`
 
 async function signIn(browser: Browser): Promise<{ page: Answer; answer: Answer }> {
   const { username } = await house.makeUser()

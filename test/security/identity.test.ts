@@ -1,21 +1,16 @@
 /** Who is who: an id names one user for ever, a username is what somebody signs in with, and no word can be both. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Database, statement, violates } from '../../src/database/database.ts'
+import { test } from 'node:test'
+import { statement, violates } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner } from '../../src/partners/partner.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { createUser, getUserById, getUserNamed, setUserStatus, type User } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 
-let house: TestGateway
-let db: Database
-before(async () => {
-  house = await openTestGateway()
-  db = house.gateway.context.db
-})
-after(() => house.close())
+const house = await openHouse()
+const db = house.gateway.context.db
 
 const rename = statement('', 'UPDATE users SET username = $2 WHERE id = $1')
 

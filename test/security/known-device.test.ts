@@ -1,17 +1,13 @@
 /** The device cookie: it keeps the sign-ins of a browser apart from a stranger's guesses. It ends with the password, and in time. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day } from '../../src/clock.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
 import type { Browser } from '../support/browser.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 import { guess, signInWith } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 const deviceCookie = 'countersign-live-device'
 const nextPassword = 'quite another sentence'

@@ -13,13 +13,12 @@ import { type Demo, printDemo } from '../../src/demo.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, Browser, hiddenFields, postForm, send } from '../support/browser.ts'
 import { type Collector, openCollector } from '../support/collector.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
-import { openHookReceiver } from '../support/hook-receiver.ts'
 import {
   askForConsent,
   clusterFolder,
   endGateway,
-  eventually,
   exchange,
   findPostmaster,
   type GatewayProcess,
@@ -33,6 +32,7 @@ import {
   signIn,
   startGateway,
 } from '../support/process.ts'
+import { answer, openReceiver } from '../support/receiver.ts'
 
 const dataDir = makeFolder()
 const secrets = new Map<string, string>()
@@ -149,9 +149,9 @@ async function authorizeEverything(): Promise<void> {
 /** Webhooks that are made, changed, tested and delivered to, by a client, by a member, and by a system of the brokerage. */
 async function deliverEverything(): Promise<void> {
   const { baseUrl } = gateway
-  const receiver = await openHookReceiver()
+  const receiver = await openReceiver()
   const credentials = basic({ id: demo.clientId, secret: demo.clientSecret })
-  const url = `${receiver.url}?key=${invent('key in the address of a receiver')}`
+  const url = `${receiver.url('/hooks')}?key=${invent('key in the address of a receiver')}`
   const first = keep('webhook secret', `hook-${randomBytes(12).toString('hex')}`)
   const made = await callJson(`${baseUrl}/v2/webhooks`, 'POST', { url, secret: first }, credentials)
   assert.equal(made.status, 201, made.text)
@@ -169,7 +169,7 @@ async function deliverEverything(): Promise<void> {
   for (const headers of [credentials, personal])
     await callJson(`${baseUrl}/v2/webhooks/transaction`, 'POST', hook, { ...headers, ...prefer })
   await publishAsService(account)
-  receiver.answer(500, { 'x-word': invent('header of an answer') })
+  receiver.otherwise = answer(500, { 'x-word': invent('header of an answer') })
   await callJson(`${baseUrl}/v2/webhooks/transaction`, 'POST', hook, { ...credentials, ...prefer })
   for (const { headers } of await receiver.wait(3)) {
     unspoken.set(`signature ${headers['webhook-id']}`, headers['x-webhook-signature']!)

@@ -19,7 +19,7 @@ import { setUserStatus } from '../../src/users/user.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { eventually } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 

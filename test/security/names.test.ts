@@ -1,7 +1,6 @@
 /** Names are printed to others: none may hold what moves a terminal, turns words around or cannot be seen. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Database } from '../../src/database/database.ts'
+import { test } from 'node:test'
 import { createClient, updateClient } from '../../src/partners/client.ts'
 import { applyAsPartner, applyWithDetails, setPartnerStatus } from '../../src/partners/partner.ts'
 import { askForRefresh } from '../../src/partners/refresh-request.ts'
@@ -11,15 +10,10 @@ import { openPasswords } from '../../src/users/password.ts'
 import { addAccount, createUser } from '../../src/users/user.ts'
 import { skipDelivery, startSkip } from '../../src/webhooks/skip.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 
-let house: TestGateway
-let db: Database
-before(async () => {
-  house = await openTestGateway()
-  db = house.gateway.context.db
-})
-after(() => house.close())
+const house = await openHouse()
+const db = house.gateway.context.db
 
 /** An escape, C1, bidi, zero width, a half character, private use, a line separator. */
 const bad = ['a\x1b[2J', 'a\x9b1m', 'a\u202Etxt', 'a\u200Bb', 'a\uD83D', 'a\uE000', 'a\u2028b', 'a\0b']

@@ -1,19 +1,12 @@
 /** Checklist L9: after signing in, a visitor goes to their request or to their account, never to another site. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from '../support/browser.ts'
-import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { test } from 'node:test'
+import { openHouse } from '../support/gateway.ts'
 import { signInWith, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-let visitor: Browser
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  visitor = await house.signIn(await house.makeUser())
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const visitor = await house.signIn(await house.makeUser())
 
 const elsewhere = [
   'https://evil.example',

@@ -1,17 +1,13 @@
 /** Checklist L6: how passwords are kept, and what checking them may cost. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { hash } from '@node-rs/argon2'
 import { statement } from '../../src/database/database.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator, password } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 const argon2id = 2
 const owaspFloor = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/

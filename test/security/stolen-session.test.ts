@@ -1,21 +1,16 @@
 /** Somebody has an open session of a holder, and perhaps the password too. What needs a proof asks for every one that there is. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { listApiTokens } from '../../src/users/api-token.ts'
 import { findSecondFactors } from '../../src/users/second-factor.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { openConsent, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
 
 const nextPassword = 'quite another sentence'
 

@@ -21,7 +21,8 @@ function rowsUnder(heading: string): string[][] {
 
 /** Paths are under `test/` unless they begin with `src/`. */
 function fileOf(name: string): string {
-  return `${name.startsWith('src/') ? '' : 'test/'}${name}.test.ts`
+  const path = `${name.startsWith('src/') ? '' : 'test/'}${name}`
+  return existsSync(`${path}.long.ts`) && !existsSync(`${path}.test.ts`) ? `${path}.long.ts` : `${path}.test.ts`
 }
 
 function holdsTitle(file: string, title: string): boolean {

@@ -8,7 +8,7 @@ import { openResolver } from '../../src/webhooks/resolver.ts'
 import { type BranchProgram, faultsOf, openBranch } from '../support/branch.ts'
 import { type DnsServer, openDnsServer } from '../support/dns-server.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { type HookReceiver, openHookReceiver } from '../support/hook-receiver.ts'
+import { answer, openReceiver, type Receiver } from '../support/receiver.ts'
 
 const strict = { allowLoopback: false, ports: [443, 8443] }
 
@@ -195,7 +195,7 @@ test('a name that changes its address after it was registered is refused at the 
 })
 
 test('a name that changes its address between two attempts is judged anew', async () => {
-  const receiver = await openHookReceiver()
+  const receiver = await openReceiver()
   const policy = { ...strict, allowLoopback: true }
   const url = `http://turning.example.com:${receiver.port}/`
   dns.set('turning.example.com', ['127.0.0.1'])
@@ -203,12 +203,12 @@ test('a name that changes its address between two attempts is judged anew', asyn
   dns.set('turning.example.com', ['10.0.0.1'])
   assert.deepEqual(await attempt(url, { policy }), refusedBeforeDialling)
   assert.deepEqual(await attempt(url), refusedBeforeDialling)
-  assert.equal(receiver.requests.length, 1)
+  assert.equal(receiver.received.length, 1)
   await receiver.close()
 })
 
 test('the address that was judged is the address that is dialled: the name is not asked for again', async () => {
-  const receiver = await openHookReceiver()
+  const receiver = await openReceiver()
   dns.set('once.example.com', ['127.0.0.1'])
   const before = dns.asked.length
   const outcome = await attempt(`http://once.example.com:${receiver.port}/`, {
@@ -216,7 +216,7 @@ test('the address that was judged is the address that is dialled: the name is no
   })
   assert.equal(outcome.kind, 'accepted')
   assert.deepEqual(dns.asked.slice(before), ['once.example.com', 'once.example.com'], 'one A and one AAAA')
-  assert.equal(receiver.requests[0]!.headers.host, `once.example.com:${receiver.port}`)
+  assert.equal(receiver.received[0]!.headers.host, `once.example.com:${receiver.port}`)
   await receiver.close()
 })
 
@@ -225,27 +225,27 @@ test('a name that does not exist is a DNS failure', async () => {
 })
 
 test('a redirect is a failure and is not followed', async () => {
-  const target = await openHookReceiver()
-  const receiver = await openHookReceiver()
+  const target = await openReceiver()
+  const receiver = await openReceiver()
   const policy = { ...strict, allowLoopback: true }
   for (const status of [301, 302, 303, 307, 308]) {
-    receiver.answer(status, { location: target.url })
-    const outcome = await attempt(receiver.url, { policy })
+    receiver.otherwise = answer(status, { location: target.url('/hooks') })
+    const outcome = await attempt(receiver.url('/hooks'), { policy })
     assert.equal(outcome.kind, 'refused')
     assert.equal(outcome.kind === 'refused' && outcome.status, status)
   }
-  receiver.answer(307, { location: 'http://169.254.169.254/latest/meta-data/' })
-  assert.equal((await attempt(receiver.url, { policy })).kind, 'refused')
-  assert.equal(target.requests.length, 0)
+  receiver.otherwise = answer(307, { location: 'http://169.254.169.254/latest/meta-data/' })
+  assert.equal((await attempt(receiver.url('/hooks'), { policy })).kind, 'refused')
+  assert.equal(target.received.length, 0)
   await Promise.all([target.close(), receiver.close()])
 })
 
 test('proxies of the environment are not used', async () => {
   const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']
   const before = names.map((name) => process.env[name])
-  const receiver: HookReceiver = await openHookReceiver()
+  const receiver: Receiver = await openReceiver()
   for (const name of names) process.env[name] = `http://127.0.0.1:${trap.port}`
-  const outcome = await attempt(receiver.url, { policy: { ...strict, allowLoopback: true } })
+  const outcome = await attempt(receiver.url('/hooks'), { policy: { ...strict, allowLoopback: true } })
   for (const [place, name] of names.entries()) {
     if (before[place] === undefined) delete process.env[name]
     else process.env[name] = before[place]

@@ -1,21 +1,16 @@
 /** Spec 4.1 and checklist A: the authorization request, sound and otherwise. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { type Answer, send } from '../support/browser.ts'
-import { openTestGateway, operator, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, operator } from '../support/gateway.ts'
 import { dumpTables, makeProof, sendRaw } from '../support/oauth.ts'
 
 const callbackUrl = 'https://app.example.com/callback'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient({ callbackUrl, scope: 'read write market trade' })
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient({ callbackUrl, scope: 'read write market trade' })
 
 type Parameters = Record<string, string | undefined>
 

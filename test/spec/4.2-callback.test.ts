@@ -1,20 +1,14 @@
 /** Spec 4.2 and checklist A2, A5, M2: what the application hears once the user has answered. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openTestGateway, operator, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { type Holder, hears, openHolder } from '../support/oauth.ts'
+import { openHouse, operator, type TestClient } from '../support/gateway.ts'
+import { hears, openHolder } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 /** Goes as far as the consent page. */
 async function openConsent(asked: TestClient, state = 'st', scope = 'read'): Promise<Answer> {

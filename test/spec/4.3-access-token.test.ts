@@ -1,7 +1,7 @@
 /** Spec 4.3 and checklist K, O4, T6, T8: one code, one exchange, one access token. */
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { hour, minute, second } from '../../src/clock.ts'
 import { issueToken } from '../../src/crypto/token.ts'
@@ -9,25 +9,12 @@ import { openLog } from '../../src/http/log.ts'
 import { getPartner } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { postForm, send } from '../support/browser.ts'
-import {
-  basic,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
-import { assertOAuthError, dumpTables, type Holder, makeProof, openHolder, openSecondNode } from '../support/oauth.ts'
+import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { assertOAuthError, dumpTables, makeProof, openHolder, openSecondNode } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 // T6
 test('a code is exchanged for an access token that reads the profile', async () => {

@@ -1,19 +1,13 @@
 /** Spec 4.3 and answers on redirect_uri: the callback byte for byte, or the address at which the client was called, and nothing else. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { assertOAuthError, type Holder, makeProof, openHolder } from '../support/oauth.ts'
+import { test } from 'node:test'
+import { openHouse, type TestClient } from '../support/gateway.ts'
+import { assertOAuthError, makeProof, openHolder } from '../support/oauth.ts'
 import { countRows } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 interface Called {
   readonly code: string

@@ -1,21 +1,15 @@
 /** Spec 4.3 and checklist T3–T7: what the token endpoint takes and refuses, whatever the code. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, type Fields, formOf, postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { assertOAuthError, type Holder, openHolder } from '../support/oauth.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { assertOAuthError, openHolder } from '../support/oauth.ts'
 
 const form = 'application/x-www-form-urlencoded'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 /** Posts these fields, and only these, as the client. */
 function post(fields: Fields | string, headers: Record<string, string> = {}): Promise<Answer> {

@@ -1,6 +1,6 @@
 /** Spec 4.4 and checklist F: a new access token without asking the user again. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { day, hour } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
@@ -8,27 +8,13 @@ import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Answer, formOf, postForm, send } from '../support/browser.ts'
-import {
-  basic,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
-import { assertOAuthError, type Holder, hears, openHolder, openSecondNode } from '../support/oauth.ts'
+import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { assertOAuthError, hears, openHolder, openSecondNode } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let rotating: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  rotating = await house.makeClient({ rotate: true })
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const rotating = await house.makeClient({ rotate: true })
+const holder = await openHolder(house)
 
 function succeeds(answer: Answer): TokenBody {
   assert.equal(answer.status, 200, answer.text)

@@ -1,9 +1,9 @@
 /** Spec 4.5: the profile of the user behind a token, with the accounts that the token may see. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { addAccount } from '../../src/users/user.ts'
 import { type Answer, send } from '../support/browser.ts'
-import { openTestGateway, operator, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { openHouse, operator, type TokenBody } from '../support/gateway.ts'
 import { assertProblem, hears } from '../support/oauth.ts'
 
 interface Account {
@@ -18,13 +18,8 @@ interface Profile {
   }
 }
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
 
 function read(answer: Answer): Profile['profile'] {
   assert.equal(answer.status, 200, answer.text)

@@ -17,19 +17,19 @@ import {
   transaction,
 } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
-import { eventually } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
-import { type HookReceiver, openHookReceiver } from '../support/hook-receiver.ts'
+import { answer as answerWith, gate, openReceiver, type Receiver } from '../support/receiver.ts'
 
 const transactionPath = '/v2/webhooks/transaction'
 const makers = { transaction, application, achProfile }
 
 let house: TestGateway
-let receiver: HookReceiver
+let receiver: Receiver
 let branch: BranchProgram
 before(async () => {
   house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openHookReceiver()
+  receiver = await openReceiver()
   branch = await openBranch(house)
 })
 after(async () => {
@@ -48,7 +48,7 @@ function assertProblem(answer: Answer, status: number, error = 'invalid_request'
 
 test('a test webhook is accepted with 202, its event id and a delivery for each URL', async () => {
   const program = await openBranch(house)
-  const id = await program.register(receiver.url)
+  const id = await program.register(receiver.url('/hooks'))
   const answer = await program.call('POST', transactionPath, transaction())
   assert.equal(answer.status, 202)
   const { eventId, deliveries } = answer.json<FiredEvent>()
@@ -56,7 +56,7 @@ test('a test webhook is accepted with 202, its event id and a delivery for each 
   assert.equal(deliveries.length, 1)
   const { id: deliveryId, webhookId, url, state } = deliveries[0]!
   assert.ok(Number.isSafeInteger(deliveryId))
-  assert.deepEqual([webhookId, url], [id, receiver.url])
+  assert.deepEqual([webhookId, url], [id, receiver.url('/hooks')])
   assert.ok(['waiting', 'delivered'].includes(state))
 })
 
@@ -68,10 +68,10 @@ test('a branch without webhooks gets 202 and no deliveries', async () => {
 })
 
 test('with Prefer: wait the answer has the outcome at each URL', async () => {
-  const [good, bad] = [await openHookReceiver(), await openHookReceiver()]
-  bad.answer(503)
+  const [good, bad] = [await openReceiver(), await openReceiver()]
+  bad.otherwise = answerWith(503)
   const program = await openBranch(house)
-  const [goodId, badId] = [await program.register(good.url), await program.register(bad.url)]
+  const [goodId, badId] = [await program.register(good.url('/hooks')), await program.register(bad.url('/hooks'))]
   const answer = await program.call('POST', transactionPath, transaction(), { prefer: 'respond-async, wait=10' })
   assert.equal(answer.status, 202)
   assert.equal(answer.headers['preference-applied'], 'wait=10')
@@ -86,10 +86,11 @@ test('with Prefer: wait the answer has the outcome at each URL', async () => {
 })
 
 test('with Prefer: wait a URL that nobody answers at is unreachable, and that is said', async () => {
-  const gone = await openHookReceiver()
+  const gone = await openReceiver()
+  const url = gone.url('/hooks')
   await gone.close()
   const program = await openBranch(house)
-  await program.register(gone.url)
+  await program.register(url)
   const { deliveries } = await program.fire()
   assert.equal(deliveries[0]!.state, 'waiting')
   assert.equal(deliveries[0]!.attempt?.outcome, 'unreachable')
@@ -98,9 +99,10 @@ test('with Prefer: wait a URL that nobody answers at is unreachable, and that is
 
 test('a branch waits for twenty outcomes at once; beyond that the preference is ignored, and nobody else notices', async () => {
   const program = await openBranch(house)
-  const stuck = await openHookReceiver()
-  const letGo = stuck.hold()
-  await program.register(stuck.url)
+  const stuck = await openReceiver()
+  const held = gate()
+  stuck.otherwise = held.behaviour
+  await program.register(stuck.url('/hooks'))
   const fire = () => program.call('POST', transactionPath, transaction(), { prefer: 'wait=30' })
   const waiting = Array.from({ length: 20 }, fire)
   await eventually('twenty that wait', async () => {
@@ -110,7 +112,7 @@ test('a branch waits for twenty outcomes at once; beyond that the preference is 
   })
   const beyond = await fire()
   assert.deepEqual([beyond.status, beyond.headers['preference-applied']], [202, undefined])
-  letGo()
+  held.open()
   for (const answer of await Promise.all(waiting)) assert.equal(answer.headers['preference-applied'], 'wait=30')
   await stuck.close()
 })
@@ -118,9 +120,9 @@ test('a branch waits for twenty outcomes at once; beyond that the preference is 
 test('every registered URL of the branch gets it, whatever its kinds', async () => {
   const program = await openBranch(house)
   const ids = [
-    await program.register(`${receiver.url}/all`),
-    await program.register(`${receiver.url}/one`, { kinds: ['ACH_PROFILE'] }),
-    await program.register(`${receiver.url}/two`, { kinds: ['AUTHORIZATION', 'APPLICATION'] }),
+    await program.register(`${receiver.url('/hooks')}/all`),
+    await program.register(`${receiver.url('/hooks')}/one`, { kinds: ['ACH_PROFILE'] }),
+    await program.register(`${receiver.url('/hooks')}/two`, { kinds: ['AUTHORIZATION', 'APPLICATION'] }),
   ]
   for (const payload of [transaction(), application(), achProfile()]) {
     const { eventId, deliveries } = await program.fire(payload)
@@ -128,7 +130,7 @@ test('every registered URL of the branch gets it, whatever its kinds', async () 
       deliveries.map(({ webhookId, state }) => [webhookId, state]),
       ids.map((id) => [id, 'delivered']),
     )
-    const paths = receiver.requests.filter(({ headers }) => headers['webhook-id'] === eventId).map(({ path }) => path)
+    const paths = receiver.received.filter(({ headers }) => headers['webhook-id'] === eventId).map(({ path }) => path)
     assert.deepEqual(paths.sort(), ['/hooks/all', '/hooks/one', '/hooks/two'])
   }
 })
@@ -138,9 +140,9 @@ test('no other branch gets it, nor the same branch in the other environment', as
   const partner = await getPartner(house.gateway.context.db, String(branch.branchId))
   const sandboxClient = await house.makeClient({ partner, environment: 'sandbox' })
   const sandbox = await openBranch(house, { environment: 'sandbox', client: sandboxClient })
-  const own = await branch.register(`${receiver.url}/own`)
-  await stranger.register(`${receiver.url}/stranger`)
-  const sandboxId = await sandbox.register(`${receiver.url}/sandbox`)
+  const own = await branch.register(`${receiver.url('/hooks')}/own`)
+  await stranger.register(`${receiver.url('/hooks')}/stranger`)
+  const sandboxId = await sandbox.register(`${receiver.url('/hooks')}/sandbox`)
   const live = await branch.fire()
   assert.deepEqual(
     live.deliveries.map(({ webhookId }) => webhookId),
@@ -151,7 +153,7 @@ test('no other branch gets it, nor the same branch in the other environment', as
     tried.deliveries.map(({ webhookId }) => webhookId),
     [sandboxId],
   )
-  const seen = receiver.requests.filter(({ headers }) => headers['webhook-id'] === live.eventId)
+  const seen = receiver.received.filter(({ headers }) => headers['webhook-id'] === live.eventId)
   assert.deepEqual(
     seen.map(({ path }) => path),
     ['/hooks/own'],
@@ -160,7 +162,7 @@ test('no other branch gets it, nor the same branch in the other environment', as
 
 test('a paused webhook gets its delivery when it is resumed', async () => {
   const program = await openBranch(house)
-  const id = await program.register(`${receiver.url}/paused`)
+  const id = await program.register(`${receiver.url('/hooks')}/paused`)
   assert.equal((await program.call('POST', `/v2/webhooks/${id}/pause`)).status, 200)
   const { eventId, deliveries } = (
     await program.call('POST', transactionPath, transaction({ transactionId: 9 }))
@@ -169,7 +171,7 @@ test('a paused webhook gets its delivery when it is resumed', async () => {
   assert.equal((await program.call('POST', `/v2/webhooks/${id}/resume`)).status, 200)
   // The same entity, so it comes after.
   const fence = await program.fire(transaction({ transactionId: 9 }))
-  const seen = receiver.requests.filter(({ path }) => path === '/hooks/paused')
+  const seen = receiver.received.filter(({ path }) => path === '/hooks/paused')
   assert.deepEqual(
     seen.map(({ headers }) => headers['webhook-id']),
     [eventId, fence.eventId],
@@ -179,14 +181,14 @@ test('a paused webhook gets its delivery when it is resumed', async () => {
 for (const [name, make] of Object.entries(makers)) {
   test(`the receiver of a test ${name} gets exactly the fields that were sent, as JSON`, async () => {
     const program = await openBranch(house)
-    await program.register(`${receiver.url}/exact`)
+    await program.register(`${receiver.url('/hooks')}/exact`)
     const payload = make({ branchId: 424242 })
     const { eventId } = await program.fire(payload)
-    const received = receiver.requests.find(({ headers }) => headers['webhook-id'] === eventId)!
+    const received = receiver.received.find(({ headers }) => headers['webhook-id'] === eventId)!
     assert.equal(received.headers['content-type'], 'application/json')
     assert.equal(received.headers['x-webhook-attempt'], '1')
     assert.match(received.headers['user-agent'] ?? '', /^Countersign/)
-    assert.deepEqual(JSON.parse(received.body.toString()), payload)
+    assert.deepEqual(JSON.parse(received.body), payload)
   })
 }
 
@@ -210,15 +212,15 @@ test('every documented action and direction is accepted', async () => {
 
 test('the digits of an amount reach the receiver as they were sent', async () => {
   const program = await openBranch(house)
-  await program.register(`${receiver.url}/amounts`)
+  await program.register(`${receiver.url('/hooks')}/amounts`)
   const amounts = ['500.10', '0', '0.00', '12345678901234567890', '0.12345678901234567890', '1e3', '1E+3', '25e-1']
   for (const amount of amounts) {
     const text = JSON.stringify(transaction({ amount: 0 })).replace('"amount":0', `"amount": ${amount} `)
     const answer = await program.call('POST', transactionPath, text, { prefer: 'wait=20' })
     assert.equal(answer.status, 202, answer.text)
     const { eventId } = answer.json<FiredEvent>()
-    const received = receiver.requests.find(({ headers }) => headers['webhook-id'] === eventId)!
-    assert.ok(received.body.toString().includes(`"amount":${amount},`), received.body.toString())
+    const received = receiver.received.find(({ headers }) => headers['webhook-id'] === eventId)!
+    assert.ok(received.body.includes(`"amount":${amount},`), received.body)
   }
 })
 
@@ -258,11 +260,11 @@ test('an amount of nothing, or of next to nothing, keeps its digits', async () =
 
 test('of an amount that is written twice the last one counts, for the check and for the receiver', async () => {
   const program = await openBranch(house)
-  await program.register(`${receiver.url}/twice`)
+  await program.register(`${receiver.url('/hooks')}/twice`)
   const text = JSON.stringify(transaction({ amount: 0 })).replace('"amount":0', '"amount":7.70,"amount":8.80')
   const { eventId } = (await program.call('POST', transactionPath, text, { prefer: 'wait=20' })).json<FiredEvent>()
-  const received = receiver.requests.find(({ headers }) => headers['webhook-id'] === eventId)!
-  assert.match(received.body.toString(), /"amount":8\.80,/)
+  const received = receiver.received.find(({ headers }) => headers['webhook-id'] === eventId)!
+  assert.match(received.body, /"amount":8\.80,/)
 })
 
 for (const [name, make] of Object.entries(makers)) {
@@ -408,7 +410,7 @@ test('the caller is known by client credentials, or by a personal token of a mem
     { authorization: `bearer ${token}` },
     basic({ id: token, secret: '' }),
   ]
-  const id = await branch.register(`${receiver.url}/ways`)
+  const id = await branch.register(`${receiver.url('/hooks')}/ways`)
   for (const headers of ways) {
     const answer = await callJson(`${house.baseUrl}${transactionPath}`, 'POST', transaction(), headers)
     assert.equal(answer.status, 202, JSON.stringify(headers))

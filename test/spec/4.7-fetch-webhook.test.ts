@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
-import { type BranchProgram, callJson, openBranch, type ProblemAnswer } from '../support/branch.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { callJson, openBranch, type ProblemAnswer } from '../support/branch.ts'
+import { basic, openHouse, operator } from '../support/gateway.ts'
 
-let house: TestGateway
-let branch: BranchProgram
-let stranger: BranchProgram
-before(async () => {
-  house = await openTestGateway({ ROLES: 'api' })
-  branch = await openBranch(house)
-  stranger = await openBranch(house)
-})
-after(() => house.close())
+const house = await openHouse({ ROLES: 'api' })
+const branch = await openBranch(house)
+const stranger = await openBranch(house)
 
 test('a webhook has exactly id, createdAt, updatedAt and url, the times in epoch milliseconds', async () => {
   const createdAt = house.clock.now().getTime()

@@ -1,28 +1,15 @@
 /** Spec 5 and checklist T1, T2, T10, B6: who calls, in every way that clients say it; two environments that never mix. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, hour } from '../../src/clock.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { type Answer, type Fields, postForm, send } from '../support/browser.ts'
-import {
-  basic,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
-import { assertOAuthError, assertProblem, type Holder, hears, openHolder } from '../support/oauth.ts'
+import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { assertOAuthError, assertProblem, hears, openHolder } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 /** An exchange of a code that nobody issued: invalid_grant means that the client was recognised. */
 function knock(headers: Record<string, string>, fields: Fields = {}): Promise<Answer> {

@@ -9,10 +9,10 @@ import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/signature.ts'
 import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
 import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
-import { type HookReceiver, openHookReceiver, type Received } from '../support/hook-receiver.ts'
+import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
 
 let house: TestGateway
-let receiver: HookReceiver
+let receiver: Receiver
 let branch: BranchProgram
 before(async () => {
   house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
@@ -22,27 +22,27 @@ before(async () => {
 after(() => house.close())
 beforeEach(async () => {
   await receiver?.close()
-  receiver = await openHookReceiver()
+  receiver = await openReceiver()
   branch = await openBranch(house)
 })
 after(() => receiver.close())
 
 /** Spec 6, rules 1 and 2, with Node alone. */
-function isGenuine({ body, headers }: Received, secret: string): boolean {
-  const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(body).digest('hex')
+function isGenuine({ bytes, headers }: Received, secret: string): boolean {
+  const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(bytes).digest('hex')
   const signature = headers['x-webhook-signature'] ?? ''
   return signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
 }
 
 /** The Standard Webhooks scheme, with Node alone: true when one of the signatures is the secret's. */
-function isStandard({ body, headers }: Received, secret: string): boolean {
-  const base = Buffer.concat([Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`), body])
+function isStandard({ bytes, headers }: Received, secret: string): boolean {
+  const base = Buffer.concat([Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`), bytes])
   const expected = `v1,${createHmac('sha256', secret).update(base).digest('base64')}`
   return headers['webhook-signature']!.split(' ').includes(expected)
 }
 
-function verifyByPackage({ body, headers }: Received, secret: string): unknown {
-  return new StandardWebhook(Buffer.from(secret), { format: 'raw' }).verify(body, headers)
+function verifyByPackage({ bytes, headers }: Received, secret: string): unknown {
+  return new StandardWebhook(Buffer.from(secret), { format: 'raw' }).verify(bytes, headers)
 }
 
 async function fireAndSee(payload = transaction()): Promise<Received> {
@@ -51,7 +51,7 @@ async function fireAndSee(payload = transaction()): Promise<Received> {
     deliveries.map(({ state }) => state),
     ['delivered'],
   )
-  return receiver.requests.find(({ headers }) => headers['webhook-id'] === eventId)!
+  return receiver.received.find(({ headers }) => headers['webhook-id'] === eventId)!
 }
 
 /** Which of these secrets sign `x-webhook-signature`, and which are in `webhook-signature`. */
@@ -103,16 +103,16 @@ test('signatures that are remembered for an event are those of its second and of
 
 test('text beyond ASCII is signed as the UTF-8 bytes that are sent, with the UTF-8 bytes of the secret', async () => {
   const secret = 'Schlüßel für Haken 🔑'
-  await branch.register(receiver.url, { secret })
+  await branch.register(receiver.url('/hooks'), { secret })
   const received = await fireAndSee(transaction({ clearingAccount: 'Zürich ✓ 🏦' }))
-  assert.equal(JSON.parse(received.body.toString('utf8')).clearingAccount, 'Zürich ✓ 🏦')
+  assert.equal(JSON.parse(received.body).clearingAccount, 'Zürich ✓ 🏦')
   assert.ok(isGenuine(received, secret))
   assert.ok(isStandard(received, secret))
-  assert.equal(Number(received.headers['content-length']), received.body.length)
+  assert.equal(Number(received.headers['content-length']), received.bytes.length)
 })
 
 /** As a partner does who hands the secret over as it is. */
-const verifyAsIs = ({ body, headers }: Received, secret: string) => new StandardWebhook(secret).verify(body, headers)
+const verifyAsIs = ({ bytes, headers }: Received, secret: string) => new StandardWebhook(secret).verify(bytes, headers)
 
 for (const [what, secret] of [
   ['padded', `whsec_${Buffer.alloc(32, 'key').toString('base64')}`],
@@ -120,21 +120,21 @@ for (const [what, secret] of [
   ['without the padding it needs', `whsec_${Buffer.alloc(32, 'key').toString('base64').replaceAll('=', '')}`],
 ] as const) {
   test(`a secret of whsec_ and base64, ${what}, works as text and as Standard Webhooks libraries read it`, async () => {
-    await branch.register(receiver.url, { secret })
+    await branch.register(receiver.url('/hooks'), { secret })
     const payload = transaction()
     const received = await fireAndSee(payload)
     assert.ok(isGenuine(received, secret), 'x-webhook-signature is keyed by the whole text')
     assert.ok(isStandard(received, secret))
     assert.deepEqual(verifyByPackage(received, secret), payload)
     assert.deepEqual(verifyAsIs(received, secret), payload)
-    const forged = { ...received, body: Buffer.from(received.body.toString().replace('DEPOSIT', 'WITHDRAWAL')) }
+    const forged = { ...received, bytes: Buffer.from(received.body.replace('DEPOSIT', 'WITHDRAWAL')) }
     assert.throws(() => verifyAsIs(forged, secret), /No matching signature/)
   })
 }
 
 test('a secret of whsec_ and something that is no base64 is one key, the whole text: no library reads it otherwise', async () => {
   for (const secret of ['whsec_no base64!', 'whsec_url-safe_base64_', 'whsec_Schlüssel', 'whsec_====', 'whsec_AA===']) {
-    const id = await branch.register(receiver.url, { secret })
+    const id = await branch.register(receiver.url('/hooks'), { secret })
     const received = await fireAndSee()
     assert.ok(isGenuine(received, secret))
     assert.equal(received.headers['webhook-signature']!.split(' ').length, 1, secret)
@@ -146,17 +146,17 @@ test('a secret of whsec_ and something that is no base64 is one key, the whole t
 
 test('a secret beyond ASCII verifies as its UTF-8 bytes, and the package refuses it as text', async () => {
   const secret = 'Schlüßel für Haken'
-  await branch.register(receiver.url, { secret })
+  await branch.register(receiver.url('/hooks'), { secret })
   const received = await fireAndSee()
   assert.ok(verifyByPackage(received, secret))
   assert.throws(() => verifyAsIs(received, secret), /incorrect characters/)
   const asText = new StandardWebhook(secret, { format: 'raw' })
-  assert.throws(() => asText.verify(received.body, received.headers), /No matching signature/)
+  assert.throws(() => asText.verify(received.bytes, received.headers), /No matching signature/)
 })
 
 test('a secret without whsec_ is never taken for base64, although libraries that are handed it as text do so', async () => {
   const secret = Buffer.alloc(24, 'key').toString('base64')
-  await branch.register(receiver.url, { secret })
+  await branch.register(receiver.url('/hooks'), { secret })
   const received = await fireAndSee()
   assert.ok(verifyByPackage(received, secret))
   assert.throws(() => verifyAsIs(received, secret), /No matching signature/)
@@ -167,7 +167,7 @@ test('while secrets of whsec_ are being replaced both verify, either way', async
     string,
     string,
   ]
-  const id = await branch.register(receiver.url, { secret: old })
+  const id = await branch.register(receiver.url('/hooks'), { secret: old })
   assert.equal((await rotate(id, young)).status, 204)
   const received = await fireAndSee()
   for (const secret of [old, young]) {
@@ -181,7 +181,7 @@ test('while secrets of whsec_ are being replaced both verify, either way', async
 test('by default the client secret of the client that registered the webhook signs', async () => {
   const partner = await getPartner(house.gateway.context.db, String(branch.branchId))
   const second = await openBranch(house, { client: await house.makeClient({ partner }) })
-  await second.register(receiver.url)
+  await second.register(receiver.url('/hooks'))
   const received = await fireAndSee()
   assert.match(received.headers['x-webhook-signature']!, /^[0-9a-f]{64}$/)
   assert.ok(isGenuine(received, second.client.secret))
@@ -193,29 +193,29 @@ test("a webhook that a member registers with a personal token is signed with the
   const member = await house.makeUser()
   await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, house.clock.now())
   const headers = { authorization: `Bearer ${await house.makeToken(member)}` }
-  const answer = await callJson(`${house.baseUrl}/v2/webhooks`, 'POST', { url: receiver.url }, headers)
+  const answer = await callJson(`${house.baseUrl}/v2/webhooks`, 'POST', { url: receiver.url('/hooks') }, headers)
   assert.equal(answer.status, 201)
   assert.ok(isGenuine(await fireAndSee(), branch.client.secret))
 })
 
 test('a custom secret signs in place of the client secret, in both schemes', async () => {
-  await branch.register(receiver.url, { secret: 'my_webhook_secret' })
+  await branch.register(receiver.url('/hooks'), { secret: 'my_webhook_secret' })
   const signers = signersOf(await fireAndSee(), { custom: 'my_webhook_secret', client: branch.client.secret })
   assert.deepEqual(signers, { hex: ['custom'], standard: ['custom'] })
 })
 
 test('independent verifiers accept every delivery of every kind and refuse it with one byte changed', async () => {
-  await branch.register(receiver.url)
+  await branch.register(receiver.url('/hooks'))
   const { secret } = branch.client
   for (const payload of [transaction(), application(), achProfile()]) {
     const received = await fireAndSee(payload)
     assert.ok(isGenuine(received, secret))
     assert.ok(isStandard(received, secret))
     assert.deepEqual(verifyByPackage(received, secret), payload)
-    for (const place of [0, received.body.length >> 1, received.body.length - 1]) {
-      const body = Buffer.from(received.body)
-      body[place] = body[place]! ^ 1
-      const forged = { ...received, body }
+    for (const place of [0, received.bytes.length >> 1, received.bytes.length - 1]) {
+      const bytes = Buffer.from(received.bytes)
+      bytes[place] = bytes[place]! ^ 1
+      const forged = { ...received, bytes }
       assert.ok(!isGenuine(forged, secret))
       assert.ok(!isStandard(forged, secret))
       assert.throws(() => verifyByPackage(forged, secret), /No matching signature/)
@@ -227,21 +227,21 @@ test('independent verifiers accept every delivery of every kind and refuse it wi
 })
 
 test('a retry has the same webhook-id and body, the next attempt number, and a fresh timestamp', async () => {
-  const webhookId = await branch.register(receiver.url)
-  receiver.answer(500)
+  const webhookId = await branch.register(receiver.url('/hooks'))
+  receiver.otherwise = answer(500)
   const { eventId } = await branch.fire(transaction({ transactionId: 1 }))
-  receiver.answer(200)
+  receiver.otherwise = answer(200)
   house.clock.advance(10 * second)
   const [first, again] = await receiver.wait(2)
   assert.equal(again!.headers['webhook-id'], eventId)
   assert.equal(first!.headers['webhook-id'], eventId)
-  assert.ok(first!.body.equals(again!.body))
+  assert.ok(first!.bytes.equals(again!.bytes))
   assert.deepEqual(
     [first, again].map((each) => each!.headers['x-webhook-attempt']),
     ['1', '2'],
   )
   assert.equal(Number(again!.headers['webhook-timestamp']) - Number(first!.headers['webhook-timestamp']), 10)
-  assert.deepEqual(verifyByPackage(again!, branch.client.secret), JSON.parse(first!.body.toString()))
+  assert.deepEqual(verifyByPackage(again!, branch.client.secret), JSON.parse(first!.body))
   assert.ok(webhookId > 0)
 })
 
@@ -250,7 +250,7 @@ const rotate = (id: number, secret: string, switchAt?: number) =>
 
 test('a secret that is rotated at once signs from then on; for a day both are in webhook-signature', async () => {
   const secrets = { old: 'the old secret', new: 'the new secret' }
-  const id = await branch.register(receiver.url, { secret: secrets.old })
+  const id = await branch.register(receiver.url('/hooks'), { secret: secrets.old })
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old'] })
   const answer = await rotate(id, secrets.new)
   assert.equal(answer.status, 204)
@@ -264,7 +264,7 @@ test('a secret that is rotated at once signs from then on; for a day both are in
 
 test('a secret that is changed by update signs at once', async () => {
   const secrets = { old: 'the old secret', new: 'the new secret' }
-  const id = await branch.register(receiver.url, { secret: secrets.old })
+  const id = await branch.register(receiver.url('/hooks'), { secret: secrets.old })
   await fireAndSee()
   assert.equal((await branch.call('PATCH', `/v2/webhooks/${id}`, { secret: secrets.new })).status, 200)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
@@ -272,7 +272,7 @@ test('a secret that is changed by update signs at once', async () => {
 
 test('a secret that is rotated at a named moment signs from that moment; both are in webhook-signature before and a day after', async () => {
   const secrets = { old: 'the old secret', new: 'the new secret' }
-  const id = await branch.register(receiver.url, { secret: secrets.old })
+  const id = await branch.register(receiver.url('/hooks'), { secret: secrets.old })
   const switchAt = house.clock.now().getTime() + 7 * day
   assert.equal((await rotate(id, secrets.new, switchAt)).status, 204)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old', 'new'] })
@@ -286,7 +286,7 @@ test('a secret that is rotated at a named moment signs from that moment; both ar
 
 test('until the named moment of its first custom secret a webhook is signed with the client secret', async () => {
   const secrets = { client: branch.client.secret, custom: 'a custom secret' }
-  const id = await branch.register(receiver.url)
+  const id = await branch.register(receiver.url('/hooks'))
   assert.equal((await rotate(id, secrets.custom, house.clock.now().getTime() + hour)).status, 204)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['client'], standard: ['client', 'custom'] })
   house.clock.advance(hour)
@@ -295,7 +295,7 @@ test('until the named moment of its first custom secret a webhook is signed with
 
 test('a webhook that moves from the client secret to its own has both in webhook-signature for a day', async () => {
   const secrets = { client: branch.client.secret, custom: 'a custom secret' }
-  const id = await branch.register(receiver.url)
+  const id = await branch.register(receiver.url('/hooks'))
   assert.equal((await rotate(id, secrets.custom)).status, 204)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['custom'], standard: ['client', 'custom'] })
   house.clock.advance(day)
@@ -304,7 +304,7 @@ test('a webhook that moves from the client secret to its own has both in webhook
 
 test('a later rotation replaces one that was planned', async () => {
   const secrets = { old: 'the old secret', planned: 'the planned secret', new: 'the new secret' }
-  const id = await branch.register(receiver.url, { secret: secrets.old })
+  const id = await branch.register(receiver.url('/hooks'), { secret: secrets.old })
   const start = house.clock.now().getTime()
   assert.equal((await rotate(id, secrets.planned, start + 3 * day)).status, 204)
   assert.equal((await rotate(id, secrets.new)).status, 204)
@@ -314,7 +314,7 @@ test('a later rotation replaces one that was planned', async () => {
 })
 
 test('the moment must lie between now and seven days on, and the secret must have 8 to 200 characters', async () => {
-  const id = await branch.register(receiver.url, { secret: 'the old secret' })
+  const id = await branch.register(receiver.url('/hooks'), { secret: 'the old secret' })
   const now = house.clock.now().getTime()
   const moments = [now - 1, now + 7 * day + 1, 0, -1, 8.64e15 + 1, Number.MAX_SAFE_INTEGER, 1e300, 1.5, 'soon', null]
   for (const switchAt of moments) {
@@ -334,7 +334,7 @@ test('the moment must lie between now and seven days on, and the secret must hav
 
 test('a rotated client secret signs at once; both are in webhook-signature while both live', async () => {
   const { db, vault } = house.gateway.context
-  await branch.register(receiver.url)
+  await branch.register(receiver.url('/hooks'))
   await fireAndSee()
   const rotated = await rotateSecret(db, vault, branch.client, { overlapMs: hour }, operator, house.clock.now())
   const secrets = { old: branch.client.secret, new: rotated.secret.text }
@@ -350,7 +350,7 @@ test('a rotated client secret signs at once; both are in webhook-signature while
 
 test('a client secret that is rotated at a named moment signs from then on; until then the old one does, and both are in webhook-signature', async () => {
   const { db, vault } = house.gateway.context
-  await branch.register(receiver.url)
+  await branch.register(receiver.url('/hooks'))
   const now = house.clock.now()
   const rotation = { overlapMs: 2 * hour, switchAt: new Date(now.getTime() + hour) }
   const rotated = await rotateSecret(db, vault, branch.client, rotation, operator, now)
@@ -364,7 +364,7 @@ test('a client secret that is rotated at a named moment signs from then on; unti
 
 test('a new client secret signs before its moment when the old one is revoked: there is no other', async () => {
   const { db, vault } = house.gateway.context
-  await branch.register(receiver.url)
+  await branch.register(receiver.url('/hooks'))
   const now = house.clock.now()
   const rotation = { overlapMs: hour, switchAt: new Date(now.getTime() + hour) }
   const rotated = await rotateSecret(db, vault, branch.client, rotation, operator, now)
@@ -397,7 +397,7 @@ test('the moment at which a client secret begins to sign lies between now and th
 test('a webhook whose client was left without a secret signs again as soon as the client has one', async () => {
   const { db, vault } = house.gateway.context
   const now = house.clock.now()
-  await branch.register(receiver.url)
+  await branch.register(receiver.url('/hooks'))
   const member = await house.makeUser()
   await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, now)
   const headers = { authorization: `Bearer ${await house.makeToken(member)}`, prefer: 'wait=20' }
@@ -412,12 +412,12 @@ test('a webhook whose client was left without a secret signs again as soon as th
 
 test('no endpoint ever returns a secret, and the database holds none in the clear', async () => {
   const secrets = ['a custom secret to look for', 'another secret to look for', branch.client.secret]
-  const created = await branch.call('POST', '/v2/webhooks', { url: receiver.url, secret: secrets[0] })
+  const created = await branch.call('POST', '/v2/webhooks', { url: receiver.url('/hooks'), secret: secrets[0] })
   const { id } = created.json<{ id: number }>()
   const fired = await branch.fire()
   const calls: Parameters<BranchProgram['call']>[] = [
     ['PATCH', `/v2/webhooks/${id}`, { secret: secrets[1] }],
-    ['PUT', `/v2/webhooks/${id}`, { url: receiver.url, secret: secrets[0] }],
+    ['PUT', `/v2/webhooks/${id}`, { url: receiver.url('/hooks'), secret: secrets[0] }],
     ['POST', `/v2/webhooks/${id}/secret`, { secret: secrets[1] }],
     ['POST', `/v2/webhooks/${id}/secret`, { secret: secrets[1], switchAt: 1 }],
     ['POST', '/v2/webhooks', { url: 'nonsense', secret: secrets[1] }],

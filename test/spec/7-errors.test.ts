@@ -1,29 +1,22 @@
 /** Spec 7: one shape for machines, a page for people, and nothing of the inside in either. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { createService } from '../../src/services/service.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, formOf, postForm, type SentRequest, send } from '../support/browser.ts'
-import { basic, openTestGateway, operator, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse, operator } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, sendRaw } from '../support/oauth.ts'
 import { anyText } from '../support/text.ts'
 
-let house: TestGateway
-let client: TestClient
-let token: string
-let service: Record<string, string>
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  token = await house.makeToken(await house.makeUser())
-  const { db } = house.gateway.context
-  const made = await createService(db, 'Ledger', 'live', operator, house.clock.now())
-  service = basic({ id: made.service.id, secret: made.secret.text })
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const token = await house.makeToken(await house.makeUser())
+const { db } = house.gateway.context
+const made = await createService(db, 'Ledger', 'live', operator, house.clock.now())
+const service = basic({ id: made.service.id, secret: made.secret.text })
 
 const form = 'application/x-www-form-urlencoded'
 const routes = [...apiRoutes, ...pageRoutes]

@@ -2,28 +2,23 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import type { Environment } from '../../src/environment.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse, openTestGateway, type TestClient } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, openHolder, openSecondNode, sendRaw } from '../support/oauth.ts'
 
 const failuresPerMinute = 4
 const requestTimeoutMs = 300
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway({
-    RATE_LIMIT_PER_MINUTE: '',
-    SANDBOX_RATE_LIMIT_PER_MINUTE: '',
-    CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
-    REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
-  })
-  client = await house.makeClient()
+const house = await openHouse({
+  RATE_LIMIT_PER_MINUTE: '',
+  SANDBOX_RATE_LIMIT_PER_MINUTE: '',
+  CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
+  REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
 })
-after(() => house.close())
+const client = await house.makeClient()
 
 function usageOf({ headers }: Answer): Record<'allowed' | 'used' | 'available' | 'expiry', number> {
   const read = (name: string) => Number(headers[`x-ratelimit-${name}`])
@@ -180,7 +175,7 @@ test('a head over 16 KiB is a 431, and one a little under it is read', async () 
   const refused = await sendRaw(house.baseUrl, head(17_000))
   assert.equal(refused.status, 431)
   assert.equal((JSON.parse(refused.body) as { error: string }).error, 'invalid_request')
-  const address = `GET /${'a'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`
+  const address = `GET /${'a'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`
   assert.equal((await sendRaw(house.baseUrl, address)).status, 431)
 })
 

@@ -1,16 +1,12 @@
 /** Spec 9: the version is part of the path. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { assertProblem } from '../support/oauth.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 test('OAuth and user paths begin with /v1, webhook and event paths with /v2', () => {
   for (const { path } of apiRoutes) {

@@ -8,10 +8,10 @@ import { type Database, openDatabase, statement } from '../../src/database/datab
 import { type Demo, printDemo } from '../../src/demo.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
 import {
   endGateway,
-  eventually,
   exchange,
   type GatewayProcess,
   makeFolder,

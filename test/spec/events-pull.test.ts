@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { request } from 'undici'
 import { getPartner } from '../../src/partners/partner.ts'
 import { createService } from '../../src/services/service.ts'
@@ -15,8 +15,8 @@ import {
   type ProblemAnswer,
   transaction,
 } from '../support/branch.ts'
-import { eventually } from '../support/engine.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { eventually } from '../support/eventually.ts'
+import { basic, openHouse, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
 
 interface Logged {
   readonly sequence: number
@@ -35,11 +35,7 @@ interface Page {
   readonly newest: number
 }
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 async function pull(program: BranchProgram, query = ''): Promise<Page> {
   const answer = await program.call('GET', `/v2/events?${query}`)

@@ -1,20 +1,15 @@
 /** What is dead leaves the database; what lives, and what is needed to tell a replay, stays. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, type TestClient } from '../support/gateway.ts'
 import { askForConsent } from '../support/process.ts'
 
-let house: TestGateway
-let db: Database
-before(async () => {
-  house = await openTestGateway()
-  db = house.gateway.context.db
-})
-after(() => house?.close())
+const house = await openHouse()
+const db = house.gateway.context.db
 
 const remove = () => removeDead(house.gateway.context)
 

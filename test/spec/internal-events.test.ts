@@ -17,7 +17,7 @@ import {
 } from '../support/branch.ts'
 import type { Answer } from '../support/browser.ts'
 import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
-import { type HookReceiver, openHookReceiver } from '../support/hook-receiver.ts'
+import { openReceiver, type Receiver } from '../support/receiver.ts'
 
 interface Logged {
   readonly sequence: number
@@ -31,12 +31,12 @@ interface Logged {
 
 const path = '/internal/v1/events'
 let house: TestGateway
-let receiver: HookReceiver
+let receiver: Receiver
 let ledger: Headers
 let branch: BranchProgram
 before(async () => {
   house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openHookReceiver()
+  receiver = await openReceiver()
   ledger = (await makeService()).headers
   branch = await openBranch(house)
 })
@@ -76,8 +76,8 @@ const idsOf = (answer: Answer) => answer.json<{ eventIds: string[] }>().eventIds
 
 test('a service publishes an event, and the webhooks that subscribe to its kind get it', async () => {
   const program = await openBranch(house)
-  await program.register(`${receiver.url}/transactions`, { kinds: ['TRANSACTION'] })
-  await program.register(`${receiver.url}/applications`, { kinds: ['APPLICATION'] })
+  await program.register(`${receiver.url('/hooks')}/transactions`, { kinds: ['TRANSACTION'] })
+  await program.register(`${receiver.url('/hooks')}/applications`, { kinds: ['APPLICATION'] })
   const event = transaction({ branchId: program.branchId })
   const answer = await publish({ events: [event] })
   assert.equal(answer.status, 202)
@@ -98,7 +98,7 @@ test('a service publishes an event, and the webhooks that subscribe to its kind 
     found.map((each) => each.path),
     ['/hooks/transactions'],
   )
-  assert.deepEqual(JSON.parse(found[0]!.body.toString()), event)
+  assert.deepEqual(JSON.parse(found[0]!.body), event)
 })
 
 test('only a living service of this environment may publish', async () => {
@@ -357,7 +357,7 @@ const publishEvent = statement('', 'SELECT publish_event($1, $2, $3, $4, $5, $6)
 test("publish_event joins the brokerage's own transaction: it commits with it, and vanishes with it", async () => {
   const { db } = house.gateway.context
   const program = await openBranch(house)
-  await program.register(`${receiver.url}/sql`)
+  await program.register(`${receiver.url('/hooks')}/sql`)
   // Byte for byte: the space and the digits stay.
   const bodyOf = (action: string) =>
     `{"transactionId": 42, "clearingAccount": "Zürich", "type": "TRANSACTION", "action": "${action}", "branchId": ${program.branchId}, "email": "a@example.com", "amount": 500.10, "direction": "DEPOSIT"}`
@@ -377,9 +377,9 @@ test("publish_event joins the brokerage's own transaction: it commits with it, a
   assert.equal(log[0]!.body, body)
   assert.equal(log[0]!.eventId, `evt_${row!.uid.replaceAll('-', '')}`)
   await program.fire(transaction({ transactionId: 42 }))
-  const received = receiver.requests.filter((each) => each.headers['webhook-id'] === log[0]!.eventId)
+  const received = receiver.received.filter((each) => each.headers['webhook-id'] === log[0]!.eventId)
   assert.deepEqual(
-    received.map((each) => each.body.toString()),
+    received.map((each) => each.body),
     [body],
   )
 })

@@ -1,25 +1,19 @@
 /** The SQL function that joins the brokerage's own transactions: whose tables it writes to, who may call it, and what it takes. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { createService } from '../../src/services/service.ts'
 import { isPublishedKind, kinds, payloads } from '../../src/webhooks/kind.ts'
-import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { achProfile, application, callJson, openBranch, transaction } from '../support/branch.ts'
+import { basic, openHouse, operator } from '../support/gateway.ts'
 
 type Body = Record<string, unknown>
 
-let house: TestGateway
-let branch: BranchProgram
-let ledger: Record<string, string>
-before(async () => {
-  house = await openTestGateway()
-  branch = await openBranch(house)
-  const service = await createService(house.gateway.context.db, 'ledger', 'live', operator, house.clock.now())
-  ledger = basic({ id: service.service.id, secret: service.secret.text })
-})
-after(() => house.close())
+const house = await openHouse()
+const branch = await openBranch(house)
+const service = await createService(house.gateway.context.db, 'ledger', 'live', operator, house.clock.now())
+const ledger = basic({ id: service.service.id, secret: service.secret.text })
 
 const publishEvent = statement('', 'SELECT public.publish_event($1, $2, $3, $4, $5, $6) AS uid')
 const run = (sql: Sql, text: string) => sql.query(statement('', text))

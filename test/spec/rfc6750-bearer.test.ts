@@ -1,6 +1,6 @@
 /** RFC 6750, Spec 5.3 and checklist B: what a bearer token opens, and what is said when it does not. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, hour, second } from '../../src/clock.ts'
 import { issueToken, type TokenKind } from '../../src/crypto/token.ts'
 import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
@@ -10,25 +10,12 @@ import { createService } from '../../src/services/service.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { getUserById, setUserStatus } from '../../src/users/user.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
-import {
-  basic,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
-import { assertOAuthError, assertProblem, type Holder, hears, openHolder, openSecondNode } from '../support/oauth.ts'
+import { basic, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { assertOAuthError, assertProblem, hears, openHolder, openSecondNode } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 function call(headers: Record<string, string> = {}, query = ''): Promise<Answer> {
   return send(`${house.baseUrl}/v1/user/profile${query}`, { headers })

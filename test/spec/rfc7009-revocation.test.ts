@@ -1,21 +1,15 @@
 /** RFC 7009 and checklist M3, F8: a client gives up a token. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { issueToken } from '../../src/crypto/token.ts'
 import { type Answer, type Fields, postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
-import { assertOAuthError, type Holder, openHolder } from '../support/oauth.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { assertOAuthError, openHolder } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 function revoke(token: string, by: TestClient = client, fields: Fields = {}): Promise<Answer> {
   return postForm(`${house.baseUrl}/v1/oauth/revoke`, { token, ...fields }, basic(by))

@@ -1,33 +1,19 @@
 /** RFC 7662 and checklist M4: what a token means, for those who may know. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, second } from '../../src/clock.ts'
 import type { Environment } from '../../src/environment.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
-import {
-  basic,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
-import { assertOAuthError, type Holder, hears, openHolder } from '../support/oauth.ts'
+import { basic, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { assertOAuthError, hears, openHolder } from '../support/oauth.ts'
 
 type Credentials = Pick<TestClient, 'id' | 'secret'>
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-let desk: Credentials
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-  desk = await makeService('live')
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
+const desk = await makeService('live')
 
 async function makeService(environment: Environment): Promise<Credentials> {
   const { db } = house.gateway.context

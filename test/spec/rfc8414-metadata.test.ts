@@ -1,14 +1,10 @@
 /** RFC 8414 and checklist M1, M2: where everything is, and that it is where it says. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 const path = '/.well-known/oauth-authorization-server'
 

@@ -1,22 +1,16 @@
 /** RFC 9728 and RFC 6750, 3: what an address wants of a Bearer token is said in a document and in every challenge. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import * as oauth from 'oauth4webapi'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { issueToken } from '../../src/crypto/token.ts'
 import { type Answer, type SentRequest, send } from '../support/browser.ts'
-import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { type Holder, openHolder } from '../support/oauth.ts'
+import { openHouse } from '../support/gateway.ts'
+import { openHolder } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
+const holder = await openHolder(house)
 
 const wellKnown = '/.well-known/oauth-protected-resource'
 const insecure = { [oauth.allowInsecureRequests]: true }

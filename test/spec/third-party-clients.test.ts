@@ -1,21 +1,15 @@
 /** Checklist M1, M2, T1, K7: libraries that partners use go the whole way, each as its documentation shows it. */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { type Holder, openHolder } from '../support/oauth.ts'
+import { openHouse } from '../support/gateway.ts'
+import { openHolder } from '../support/oauth.ts'
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient({ callbackUrl: 'https://app.example.com/callback?tenant=7' })
-  holder = await openHolder(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient({ callbackUrl: 'https://app.example.com/callback?tenant=7' })
+const holder = await openHolder(house)
 
 /** The user follows the library's own address and allows what it asks; answers where the browser ends up. */
 async function approveAt(address: string | URL): Promise<URL> {

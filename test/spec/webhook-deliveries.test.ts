@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { getPartner } from '../../src/partners/partner.ts'
@@ -12,8 +12,8 @@ import {
   type ProblemAnswer,
   transaction,
 } from '../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { openHookReceiver } from '../support/hook-receiver.ts'
+import { openHouse } from '../support/gateway.ts'
+import { answer as answerWith, gate, openReceiver } from '../support/receiver.ts'
 
 interface Delivery {
   readonly id: number
@@ -47,18 +47,14 @@ interface Replay {
   readonly finishedAt?: number
 }
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-})
-after(() => house.close())
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 
 /** A branch with one webhook at a receiver of its own. */
 async function openLane(t: { after(close: () => Promise<void>): void }) {
-  const receiver = await openHookReceiver()
+  const receiver = await openReceiver()
   t.after(() => receiver.close())
   const program = await openBranch(house)
-  return { receiver, program, webhookId: await program.register(receiver.url) }
+  return { receiver, program, webhookId: await program.register(receiver.url('/hooks')) }
 }
 
 async function list(
@@ -97,7 +93,7 @@ async function exhaust(deliveryId: number): Promise<void> {
 
 test('a delivery tells its event, its state, its payload to the byte, and every attempt', async (t) => {
   const { receiver, program, webhookId } = await openLane(t)
-  receiver.answer(500)
+  receiver.otherwise = answerWith(500)
   const now = house.clock.now().getTime()
   const { eventId, deliveries } = await program.fire(transaction({ transactionId: 42, action: 'APPROVED' }))
   const id = deliveries[0]!.id
@@ -112,8 +108,8 @@ test('a delivery tells its event, its state, its payload to the byte, and every 
   )
   assert.equal(failed.createdAt, now)
   assert.ok(failed.nextAttemptAt! >= now + 4.5 * second && failed.nextAttemptAt! <= now + 5.5 * second)
-  assert.equal(failed.body, receiver.requests[0]!.body.toString())
-  receiver.answer(204)
+  assert.equal(failed.body, receiver.received[0]!.body)
+  receiver.otherwise = answerWith(204)
   house.clock.advance(6 * second)
   await receiver.wait(2)
   const done = await until(
@@ -143,7 +139,7 @@ test('the list is filtered by state, kind, entity and time, newest first', async
   await fire(transaction({ transactionId: 1 }))
   await fire(application({ applicationId: 1 }))
   await fire(achProfile({ profileId: 1 }))
-  receiver.answer(500)
+  receiver.otherwise = answerWith(500)
   await fire(transaction({ transactionId: 2 }))
   const ids = fired.map(({ deliveries }) => deliveries[0]!.id)
   const cases: [query: Record<string, string>, places: number[]][] = [
@@ -231,7 +227,7 @@ test('a delivery is sent again as a new one of the same event, with the same id 
   const [first, second] = await receiver.wait(2)
   assert.equal(second!.headers['webhook-id'], first!.headers['webhook-id'])
   assert.equal(second!.headers['x-webhook-attempt'], '1')
-  assert.ok(second!.body.equals(first!.body))
+  assert.ok(second!.bytes.equals(first!.bytes))
   await until(
     () => fetchOne(program, repeat.id),
     ({ state }) => state === 'delivered',
@@ -248,7 +244,7 @@ test('a delivery is sent again as a new one of the same event, with the same id 
 
 test('an exhausted delivery is sent again with a whole new schedule', async (t) => {
   const { receiver, program } = await openLane(t)
-  receiver.answer(500)
+  receiver.otherwise = answerWith(500)
   const { id } = (await program.fire()).deliveries[0]!
   await exhaust(id)
   assert.equal((await fetchOne(program, id)).state, 'exhausted')
@@ -266,7 +262,8 @@ test('an exhausted delivery is sent again with a whole new schedule', async (t) 
 
 test('a delivery that waits behind an earlier one of its entity is 409, and goes out after it', async (t) => {
   const { receiver, program, webhookId } = await openLane(t)
-  const release = receiver.hold()
+  const held = gate()
+  receiver.otherwise = held.behaviour
   const path = '/v2/webhooks/transaction'
   await program.call('POST', path, transaction({ transactionId: 3, action: 'SUBMITTED' }))
   const behind = await program.call('POST', path, transaction({ transactionId: 3, action: 'APPROVED' }))
@@ -279,17 +276,17 @@ test('a delivery that waits behind an earlier one of its entity is 409, and goes
   const answer = await program.call('POST', `/v2/deliveries/${id}/redeliver`)
   assert.equal(answer.status, 409)
   assert.equal(answer.json<ProblemAnswer>().error, 'conflict')
-  release()
+  held.open()
   const received = await receiver.wait(2)
   assert.deepEqual(
-    received.map(({ body }) => JSON.parse(body.toString()).action),
+    received.map(({ body }) => JSON.parse(body).action),
     ['SUBMITTED', 'APPROVED'],
   )
 })
 
 test('what waits for a webhook is canceled when it is deleted', async (t) => {
   const { receiver, program, webhookId } = await openLane(t)
-  receiver.answer(500)
+  receiver.otherwise = answerWith(500)
   const { id } = (await program.fire()).deliveries[0]!
   assert.equal((await program.call('DELETE', `/v2/webhooks/${webhookId}`)).status, 204)
   const select = statement('', 'SELECT state FROM deliveries WHERE id = $1')
@@ -307,7 +304,7 @@ test('a dry run of a replay counts and sends nothing', async (t) => {
   house.clock.advance(minute)
   await program.fire(transaction({ transactionId: 1 }))
   await program.fire(transaction({ transactionId: 2 }))
-  receiver.answer(500)
+  receiver.otherwise = answerWith(500)
   await exhaust((await program.fire(transaction({ transactionId: 3 }))).deliveries[0]!.id)
   const count = async (selection: object) => {
     const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { ...selection, dryRun: true })
@@ -320,7 +317,7 @@ test('a dry run of a replay counts and sends nothing', async (t) => {
   assert.equal(await count({ from: start, to: start + minute }), 1)
   assert.equal(await count({ from: start + minute }), 3)
   assert.equal(await count({ from: 0, entity: 'transaction:1:test', failed: true }), 0)
-  assert.equal(receiver.requests.length, 4)
+  assert.equal(receiver.received.length, 4)
 })
 
 test('a replay sends the selection again and shows how far it is', async (t) => {
@@ -342,7 +339,7 @@ test('a replay sends the selection again and shows how far it is', async (t) => 
   assert.deepEqual([ended.state, ended.total, ended.done], ['finished', 1, 1])
   assert.equal(ended.finishedAt, house.clock.now().getTime())
   const received = await receiver.wait(4)
-  assert.equal(JSON.parse(received[3]!.body.toString()).transactionId, 2)
+  assert.equal(JSON.parse(received[3]!.body).transactionId, 2)
   assert.equal(received[3]!.headers['webhook-id'], received[1]!.headers['webhook-id'])
   // It is over, and stays so.
   assert.equal((await program.call('DELETE', path)).json<Replay>().state, 'finished')
@@ -496,7 +493,7 @@ test('every endpoint keeps branches and environments apart', async (t) => {
   }
   const before = await state()
   for (const [who, stranger] of strangers) {
-    const own = await stranger.register(`${receiver.url}/stranger`)
+    const own = await stranger.register(`${receiver.url('/hooks')}/stranger`)
     for (const [title, call] of endpoints) {
       await t.test(`${who} cannot ${title}`, async () => {
         const answer = await stranger.call(...call(ids))
@@ -518,7 +515,7 @@ test('every endpoint keeps branches and environments apart', async (t) => {
     assert.equal((await stranger.call('DELETE', `/v2/webhooks/${own}/replays/${replay}`)).status, 404)
   }
   assert.deepEqual(await state(), before)
-  assert.equal(receiver.requests.length, 1)
+  assert.equal(receiver.received.length, 1)
 })
 
 test('malformed ids are 400 and absent credentials 401, on every endpoint', async () => {

@@ -12,7 +12,7 @@ import {
   transaction,
 } from '../support/branch.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { type HookReceiver, openHookReceiver } from '../support/hook-receiver.ts'
+import { answer as answerWith, openReceiver, type Receiver } from '../support/receiver.ts'
 
 interface Listed {
   readonly id: number
@@ -33,12 +33,12 @@ const hooks = 'https://app.example.com/hooks'
 let house: TestGateway
 /** This one delivers to receivers on loopback. */
 let sending: TestGateway
-let receiver: HookReceiver
+let receiver: Receiver
 let branch: BranchProgram
 before(async () => {
   house = await openTestGateway({ ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'false' })
   sending = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openHookReceiver()
+  receiver = await openReceiver()
   branch = await openBranch(house)
 })
 after(async () => {
@@ -283,7 +283,7 @@ test('deletions, changes and pauses of one webhook at the same moment never fail
 
 test('a paused webhook gathers its deliveries and sends them in order when it is resumed', async () => {
   const program = await openBranch(sending)
-  const id = await program.register(receiver.url)
+  const id = await program.register(receiver.url('/hooks'))
   const paused = await program.call('POST', `/v2/webhooks/${id}/pause`)
   assert.equal(paused.status, 200)
   assert.equal(paused.json<Listed>().state, 'paused')
@@ -292,7 +292,7 @@ test('a paused webhook gathers its deliveries and sends them in order when it is
     const answer = await program.call('POST', '/v2/webhooks/transaction', transaction({ transactionId: 5 }))
     gathered.push(answer.json<FiredEvent>().eventId)
   }
-  assert.equal(receiver.requests.length, 0)
+  assert.equal(receiver.received.length, 0)
   const resumed = await program.call('POST', `/v2/webhooks/${id}/resume`)
   assert.equal(resumed.json<Listed>().state, 'active')
   const received = await receiver.wait(3)
@@ -317,10 +317,10 @@ test('pausing twice and resuming twice change nothing more', async () => {
 })
 
 test('a 410 disables the webhook with a reason, and resuming enables it again', async () => {
-  const gone = await openHookReceiver()
-  gone.answer(410)
+  const gone = await openReceiver()
+  gone.otherwise = answerWith(410)
   const program = await openBranch(sending)
-  const id = await program.register(gone.url)
+  const id = await program.register(gone.url('/hooks'))
   await program.fire()
   const [disabled] = (await listAll(program)).webhooks as (Listed & { disabledReason?: string })[]
   assert.equal(disabled!.state, 'disabled')

@@ -1,7 +1,7 @@
 /** The processes of a gateway behind one port, and callers who come by a connection of their own each time. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
-import { eventually } from './process.ts'
+import { eventually } from './eventually.ts'
 
 /** Those that this parent started to serve, and that still run. */
 export function findChildren(parent: number): number[] {

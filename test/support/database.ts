@@ -10,6 +10,19 @@ import { openPrivateServer } from '../../src/database/private-server.ts'
 const variable = 'COUNTERSIGN_TEST_SERVER'
 const template = 'countersign_template'
 
+/**
+ * The server lives as long as the run: nothing of it has to survive a power cut. And nobody works on the tables unasked, at a time of their own choosing: what
+ * a test measures, and which locks it meets, is the same on a busy machine. What has to hold in spite of either is tested on servers of its own.
+ */
+const forTheRun = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  autovacuum: 'off',
+  checkpoint_timeout: '1h',
+  max_wal_size: '4GB',
+}
+
 export interface TestServer {
   readonly url: string
   close(): Promise<void>
@@ -18,6 +31,7 @@ export interface TestServer {
 export async function openTestServer(): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
+  await adjust(server.connectionString)
   await runAlone(server.connectionString, `CREATE DATABASE ${template}`)
   const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
   await migrate(db)
@@ -54,6 +68,11 @@ export async function openTestDatabase({ empty = false } = {}): Promise<TestData
 
 export function announceServer(server: TestServer): void {
   process.env[variable] = server.url
+}
+
+async function adjust(url: string): Promise<void> {
+  for (const [name, value] of Object.entries(forTheRun)) await runAlone(url, `ALTER SYSTEM SET ${name} = '${value}'`)
+  await runAlone(url, 'SELECT pg_reload_conf()')
 }
 
 async function runAlone(url: string, text: string): Promise<void> {

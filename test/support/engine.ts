@@ -1,7 +1,6 @@
 /** The delivery engine in a whole gateway, with a partner's receiver on loopback, and what tests of it need to see. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { type Database, statement } from '../../src/database/database.ts'
@@ -10,6 +9,7 @@ import type { NewEvent, PublishedEvent } from '../../src/webhooks/event.ts'
 import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
+import { eventually } from './eventually.ts'
 import { basic, lingerMs, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
@@ -67,8 +67,10 @@ export interface Engine {
   call(method: SentRequest['method'], path: string, body?: object): Promise<Answer>
   /** Nothing in the inbox, no lane in anybody's hands, none that wants somebody. Before the clock is moved: leases count its time. */
   idle(withinMs?: number): Promise<void>
-  /** Moves the clock to the moment at which some lane wants attention; answers how far. Only when idle. */
-  advanceToNextLook(): Promise<number>
+  /** Moves the clock to the moment at which some lane wants attention, and as far beyond as is said; answers how far that moment was. Only when idle. */
+  advanceToNextLook(beyondMs?: number): Promise<number>
+  /** Workers do not see the clock move: they would look within a second by themselves. */
+  wake(): Promise<void>
   /** Another node on the same database and clock. */
   openNode(settings?: NodeJS.ProcessEnv): Promise<Gateway>
   close(): Promise<void>
@@ -84,6 +86,9 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   const nodes: Gateway[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)
+  const wake = async () => {
+    await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+  }
 
   return {
     ...{ house, receiver, db, branchId, client, sql },
@@ -116,15 +121,17 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
         headers: { ...basic(client), ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       }),
-    idle: (withinMs) => eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs),
-    async advanceToNextLook() {
+    async idle(withinMs) {
+      await eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs)
+    },
+    async advanceToNextLook(beyondMs = 0) {
       const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes WHERE claim_id IS NULL')
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
-      house.clock.advance(waitMs)
-      // Workers do not see the clock move; they would look within a second by themselves.
-      await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+      house.clock.advance(waitMs + beyondMs)
+      await wake()
       return waitMs
     },
+    wake,
     async openNode(extra = {}) {
       const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, lingerMs })
       nodes.push(node)
@@ -179,15 +186,6 @@ export async function fillWithSettled(
 /** Drafts of events of different entities. */
 export function entities(count: number, prefix = 'transaction'): EventDraft[] {
   return Array.from({ length: count }, (_, index) => ({ entity: `${prefix}:${index}` }))
-}
-
-/** For what shows only in the database: looks until it is so, and says what did not come true. */
-export async function eventually(what: string, check: () => Promise<boolean>, withinMs = 90_000): Promise<void> {
-  const giveUpAt = performance.now() + withinMs
-  while (!(await check())) {
-    if (performance.now() > giveUpAt) throw new Error(`Waited ${withinMs} ms in vain for ${what}.`)
-    await wait(20)
-  }
 }
 
 export interface WorkerProcess {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/environment.ts'
@@ -26,7 +27,7 @@ export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }
 
 /** Lanes are let go sooner than in production: the clock is moved only when nobody holds any. */
-export const lingerMs = 200
+export const lingerMs = 20
 
 export interface TestClient extends Client {
   readonly secret: string
@@ -79,6 +80,13 @@ export interface TokenBody {
   readonly issued_at: string
 }
 
+/** One for all the tests of a file; it closes after the last of them. */
+export async function openHouse(settings?: NodeJS.ProcessEnv, log?: Logger): Promise<TestGateway> {
+  const house = await openTestGateway(settings, log)
+  after(() => house.close())
+  return house
+}
+
 /** `settings` are environment variables on top of the test's own; `log` is where its lines go instead of nowhere. */
 export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Logger): Promise<TestGateway> {
   const database = await openTestDatabase()
@@ -108,13 +116,17 @@ export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Lo
   })
 }
 
+/** Everybody has the same password here, and hashing it takes as long as a sign-in: once is enough. */
+let hashed: Promise<string> | undefined
+
 function describe(
   gateway: Gateway,
   clock: TestClock,
   settings: NodeJS.ProcessEnv,
   close: () => Promise<void>,
 ): TestGateway {
-  const { db, vault, passwords } = gateway.context
+  const { db, vault } = gateway.context
+  const passwords = { ...gateway.context.passwords, hash: () => (hashed ??= gateway.context.passwords.hash(password)) }
   const urlOf = (environment: Environment) => (environment === 'live' ? gateway.baseUrl : gateway.sandboxUrl)
 
   const self: TestGateway = {

@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import type { Demo } from '../../src/demo.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
+import { eventually } from './eventually.ts'
 import { basic, type TestClient } from './gateway.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -25,24 +25,6 @@ const common: NodeJS.ProcessEnv = {
   LOGIN_FAILURES_PER_ADDRESS: '1000',
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
   PROCESSES: process.env.PROCESSES,
-}
-
-/** Long enough for the busiest machine; what is well takes a fraction of it. */
-const patienceMs = 30_000
-
-/** Asks again until the answer is neither false nor undefined. */
-export async function eventually<Value>(
-  what: string,
-  look: () => Value | undefined | false | Promise<Value | undefined | false>,
-  deadlineMs = patienceMs,
-): Promise<Value> {
-  const deadline = performance.now() + deadlineMs
-  for (;;) {
-    const seen = await look()
-    if (seen !== undefined && seen !== false) return seen
-    if (performance.now() > deadline) throw new Error(`Not within ${deadlineMs} ms: ${what}`)
-    await wait(10)
-  }
 }
 
 const folders: string[] = []
@@ -187,7 +169,7 @@ export async function endGateway(gateway: GatewayProcess | undefined): Promise<v
 }
 
 /** demo.json as this gateway wrote it; it comes a moment after the gateway is ready. */
-export function readDemo(gateway: GatewayProcess, dataDir: string, deadlineMs = patienceMs): Promise<Demo> {
+export function readDemo(gateway: GatewayProcess, dataDir: string, deadlineMs?: number): Promise<Demo> {
   return eventually(
     'demo.json names this gateway',
     () => {

@@ -16,12 +16,12 @@ import { retireOnce } from '../../src/webhooks/retention.ts'
 import { deleteWebhook, getWebhook, setWebhookState, updateWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Chance, openChance } from './chance.ts'
 import { openWire, type Wire } from './cut-wire.ts'
-import { type Engine, eventually, openEngine } from './engine.ts'
+import { type Engine, openEngine } from './engine.ts'
+import { eventually } from './eventually.ts'
 import { operator } from './gateway.ts'
 import { gate, type Received } from './receiver.ts'
 
 export const policy = { attemptDays: 7, eventDays: 20 }
-const lengthMs = 90 * day
 const leaseMs = 12 * second
 const manners = ['well', 'well', 'well', 'fails', 'busy', 'resets', 'gone', 'refuses one entity'] as const
 type Manner = (typeof manners)[number]
@@ -80,9 +80,9 @@ export class Quarter {
     this.#inbox = openInboxClearing(engine.db)
   }
 
-  async live(): Promise<void> {
+  async live(days: number): Promise<void> {
     const { clock } = this.engine.house
-    const end = clock.now().getTime() + lengthMs
+    const end = clock.now().getTime() + days * day
     await this.#takeOver()
     for (const branch of this.branches) for (let n = 0; n < 3; n++) await this.#addHook(branch)
     while (clock.now().getTime() < end) {

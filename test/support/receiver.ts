@@ -4,7 +4,9 @@ import type { AddressInfo, Socket } from 'node:net'
 
 export interface Received {
   readonly path: string
-  readonly headers: IncomingMessage['headers']
+  readonly headers: Record<string, string>
+  readonly bytes: Buffer
+  /** The same as text. */
   readonly body: string
   /** `webhook-id`: the event. */
   readonly id: string
@@ -84,6 +86,8 @@ export class Receiver {
   /** Bytes that left on connections that have ended. */
   bytesWritten = 0
   readonly #server: Server
+  /** What every path does that was not told otherwise. */
+  otherwise: Behaviour = accept
   readonly #behaviours = new Map<string, Behaviour>()
   readonly #waiters = new Set<Waiter>()
   readonly #open = new Set<Socket>()
@@ -121,7 +125,7 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}${path}`
   }
 
-  /** What this path does from now on; it accepts until told otherwise. */
+  /** What this path does from now on. */
   on(path: string, behaviour: Behaviour): void {
     this.#behaviours.set(path, behaviour)
   }
@@ -141,6 +145,12 @@ export class Receiver {
 
   count(path: string, least: number, withinMs?: number): Promise<void> {
     return this.until(() => this.at(path).length >= least, `${least} requests at ${path}`, withinMs)
+  }
+
+  /** The first so many, at whatever path, and those that came with them. */
+  async wait(least: number): Promise<readonly Received[]> {
+    await this.until(() => this.received.length >= least, `${least} requests`)
+    return this.received
   }
 
   /** Looks at each request and each end of a connection. */
@@ -183,17 +193,19 @@ export class Receiver {
     request.on('error', () => {})
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
-      const { headers } = request
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+      const bytes = Buffer.concat(chunks)
       const received = {
         path,
         headers,
-        body: Buffer.concat(chunks).toString('utf8'),
+        bytes,
+        body: bytes.toString('utf8'),
         id: String(headers['webhook-id']),
         attempt: Number(headers['x-webhook-attempt']),
         atMs: performance.now(),
       }
       this.received.push(received)
-      const behaviour = this.#behaviours.get(path) ?? accept
+      const behaviour = this.#behaviours.get(path) ?? this.otherwise
       behaviour(received, response, request.socket)
       this.#look()
     })

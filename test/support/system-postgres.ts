@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Disguise, getDisguise } from '../../src/database/postgres-binaries.ts'
-import { eventually, makeFolder, tryReading } from './process.ts'
+import { eventually } from './eventually.ts'
+import { makeFolder, tryReading } from './process.ts'
 
 export interface SystemServer {
   readonly url: string

@@ -1,13 +1,11 @@
 /** Passkeys in a real browser, with an authenticator that Chromium plays. With SCREENSHOTS, its pages are photographed too. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { openPartnerSite, type PartnerSite } from '../support/partner-site.ts'
+import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
 let house: TestGateway
 let site: PartnerSite
@@ -30,13 +28,8 @@ interface Visit {
 }
 
 async function openVisit(options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await chromium.newContext({ viewport: { width: 390, height: 844 }, ...options })
-  context.setDefaultTimeout(10_000)
-  const page = await context.newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
-  page.on('pageerror', (error) => complaints.push(error.message))
-  const debuggee = await context.newCDPSession(page)
+  const { page, complaints, close } = await openScreen(chromium, { viewport: phone, ...options })
+  const debuggee = await page.context().newCDPSession(page)
   await debuggee.send('WebAuthn.enable')
   await debuggee.send('WebAuthn.addVirtualAuthenticator', {
     options: {
@@ -51,7 +44,7 @@ async function openVisit(options: BrowserContextOptions = {}): Promise<Visit> {
   return {
     page,
     complaints,
-    close: () => context.close(),
+    close,
   }
 }
 
@@ -70,24 +63,9 @@ async function confirm(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Use a passkey' }).click()
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const inaccessible = `axe.run().then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .map(({ id, nodes }) => id + ' ' + nodes[0].html.slice(0, 80)))`
-
 /** The page is good for everybody, in both sizes and both colour schemes. */
 async function inspect(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 844 })
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme })
-      if (folder) await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true })
-      await page.evaluate(axeSource)
-      assert.deepEqual(await page.evaluate(inaccessible), [], `${name} ${width} ${colorScheme}`)
-    }
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, name)
-  }
+  assert.deepEqual(await lookAt(page, name), fine, name)
 }
 
 test('an account holder adds a passkey, signs in with it and removes it', async () => {

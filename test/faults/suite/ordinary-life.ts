@@ -5,8 +5,8 @@ import { second } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { deleteWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
 import { type Answer, send } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
 import { basic, operator } from '../../support/gateway.ts'
-import { eventually } from '../../support/process.ts'
 import type { House } from './house.ts'
 import { urlOf } from './postgres.ts'
 import type { Scenario } from './scenarios.ts'
@@ -14,7 +14,7 @@ import type { Scenario } from './scenarios.ts'
 export const ordinaryLife: readonly Scenario[] = [
   {
     name: 'a report that holds its snapshot open',
-    onlyAtLength: true,
+    when: 'at length',
     inject: (house, faultMs) => withSnapshot(house, () => wait(faultMs)),
   },
   {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { getDisguise, getPostgres } from '../../../src/database/postgres-binaries.ts'
 import { takeBaseBackup } from '../../support/base-backup.ts'
+import { eventually } from '../../support/eventually.ts'
 import { findFreePort } from '../../support/ports.ts'
-import { eventually } from '../../support/process.ts'
 
 export type Stop = 'immediate' | 'kill'
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { second } from '../../../src/clock.ts'
 import { findChildren } from '../../support/children.ts'
-import { eventually } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { Node } from './house.ts'
 import type { Scenario } from './scenarios.ts'
 

@@ -1,6 +1,6 @@
 /** One scenario from the first request to the verdict. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventually } from '../../support/process.ts'
+import { eventually } from '../../support/eventually.ts'
 import { checkPromises, type Findings } from './checker.ts'
 import { type House, openHouse } from './house.ts'
 import type { Scenario } from './scenarios.ts'

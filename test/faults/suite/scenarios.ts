@@ -13,8 +13,8 @@ import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 export interface Scenario {
   readonly name: string
-  /** Left out where time is short: another one is of the same kind. */
-  readonly onlyAtLength?: boolean
+  /** With every `npm test`: one of each kind. With `npm run test:faults` alone: another one is much the same. All others with `npm run test:long`. */
+  readonly when?: 'always' | 'at length'
   /** How long the fault lasts, where that is not as long as any other: in the short form, and at length. */
   readonly lasts?: { readonly shortMs: number; readonly fullMs: number }
   /** Answers undefined where this machine cannot have the fault. */
@@ -40,6 +40,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: '`kill -9` of each node in turn',
+    when: 'always',
     async inject({ nodes }) {
       for (const node of nodes) {
         node.gateway.kill('SIGKILL')
@@ -50,7 +51,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'PostgreSQL stopped at once (`immediate`), started again',
-    onlyAtLength: true,
+    when: 'at length',
     async inject({ pair: { primary } }, faultMs) {
       await primary.stop('immediate')
       await wait(faultMs)
@@ -67,6 +68,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: '`kill -9` of the primary, standby promoted',
+    when: 'always',
     async inject({ pair: { primary, standby } }, faultMs) {
       await primary.stop('kill')
       await wait(faultMs)
@@ -75,7 +77,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'every backend terminated, five times a second',
-    onlyAtLength: true,
+    when: 'at length',
     async inject({ pair: { primary } }, faultMs) {
       const until = performance.now() + faultMs
       while (performance.now() < until) {
@@ -119,21 +121,22 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'network of every node slow (150 ms each way)',
-    onlyAtLength: true,
+    when: 'at length',
     inject: ({ nodes }, faultMs) => changeWeather(nodes, { kind: 'slow', delayMs: 150 }, faultMs),
   },
   {
     name: 'network of one node cut (every connection reset)',
-    onlyAtLength: true,
+    when: 'at length',
     inject: ({ nodes }, faultMs) => changeWeather(nodes.slice(0, 1), { kind: 'cut' }, faultMs),
   },
   {
     name: 'network of one node silent (nothing arrives, nobody is told)',
-    onlyAtLength: true,
+    when: 'at length',
     inject: ({ nodes }, faultMs) => changeWeather(nodes.slice(0, 1), { kind: 'silent' }, faultMs),
   },
   {
     name: 'network of every node silent',
+    when: 'always',
     inject: ({ nodes }, faultMs) => changeWeather(nodes, { kind: 'silent' }, faultMs),
   },
   ...processFaults,

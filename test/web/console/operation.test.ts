@@ -200,7 +200,8 @@ test('a webhook shows why it fails and holds no secret', async () => {
 })
 
 test('an operator pauses and resumes a webhook, once however often the form is sent', async () => {
-  const { webhookId: id } = await deliverOne(own, receiver, '/held')
+  const single = await openPartner(house)
+  const { webhookId: id } = await deliverOne(single, receiver, '/held')
   const home = `/console/webhooks/${id}`
   const opened = await olga.browser.get(home)
   for (let n = 0; n < 2; n++) {
@@ -218,7 +219,7 @@ test('an operator pauses and resumes a webhook, once however often the form is s
     ['webhook.paused', `user:${olga.user.id}`],
     ['webhook.resumed', `user:${olga.user.id}`],
   ])
-  const branch = { branchId: own.partner.branch_id, environment: 'live' } as const
+  const branch = { branchId: single.partner.branch_id, environment: 'live' } as const
   await deleteWebhook(db, await getWebhook(db, branch, id), operator, house.clock.now())
   await show(home, 404)
   const csrf = /name="csrf" value="([^"]+)"/.exec(await show('/console'))![1]!

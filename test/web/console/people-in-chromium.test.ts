@@ -12,7 +12,7 @@ import { getUserById, setUserStatus, type User } from '../../../src/users/user.t
 import { launchChromium } from '../../support/chromium.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
-import { desk, fine, lookAt, openScreen, phone } from '../../support/screen.ts'
+import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
@@ -96,10 +96,10 @@ for (const [name, options] of Object.entries({
 }
 
 /** Every page there is, with all that it can show. */
-async function tour(width: number): Promise<Record<string, string>> {
+async function tour(): Promise<Record<string, string>> {
   const { db } = house.gateway.context
   const now = house.clock.now()
-  await apply(`Patient Partners ${width}`)
+  await apply('Patient Partners')
   const { partner, client, user: member } = await openPartner(house)
   await house.makeClient({ partner, environment: 'sandbox' })
   const asking = await house.makePartner({ refresh: false })
@@ -114,7 +114,7 @@ async function tour(width: number): Promise<Record<string, string>> {
   for (let time = 0; time < 5; time++) await guess(house, guessed.username)
   const locked = await house.makeUser()
   await setUserStatus(db, locked, 'disabled', operator, now)
-  const waiting = await getPartner(db, `Patient Partners ${width}`)
+  const waiting = await getPartner(db, 'Patient Partners')
   return {
     partners: '/console/partners',
     'partners-none': '/console/partners?q=nobody&state=approved',
@@ -131,28 +131,26 @@ async function tour(width: number): Promise<Record<string, string>> {
   }
 }
 
-for (const viewport of [phone, desk]) {
-  test(`every page about people fits a screen ${viewport.width} pixels wide, and axe finds no serious fault`, async () => {
-    const pages = await tour(viewport.width)
-    const { page, complaints, close } = await openVisit('/console/partners', { viewport, bypassCSP: true })
-    const found: Record<string, unknown> = {}
-    const look = async (name: string) => {
-      found[name] = await lookAt(page, `console-${name}`)
-    }
-    for (const [name, path] of Object.entries(pages)) {
-      await page.goto(house.baseUrl + path)
-      await look(name)
-    }
-    await page.goto(house.baseUrl + pages['partner-approved'])
-    await page.getByLabel('Reason to suspend').fill(' ')
-    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
-    await page.getByText('It must have 1 to 2,000 characters.').waitFor()
-    await look('partner-no-reason')
-    assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
-    assert.deepEqual(
-      complaints.filter((text) => !/status of 400/.test(text)),
-      [],
-    )
-    await close()
-  })
-}
+test('every page about people fits a phone and a desk, and axe finds no serious fault', async () => {
+  const pages = await tour()
+  const { page, complaints, close } = await openVisit('/console/partners', { bypassCSP: true })
+  const found: Record<string, unknown> = {}
+  const look = async (name: string) => {
+    found[name] = await lookAt(page, `console-${name}`)
+  }
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(house.baseUrl + path)
+    await look(name)
+  }
+  await page.goto(house.baseUrl + pages['partner-approved'])
+  await page.getByLabel('Reason to suspend').fill(' ')
+  await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+  await page.getByText('It must have 1 to 2,000 characters.').waitFor()
+  await look('partner-no-reason')
+  assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
+  assert.deepEqual(
+    complaints.filter((text) => !/status of 400/.test(text)),
+    [],
+  )
+  await close()
+})

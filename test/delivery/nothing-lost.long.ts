@@ -1,8 +1,8 @@
 /**
- * What was acknowledged arrives, whatever dies. By default 500 events go to 20 webhooks, so that it fits into every test run;
+ * What was acknowledged arrives, whatever dies. By default 500 events go to 20 webhooks, so that it fits into `npm run test:long`;
  * the full size takes some minutes:
  *
- *   DELIVERY_EVENTS=10000 DELIVERY_KILLS=6 node --test --test-global-setup=test/support/global-setup.ts test/delivery/nothing-lost.test.ts
+ *   DELIVERY_EVENTS=10000 DELIVERY_KILLS=6 node --test --test-global-setup=test/support/global-setup.ts test/delivery/nothing-lost.long.ts
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -17,7 +17,8 @@ import { applyAsPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { lifeLock } from '../../src/webhooks/workers.sql.ts'
-import { eventOf, eventually, openEngine, startWorkerProcess } from '../support/engine.ts'
+import { eventOf, openEngine, startWorkerProcess } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { operator } from '../support/gateway.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 

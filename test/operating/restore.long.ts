@@ -17,7 +17,8 @@ import { openPrivateServer, type PrivateServer } from '../../src/database/privat
 import { examine } from '../../src/doctor/doctor.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
 import { takeBaseBackup } from '../support/base-backup.ts'
-import { type Engine, eventually, openEngine } from '../support/engine.ts'
+import { type Engine, openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import type { TestClient, TokenBody } from '../support/gateway.ts'
 import {
   clusterFolder,
@@ -150,7 +151,7 @@ function askForRecovery(cluster: string, archive: string, moment: string): void 
 }
 
 /** Until the server has read the whole log it is a standby, to which no connection is made. */
-function recovered(url: string): Promise<void> {
+function recovered(url: string): Promise<boolean> {
   return withDatabase(url, (db) =>
     eventually('the server has recovered', () =>
       ask(db, 'SELECT 1').then(

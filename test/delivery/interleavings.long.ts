@@ -1,0 +1,23 @@
+/**
+ * Whatever happens in the same moment: each pair of what can happen to a webhook's deliveries, and three where three meet, is played in every order
+ * of its statements, and after each the promises of the engine hold. See test/support/interleaving.ts for how.
+ */
+import { everything, play } from '../support/interleaved-acts.ts'
+
+play('whatever happens in the same moment', [
+  ...everything.flatMap((one, place) => everything.slice(place).map((other) => [one, other])),
+  // Where one makes, one ends and one wants more, or one looks away while another looks on.
+  ['dispatch', 'settle', 'redeliver'],
+  ['dispatch', 'settle', 'claim'],
+  ['dispatch', 'settle', 'expire'],
+  ['dispatch', 'settle', 'pull forward'],
+  ['publish', 'publish', 'dispatch'],
+  ['publish', 'publish at once', 'dispatch'],
+  ['publish at once', 'publish at once', 'settle'],
+  ['publish', 'dispatch', 'let go'],
+  ['dispatch', 'let go', 'pause'],
+  ['dispatch', 'let go', 'resume'],
+  ['dispatch', 'let go', 'approve'],
+  ['dispatch', 'delete', 'clear'],
+  ['settle', 'claim', 'pause'],
+])

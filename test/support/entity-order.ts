@@ -1,0 +1,37 @@
+/** Events of entities that know their place, and what came of it. */
+import assert from 'node:assert/strict'
+import { minute } from '../../src/clock.ts'
+import type { Engine, EventDraft } from './engine.ts'
+import type { Received } from './receiver.ts'
+
+export const numbered = (entity: string, place: number): EventDraft => ({
+  entity,
+  body: JSON.stringify({ entity, place }),
+})
+export const read = (request: Received) => JSON.parse(request.body) as { entity: string; place: number }
+
+/** A retry repeats a place; an inversion goes back. */
+export function findInversions(requests: readonly Received[]): string[] {
+  const last = new Map<string, number>()
+  return requests.flatMap((request) => {
+    const { entity, place } = read(request)
+    const before = last.get(entity) ?? 0
+    last.set(entity, Math.max(place, before))
+    return place < before || place > before + 1 ? [`${request.path} ${entity}: ${place} after ${before}`] : []
+  })
+}
+
+/** Lets time pass until nothing is unfinished: a minute at a time, in which much falls due together. */
+export async function finishAll(engine: Engine, withinMs = 300_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs
+  for (;;) {
+    await engine.idle()
+    const [left] = await engine.sql<{ waiting: number; blocked: number }>(
+      `SELECT count(*) FILTER (WHERE state = 'waiting') AS waiting, count(*) FILTER (WHERE state = 'blocked') AS blocked FROM deliveries`,
+    )
+    if (left!.waiting + left!.blocked === 0) return
+    assert.ok(left!.waiting > 0, `${left!.blocked} deliveries are blocked behind nothing`)
+    assert.ok(performance.now() < giveUpAt, `unfinished after ${withinMs} ms: ${JSON.stringify(left)}`)
+    await engine.advanceToNextLook(minute)
+  }
+}

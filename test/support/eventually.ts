@@ -1,0 +1,19 @@
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** Long enough for the busiest machine; what is well takes a fraction of it. */
+const patienceMs = 90_000
+
+/** For what nobody announces: asks again until the answer is neither false nor undefined, and says what did not come true. */
+export async function eventually<Value>(
+  what: string,
+  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  withinMs = patienceMs,
+): Promise<Value> {
+  const giveUpAt = performance.now() + withinMs
+  for (;;) {
+    const seen = await look()
+    if (seen !== undefined && seen !== false) return seen
+    if (performance.now() > giveUpAt) throw new Error(`Waited ${withinMs} ms in vain for this: ${what}`)
+    await wait(10)
+  }
+}
