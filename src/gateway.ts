@@ -49,6 +49,8 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly clock?: Clock
   readonly log?: Logger
+  /** How long a lane that has run dry is kept. */
+  readonly lingerMs?: number
   /** Given to one of several processes behind one port. */
   readonly sibling?: Sibling
   /** Given where it is being opened already. */
@@ -97,7 +99,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     closers.push(shared.chainCheck.close)
     const rounds = openRounds(shared)
     closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
-    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds))
+    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds, options.lingerMs))
     const { live, sandbox } = await openSites(shared, sibling, closers)
     const metricsServer =
       metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))

@@ -9,17 +9,24 @@ import { type Addresses, noticeWords } from './web/notice-words.ts'
 import type { Announcer } from './webhooks/announcer.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
+import { usualLingerMs } from './webhooks/held-lanes.ts'
 import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
 import { openWorker } from './webhooks/worker.ts'
 
 /** The worker of this node, with the sockets it sends through. */
-export function openDelivery(shared: SharedContext, announcer: Announcer, rounds: Rounds): () => Promise<void> {
+export function openDelivery(
+  shared: SharedContext,
+  announcer: Announcer,
+  rounds: Rounds,
+  lingerMs = usualLingerMs,
+): () => Promise<void> {
   const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const worker = openWorker({
     ...shared.dispatch,
     rounds,
+    lingerMs,
     changes,
     log,
     sender,
