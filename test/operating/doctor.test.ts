@@ -101,7 +101,7 @@ test('every mistake of the configuration is named, the rest is skipped, and the 
   assertFound(
     configuration!,
     'fail',
-    /PORT must be.*DATABASE_URL must begin.*LOG_LEVEL must be/,
+    /PORT must be.*LOG_LEVEL must be.*DATABASE_URL must begin/,
     /countersign settings/,
   )
   assert.deepEqual(new Set(others.map(({ state }) => state)), new Set(['skipped']))
