@@ -24,7 +24,7 @@ export interface CommandWords {
 }
 
 /** What a command that needs nothing may use. */
-export interface BareDesk {
+interface BareDesk {
   readonly print: Printer
 }
 
@@ -52,7 +52,7 @@ export interface Printer {
   progress(text: string): void
 }
 
-export interface Described {
+interface Described {
   /** Such as `client create`. */
   readonly name: string
   readonly summary: string

@@ -177,7 +177,7 @@ export const headers: Kind<Readonly<Record<string, string>>> = (text) => {
   }
 }
 
-export interface MailAddress {
+interface MailAddress {
   readonly host: string
   readonly port: number
   /** TLS from the first byte, as smtps asks for. */
