@@ -52,7 +52,7 @@ export interface Printer {
   progress(text: string): void
 }
 
-export interface Described {
+interface Described {
   /** Such as `client create`. */
   readonly name: string
   readonly summary: string

@@ -27,13 +27,12 @@ export interface Given {
 export type Follow = (given: Given) => string
 
 /** Rows that are read only when one of the settings in `onlyWith` is there: otherwise nobody judges them. */
-export interface Group<Rows, Names = undefined> {
+interface Group<Rows, Names = undefined> {
   readonly rows: Rows
   readonly onlyWith: Names
 }
 
 export type Rows = Readonly<Record<string, Row<unknown>>>
-export type Table = Readonly<Record<string, Group<Rows, readonly string[] | undefined>>>
 
 type RowValues<Of> = { readonly [Key in keyof Of]: Of[Key] extends Row<infer Value> ? Value : never }
 

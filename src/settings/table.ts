@@ -8,9 +8,6 @@ import { isLoopbackUrl } from '../loopback.ts'
 import * as kind from './kinds.ts'
 import { always, type Follow, follows, type Given, onlyWith, type Setting, setting, type Values } from './setting.ts'
 
-export const roles = ['api', 'worker'] as const
-export type Role = (typeof roles)[number]
-
 /** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
 export const leastRetentionDays = 4
 const retention = kind.days(
@@ -89,7 +86,7 @@ export const table = {
       kind.integerOr('auto', eachCore, 1, mostProcesses),
       'processes that serve behind one port; auto is one for each core (1 on loopback addresses)',
     ),
-    roles: setting('ROLES', 'api,worker', kind.oneOrBoth(roles), 'what this node does'),
+    roles: setting('ROLES', 'api,worker', kind.oneOrBoth(['api', 'worker']), 'what this node does'),
     logLevel: setting('LOG_LEVEL', 'info', kind.oneOf(logLevels), logLevels.join(', ')),
     dataDir: setting(
       'DATA_DIR',
