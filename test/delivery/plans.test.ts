@@ -91,6 +91,7 @@ async function publishAtOnce(db: Database, events: readonly NewEvent[]): Promise
   const days = openDays(db)
   await days.open(dayOf(clock.now()))
   const lanes = new HeldLanes({
+    lingerMs: 200,
     db,
     clock,
     number: () => 0,

@@ -131,6 +131,7 @@ export class InterleavedHouse {
     const number = await hand.numberOf(db)
     const nothing = () => {}
     const lanes = new HeldLanes({
+      lingerMs: 200,
       db,
       clock: this.clock,
       number: () => number,
