@@ -1,6 +1,6 @@
 /** The gateway under test: the real one, as `countersign serve` starts it, with its private PostgreSQL. */
 import { join } from 'node:path'
-import type { Vault } from '../src/crypto/vault.ts'
+import { openVault, type Vault } from '../src/crypto/vault.ts'
 import type { Database } from '../src/database/database.ts'
 import { findFreePort } from '../test/support/ports.ts'
 import type { Brokerage } from './brokerage.ts'
@@ -22,8 +22,12 @@ export interface GatewayUnderTest {
 }
 
 /** With a thousand account holders. */
-export async function startGateway(stage: Stage, source = here): Promise<GatewayUnderTest & Brokerage> {
-  const gateway = await startEmptyGateway(stage, { source })
+export async function startGateway(
+  stage: Stage,
+  source = here,
+  env: Record<string, string> = {},
+): Promise<GatewayUnderTest & Brokerage> {
+  const gateway = await startEmptyGateway(stage, { source, env })
   const { fillBrokerage } = await load<typeof import('./brokerage.ts')>(source, 'bench/brokerage.ts')
   return { ...gateway, ...(await fillBrokerage(gateway.db, gateway.vault)) }
 }
@@ -31,12 +35,18 @@ export async function startGateway(stage: Stage, source = here): Promise<Gateway
 export interface Opening {
   readonly source?: Source
   readonly dataDir?: string
+  /** Instead of a private server in the data folder. */
+  readonly databaseUrl?: string
+  /** Settings that differ. */
+  readonly env?: Record<string, string>
 }
 
 export async function startEmptyGateway(
   stage: Stage,
-  { source = here, dataDir = stage.makeFolder() }: Opening = {},
+  { source = here, dataDir = stage.makeFolder(), databaseUrl, env = {} }: Opening = {},
 ): Promise<GatewayUnderTest> {
+  // A node on a database of somebody's has its key from somebody, too.
+  if (databaseUrl !== undefined) openVault({ kind: 'file', path: keyFileOf(dataDir) })
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const pid = await startServer(stage, {
@@ -50,23 +60,32 @@ export async function startEmptyGateway(
       LOG_LEVEL: 'warn',
       RATE_LIMIT_PER_MINUTE: '0',
       WEBHOOK_ALLOW_LOOPBACK: 'true',
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl, SECRET_KEY_FILE: keyFileOf(dataDir) }),
+      ...env,
     },
     origin,
     readyPath: '/readyz',
   })
-  return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir)) }
+  const connectionString = databaseUrl ?? socketOf(dataDir)
+  return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir, connectionString)) }
+}
+
+function keyFileOf(dataDir: string): string {
+  return join(dataDir, 'secret.keys')
+}
+
+function socketOf(dataDir: string): string {
+  return `postgresql://countersign@/countersign?host=${encodeURIComponent(join(dataDir, 'postgres', 'socket'))}`
 }
 
 /** The database of the gateway, and what writes to it as the commands of its own commit do. */
-async function openTables(stage: Stage, source: Source, dataDir: string) {
+async function openTables(stage: Stage, source: Source, dataDir: string, connectionString: string) {
   const { openDatabase } = await load<typeof import('../src/database/database.ts')>(source, 'src/database/database.ts')
-  const { openVault } = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
+  const vaults = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
   const people = await load<typeof import('./publisher.ts')>(source, 'bench/publisher.ts')
-  const socketFolder = encodeURIComponent(join(dataDir, 'postgres', 'socket'))
-  const connectionString = `postgresql://countersign@/countersign?host=${socketFolder}`
   const db = openDatabase({ connectionString })
   stage.owns(() => db.close())
-  const vault = openVault({ kind: 'file', path: join(dataDir, 'secret.keys') })
+  const vault = vaults.openVault({ kind: 'file', path: keyFileOf(dataDir) })
   return {
     db,
     connectionString,

@@ -26,6 +26,7 @@ export interface Load {
 /** The load runs this long before anything counts: what a server puts off shows in the count. */
 const leadInMs = 1_000
 const countedMs = 1_250
+export const roundMs = leadInMs + countedMs
 
 /** Completed requests a second. */
 export function underLoad(load: Load): Side {
@@ -40,7 +41,7 @@ export function underLoad(load: Load): Side {
 }
 
 async function measureRate(load: Load): Promise<number> {
-  const requests = await load.prepareRound(leadInMs + countedMs)
+  const requests = await load.prepareRound(roundMs)
   const sockets = await Promise.all(
     Array.from({ length: load.connections ?? usualConnections }, () => open(load.origin)),
   )

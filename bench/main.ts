@@ -11,12 +11,15 @@ import { delivery } from './delivery.ts'
 import { dispatch } from './dispatch.ts'
 import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
+import { kill } from './kill.ts'
 import { latency } from './latency.ts'
 import { loneEvent } from './lone.ts'
 import { memory } from './memory.ts'
+import { minutes } from './minutes.ts'
 import { nodes } from './nodes.ts'
 import { overload } from './overload.ts'
 import { portal } from './portal.ts'
+import { processes } from './processes.ts'
 import { profile } from './profile.ts'
 import { publish, publishBatch, publishKeyed } from './publish.ts'
 import { publishEvent } from './publish-event.ts'
@@ -33,7 +36,21 @@ import { years } from './years.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection],
-  ...[publish, publishBatch, publishKeyed, publishEvent, dispatch, delivery, quiet, nodes, latency, isolation],
+  ...[
+    publish,
+    publishBatch,
+    publishKeyed,
+    publishEvent,
+    dispatch,
+    delivery,
+    quiet,
+    minutes,
+    nodes,
+    processes,
+    kill,
+    latency,
+    isolation,
+  ],
   ...[statements, loneEvent, claim, overload, portal, retire, beside, snapshot, years, start, memory],
 ]
 

@@ -55,6 +55,7 @@ import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
 import { openDays, openDaysAhead } from './webhooks/days.ts'
+import { usualLingerMs } from './webhooks/held-lanes.ts'
 import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
@@ -73,6 +74,8 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly clock?: Clock
   readonly log?: Logger
+  /** How long a lane that has run dry is kept. */
+  readonly lingerMs?: number
   /** Given to one of several processes behind one port. */
   readonly sibling?: Sibling
   /** Given where it is being opened already. */
@@ -186,7 +189,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     closers.push(shared.chainCheck.close)
     const rounds = openRounds(shared)
     closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
-    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds))
+    if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds, options.lingerMs))
     const compilers = openSchemaCompilers()
     const [live, sandbox] = config.sites.map((site) => openSite(shared, site, sibling)) as [
       OpeningContext,
@@ -227,13 +230,19 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
 }
 
 /** The worker of this node, with the sockets it sends through. */
-function openDelivery(shared: SharedContext, announcer: Announcer, rounds: Rounds): () => Promise<void> {
+function openDelivery(
+  shared: SharedContext,
+  announcer: Announcer,
+  rounds: Rounds,
+  lingerMs = usualLingerMs,
+): () => Promise<void> {
   const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
   const worker = openWorker({
     ...shared.dispatch,
     rounds,
+    lingerMs,
     changes,
     log,
     sender,

@@ -60,16 +60,18 @@ interface Read {
   readonly wentBack: boolean
 }
 
-/**
- * Takes at most so many entries of a part and answers how many they were; undefined when somebody else is at it, unless the caller
- * waits for its turn.
- */
+export interface Dispatched {
+  readonly entries: number
+  readonly deliveries: number
+}
+
+/** Takes at most so many entries of a part; undefined when somebody else is at it, unless the caller waits for its turn. */
 export async function dispatchOnce(
   desk: DispatchDesk,
   part: number,
   most: number,
   waits = false,
-): Promise<number | undefined> {
+): Promise<Dispatched | undefined> {
   const startedMs = performance.now()
   const write = waits ? writeToPart : tryWritingToPart
   const taken = await write(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
@@ -84,7 +86,7 @@ export async function dispatchOnce(
       .catch(() => [])
     desk.traceDispatch({ startedMs, endedMs, publishes })
   }
-  return taken?.entries.length
+  return taken && { entries: taken.entries.length, deliveries: taken.deliveries }
 }
 
 const dispatchPatienceMs = 2_000
@@ -94,13 +96,15 @@ const entriesAtOnce = 100
 export async function dispatchPart(desk: DispatchDesk, part: number): Promise<void> {
   const giveUpAt = performance.now() + dispatchPatienceMs
   while (performance.now() < giveUpAt) {
-    if ((await dispatchOnce(desk, part, entriesAtOnce, true))! < entriesAtOnce) return
+    if ((await dispatchOnce(desk, part, entriesAtOnce, true))!.entries < entriesAtOnce) return
   }
 }
 
 interface Taken {
   readonly entries: readonly Unread[]
   readonly news: News | undefined
+  /** Created for lanes that somebody should look at. */
+  readonly deliveries: number
 }
 
 /** By whoever holds the part. */
@@ -110,7 +114,7 @@ export async function dispatchLocked(desk: DispatchDesk, sql: Sql, part: number,
   if (read!.wentBack) return dispatchLocked(desk, sql, part, most)
   const target = read!.target ?? read!.current
   const entries = await selectUnread(sql, part, read!, target, most)
-  if (entries.length === 0 && read!.target === null) return { entries, news: undefined }
+  if (entries.length === 0 && read!.target === null) return { entries, news: undefined, deliveries: 0 }
   const day = Math.max(read!.day, dayOf(desk.clock.now()))
   const kept = await leaveOutGone(sql, entries, desk.clock.now())
   const last = entries.length < most ? undefined : entries.at(-1)!
@@ -119,11 +123,11 @@ export async function dispatchLocked(desk: DispatchDesk, sql: Sql, part: number,
     read!.number + 1,
     ...(last ? [read!.read, target, last.xid, last.id] : [target, null, null, null]),
   ]
-  const [news] = await Promise.all([
+  const [created] = await Promise.all([
     kept.length === 0 ? undefined : create(desk, sql, kept, day),
     sql.query(inbox.insertRead, [...values, day]),
   ])
-  return { entries, news }
+  return { entries, news: created?.news, deliveries: created?.deliveries ?? 0 }
 }
 
 /** A snapshot is printed as the first number under way, the first not given yet, and all that are under way. */
@@ -150,13 +154,23 @@ async function startAnew(sql: Sql, part: number): Promise<void> {
   await sql.query(inbox.restartReads, [part])
 }
 
-async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly Unread[], day: number): Promise<News> {
+interface Created {
+  readonly news: News
+  readonly deliveries: number
+}
+
+async function create(
+  { clock, days }: DispatchDesk,
+  sql: Sql,
+  entries: readonly Unread[],
+  day: number,
+): Promise<Created> {
   const { deliveryOffset } = await days.open(day)
   const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branch_id}`, each])).values()]
   const branchDays = [branches.map((each) => each.branch_id), branches.map((each) => each.environment), day]
   const [, webhooks] = await Promise.all([
     sql.query(table.openBranchDays, branchDays),
-    sql.query<{ webhook_id: number }>(table.createDeliveries(day), [
+    sql.query<{ webhook_id: number; deliveries: number }>(table.createDeliveries(day), [
       entries.map((entry) => entry.event_id),
       entries.map((entry) => entry.branch_id),
       entries.map((entry) => entry.environment),
@@ -171,10 +185,11 @@ async function create({ clock, days }: DispatchDesk, sql: Sql, entries: readonly
       breakerThreshold,
     ]),
   ])
-  return {
+  const news = {
     branches: branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment })),
     webhookIds: webhooks.map((row) => row.webhook_id),
   }
+  return { news, deliveries: webhooks[0]?.deliveries ?? 0 }
 }
 
 /** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */

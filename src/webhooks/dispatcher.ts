@@ -4,12 +4,14 @@
  */
 import type { Logger } from 'pino'
 import { minute } from '../clock.ts'
-import { type DispatchDesk, dispatchOnce } from './dispatch.ts'
+import { type DispatchDesk, type Dispatched, dispatchOnce } from './dispatch.ts'
 import { selectPartsWithNews } from './inbox.sql.ts'
 
 /** The first of many events are sent while the last wait to be dispatched; a backlog is taken in larger and larger pieces. */
 const eventsAtFirst = 25
 const eventsAtMost = 400
+/** Whoever has something to settle in the part waits meanwhile: what is sent and not written down would be sent again after a crash. */
+const deliveriesAtMost = 1_000
 const lookEveryMs = 150
 /** Somebody who wrote past the node may write again. */
 const watchfulMs = minute
@@ -57,16 +59,19 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
     }
   }
 
+  /** How many entries of a part make no more deliveries than one dispatch should. */
+  const fitting = new Map<number, number>()
+
   async function dispatchAll(part: number): Promise<void> {
-    let most = eventsAtFirst
+    let most = Math.min(eventsAtFirst, fitting.get(part) ?? eventsAtMost)
     for (let waits = false; wanted.has(part) && !isClosing; ) {
       wanted.delete(part)
       try {
         const taken = await dispatchOnce(desk, part, most, waits)
         // Whoever is at it may have looked before the newest came.
         waits = taken === undefined
-        if (waits || taken === most) wanted.add(part)
-        if (!waits) most = taken === most ? Math.min(2 * most, eventsAtMost) : eventsAtFirst
+        if (waits || taken?.entries === most) wanted.add(part)
+        if (taken) most = next(part, taken, most)
       } catch (error) {
         // If it was too much for the time it has, less is not.
         most = Math.ceil(most / 4)
@@ -74,6 +79,11 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
         return
       }
     }
+  }
+
+  function next(part: number, { entries, deliveries }: Dispatched, most: number): number {
+    if (entries > 0) fitting.set(part, Math.max(1, Math.floor((deliveriesAtMost * entries) / Math.max(1, deliveries))))
+    return Math.min(entries === most ? 2 * most : eventsAtFirst, fitting.get(part) ?? eventsAtMost, eventsAtMost)
   }
 
   function look(): void {

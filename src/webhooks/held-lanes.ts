@@ -11,8 +11,11 @@ import * as table from './lanes.sql.ts'
 import type { Company } from './membership.ts'
 
 const confirmAgainMs = 250
-/** A lane that has run dry is kept for a moment: the next delivery then costs no claim. */
-export const lingerMs = 200
+/**
+ * A lane that has run dry is kept for a while: the next delivery then costs no claim. Each claim and each release is a dead row, which everybody who
+ * reaches the lane has to pass for as long as a dump or a report keeps its snapshot: there are at most some hundred of them an hour.
+ */
+export const usualLingerMs = 3 * second
 const lanesHeldAtMost = 2_000
 const lanesClaimedAtOnce = 100
 /** Somebody else is to have what was given back. */
@@ -32,6 +35,8 @@ export interface HeldLanesDesk {
   /** Lanes that were in doubt are this worker's own: it may send again. */
   readonly confirmed: () => void
   readonly complain: (error: unknown) => void
+  /** How long a lane that has run dry is kept. */
+  readonly lingerMs: number
 }
 
 export class HeldLanes {
@@ -115,7 +120,7 @@ export class HeldLanes {
   async letGo(): Promise<void> {
     for (const lane of this.all()) if (lane.lost) handBack(lane)
     const now = performance.now()
-    const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : lingerMs
+    const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : this.#desk.lingerMs
     // One that is lost is somebody else's, or it is nobody's from here on.
     const done = this.all().filter((lane) => (lane.lost ? lane.inHand.size === 0 : isDone(lane, now, patienceMs)))
     if (done.length > 0) await this.#release(done)

@@ -18,6 +18,7 @@ import {
   noteSuccess,
   shouldDisable,
 } from './lane.ts'
+import { Pace } from './pace.ts'
 import { printHead } from './request-head.ts'
 import { askedToWaitUntil } from './retry-schedule.ts'
 import type { Settlements } from './settlement.ts'
@@ -25,9 +26,9 @@ import { SignaturesOfEvents } from './signature.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
 
 /** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
-const attemptsForAll = 500
+const attemptsForAll = { most: 500, least: 100 }
 /** Answered and not written down yet. */
-const unsettledAtMost = 1_000
+const unsettledAtMost = 400
 
 export interface SendingDesk {
   readonly changes: Changes
@@ -46,6 +47,7 @@ export interface SendingDesk {
 
 export class Sending {
   readonly #desk: SendingDesk
+  readonly #pace = new Pace(attemptsForAll)
   readonly #signatures = new SignaturesOfEvents()
   #inFlight = 0
   #unsettled = 0
@@ -58,7 +60,7 @@ export class Sending {
 
   /** Less than half of what may be under way is. */
   get hasRoom(): boolean {
-    return this.#inFlight < attemptsForAll / 2 && this.#unsettled < unsettledAtMost / 2
+    return this.#inFlight < attemptsForAll.most / 2 && this.#unsettled < unsettledAtMost / 2
   }
 
   sendFrom(lane: Lane): void {
@@ -79,7 +81,7 @@ export class Sending {
 
   #hasRoomFor(lane: Lane): boolean {
     if (this.#unsettled >= unsettledAtMost) return false
-    return lane.sending === 0 || this.#inFlight - this.#unsettled < attemptsForAll
+    return lane.sending === 0 || this.#inFlight - this.#unsettled < this.#pace.mostAt(performance.now())
   }
 
   async #deliver(lane: Lane, delivery: DueDelivery): Promise<void> {

@@ -14,7 +14,7 @@ import type { Days } from './days.ts'
 import { type DispatchMade, type News, printNews, readNews, wakeWorkers } from './dispatch.ts'
 import { type Dispatcher, openDispatcher } from './dispatcher.ts'
 import { type EventBodies, openEventBodies } from './event-bodies.ts'
-import { HeldLanes, lingerMs } from './held-lanes.ts'
+import { HeldLanes } from './held-lanes.ts'
 import { partsWithNews } from './inbox.sql.ts'
 import { lookAgainAt } from './lane.ts'
 import { readDue } from './lane-reader.ts'
@@ -51,6 +51,7 @@ export interface WorkerDesk {
   readonly dispatched: (news: News) => void
   /** Whether somebody on this node follows what is dispatched. */
   readonly isFollowed: () => boolean
+  readonly lingerMs: number
 }
 
 export interface Worker {
@@ -270,7 +271,7 @@ class DeliveryWorker implements Worker {
   }
 
   #linger(): void {
-    if (this.#lanes.size > 0) this.#lingering ??= setTimeout(() => this.#stopLingering(), lingerMs)
+    if (this.#lanes.size > 0) this.#lingering ??= setTimeout(() => this.#stopLingering(), this.#desk.lingerMs)
   }
 
   #stopLingering(): void {

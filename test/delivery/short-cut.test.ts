@@ -202,7 +202,15 @@ async function openByHand() {
   const looks: boolean[] = []
   const number = () => 1_000
   const fail = (error: unknown) => assert.fail(String(error))
-  const lanes = new HeldLanes({ db, clock, number, lastNumber: number, confirmed: () => {}, complain: fail })
+  const lanes = new HeldLanes({
+    lingerMs: 200,
+    db,
+    clock,
+    number,
+    lastNumber: number,
+    confirmed: () => {},
+    complain: fail,
+  })
   lanes.lease(performance.now() + minute)
   const shortCut = openShortCut({
     ...{

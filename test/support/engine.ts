@@ -10,7 +10,7 @@ import type { NewEvent, PublishedEvent } from '../../src/webhooks/event.ts'
 import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
-import { basic, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
+import { basic, lingerMs, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 export interface EventDraft {
@@ -126,7 +126,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       return waitMs
     },
     async openNode(extra = {}) {
-      const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock })
+      const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, lingerMs })
       nodes.push(node)
       return node
     },

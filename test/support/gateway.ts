@@ -25,6 +25,9 @@ import { makeUpWord } from './made-up-word.ts'
 export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }
 
+/** Lanes are let go sooner than in production: the clock is moved only when nobody holds any. */
+export const lingerMs = 200
+
 export interface TestClient extends Client {
   readonly secret: string
 }
@@ -97,7 +100,7 @@ export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Lo
     ...settings,
   }
   const clock = new TestClock()
-  const gateway = await openGateway(readConfig(all), { clock, ...(log && { log }) })
+  const gateway = await openGateway(readConfig(all), { clock, lingerMs, ...(log && { log }) })
   return describe(gateway, clock, all, async () => {
     await gateway.close()
     await database.close()

@@ -5,7 +5,7 @@ import { type Database, openDatabase, statement } from '../../src/database/datab
 import { applyAsPartner, decide, getPartner, type Partner } from '../../src/partners/partner.ts'
 import { type InboxClearing, openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { type Days, dayOf, openDays } from '../../src/webhooks/days.ts'
-import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
+import { type Dispatched, dispatchOnce } from '../../src/webhooks/dispatch.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
 import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { type Broken, findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
@@ -119,7 +119,7 @@ export class InterleavedHouse {
 
   async #dispatchAll(): Promise<void> {
     const desk = { ...this, traceDispatch: undefined, told: () => {}, readParts: new Set<number>() }
-    while ((await dispatchOnce(desk, this.part, 100, true)) !== 0);
+    while ((await dispatchOnce(desk, this.part, 100, true))?.entries !== 0);
   }
 
   publish(db: Database): Promise<unknown> {
@@ -131,6 +131,7 @@ export class InterleavedHouse {
     const number = await hand.numberOf(db)
     const nothing = () => {}
     const lanes = new HeldLanes({
+      lingerMs: 200,
       db,
       clock: this.clock,
       number: () => number,
@@ -169,7 +170,7 @@ export class InterleavedHouse {
     return entities.map((entity) => eventOf(this.partner.branch_id, { entity: `transaction:${entity}` }))
   }
 
-  dispatch(db: Database): Promise<number | undefined> {
+  dispatch(db: Database): Promise<Dispatched | undefined> {
     return dispatchOnce(
       { ...this, db, traceDispatch: undefined, told: () => {}, readParts: new Set<number>() },
       this.part,
