@@ -148,12 +148,18 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
     const target = await quiet.makeWebhook('/hook')
     const start = () => startSkip(db, target, 'skipped', operator, house.clock.now())
     assert.deepEqual([(await start()).state, (await start()).skipped], ['finished', 0])
+    const [day] = await quiet.sql<{ offset: number }>(
+      'SELECT delivery_offset AS "offset" FROM open_day(day_of($1))',
+      [house.clock.now()],
+    )
+    const idOf = (n: number) => day!.offset + n
     const put = (from: number, count: number) =>
       quiet.sql(
         `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-         SELECT n, $1, n, 'transaction:1', 0, CASE WHEN n > 1 THEN n - 1 END, CASE WHEN n > 1 THEN 'infinity' ELSE $2::timestamptz END, $2
+         SELECT $5::bigint + n, $1, n, 'transaction:1', 0, CASE WHEN n > 1 THEN $5 + n - 1 END,
+           CASE WHEN n > 1 THEN 'infinity' ELSE $2::timestamptz END, $2
          FROM generate_series($3::int, $4::int) n`,
-        [target.id, house.clock.now(), from, from + count - 1],
+        [target.id, house.clock.now(), from, from + count - 1, day!.offset],
       )
     await put(1, 1_500)
     const first = await start()
@@ -169,8 +175,8 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
       'SELECT id, after_id FROM queued_deliveries ORDER BY id',
     )
     assert.deepEqual(left, [
-      { id: 1_511, after_id: null },
-      { id: 1_512, after_id: 1_511 },
+      { id: idOf(1_511), after_id: null },
+      { id: idOf(1_512), after_id: idOf(1_511) },
     ])
     assert.equal(await skipOnce(db, house.clock), 0)
   } finally {

@@ -67,7 +67,7 @@ test('a row that contradicts itself cannot exist', async () => {
   ]) {
     const insertion = engine.sql(
       `INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at)
-       VALUES (7, $1, $2, 'transaction:1', $3, now(), $4)`,
+       VALUES ($2, $1, $2, 'transaction:1', $3, now(), $4)`,
       [webhook.id, event!.id, state, settledAt],
     )
     await assert.rejects(insertion, /violates (check|not-null) constraint/, String(state))
