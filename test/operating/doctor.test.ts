@@ -20,7 +20,7 @@ import type { Result } from '../../src/doctor/finding.ts'
 import { checkMailServer } from '../../src/doctor/mail-server.ts'
 import { checkOperators } from '../../src/doctor/operators.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { openTestDatabase } from '../support/database.ts'
+import { announceServer, openTestDatabase, openTestServer } from '../support/database.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 import { openEngine } from '../support/engine.ts'
 import { openTestGateway } from '../support/gateway.ts'
@@ -30,6 +30,9 @@ import { findFreePorts } from '../support/ports.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 import { setUpApp } from '../support/second-factor.ts'
 
+/** One that the doctor finds nothing to complain of, for the tests of this file alone. */
+const server = await openTestServer({ durable: true })
+announceServer(server)
 const names = await openDnsServer()
 const [livePort, sandboxPort] = await findFreePorts(2)
 const house = await openTestGateway({
@@ -41,6 +44,7 @@ const { db } = house.gateway.context
 after(async () => {
   await house.close()
   await names.close()
+  await server.close()
 })
 
 type Found = (check: string) => Result

@@ -28,10 +28,11 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-export async function openTestServer(): Promise<TestServer> {
+/** With `durable`, as it is in production. */
+export async function openTestServer({ durable = false } = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
-  await adjust(server.connectionString)
+  if (!durable) await adjust(server.connectionString)
   await runAlone(server.connectionString, `CREATE DATABASE ${template}`)
   const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
   await migrate(db)
