@@ -5,8 +5,8 @@ import { answerScopeRequest } from '../../partners/scope-request.ts'
 import { Invalid, NotFound } from '../../problem.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import type { Operator, StrongOperator } from '../gates.ts'
-import { back, findPartner } from './partner.ts'
+import type { StrongOperator } from '../gates.ts'
+import { back, partnerOf } from './partner.ts'
 
 export function suspendClient(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'suspended')
@@ -16,18 +16,18 @@ export function activateClient(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'active')
 }
 
-async function setStatus(visit: Visit, { by }: Operator, status: Client['status']) {
+async function setStatus(visit: Visit, { by }: StrongOperator, status: Client['status']) {
   const { db, clock } = visit.context
-  const { partner, client } = await findClient(visit)
+  const { partner, client } = await clientOf(visit)
   if (client.status !== status) {
     await setClientStatus(db, client, status, by, clock.now())
   }
   return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
 }
 
-export async function setMost(visit: Visit, { by }: Operator, form: SubmittedForm) {
+export async function setMost(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const { partner, client } = await findClient(visit)
+  const { partner, client } = await clientOf(visit)
   const atMost = parseClientScopes(form.all('scope').join(' '))
   if ('field' in atMost) throw new Invalid([atMost])
   await setScopesAtMost(db, client, atMost, by, clock.now())
@@ -42,16 +42,16 @@ export function declineScopes(visit: Visit, operator: StrongOperator, form: Subm
   return answer(visit, operator, form, false)
 }
 
-async function answer(visit: Visit, { by }: Operator, form: SubmittedForm, granted: boolean) {
+async function answer(visit: Visit, { by }: StrongOperator, form: SubmittedForm, granted: boolean) {
   const { db, clock } = visit.context
-  const { partner, client } = await findClient(visit)
+  const { partner, client } = await clientOf(visit)
   const asked = { id: idOf(form.find('request')), granted }
   if (!(await answerScopeRequest(db, client, asked, by, clock.now()))) return back(visit, partner, 'changed')
   return back(visit, partner, granted ? 'scopes-granted' : 'scopes-declined')
 }
 
-async function findClient(visit: Visit): Promise<{ partner: Partner; client: Client }> {
-  const partner = await findPartner(visit)
+async function clientOf(visit: Visit): Promise<{ partner: Partner; client: Client }> {
+  const partner = await partnerOf(visit)
   const client = await getClient(visit.context.db, paramsOf(visit.request).client ?? '')
   if (client.branch_id !== partner.branch_id) throw new NotFound()
   return { partner, client }

@@ -44,16 +44,16 @@ const doneWords = {
 export type Done = keyof typeof doneWords
 
 export async function showPartner(visit: Visit, operator: Operator) {
-  return sendPartner(visit, operator, await findPartner(visit), emptyDraft)
+  return sendPartner(visit, operator, await partnerOf(visit), emptyDraft)
 }
 
 export async function approvePartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  return settle(visit, operator, await findPartner(visit), form, { status: 'approved' })
+  return settle(visit, operator, await partnerOf(visit), form, { status: 'approved' })
 }
 
 /** The partner reads the reason on its own pages. */
 export async function suspendPartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const partner = await findPartner(visit)
+  const partner = await partnerOf(visit)
   const reason = form.find('reason')?.trim() ?? ''
   const wrong = findTextProblem(reason, 2_000)
   if (wrong) {
@@ -74,7 +74,7 @@ async function settle(
   const seen = partnerStatuses.find((status) => status === form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
   const decided = await decide(db, partner, { ...decision, seen }, by, clock.now())
-  const isSo = decided || (await findPartner(visit)).status === decision.status
+  const isSo = decided || (await partnerOf(visit)).status === decision.status
   return back(visit, partner, isSo ? decision.status : 'changed')
 }
 
@@ -89,7 +89,7 @@ export function withdrawRefresh(visit: Visit, operator: StrongOperator) {
 /** A second click finds it answered. */
 async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
   const { db, clock } = visit.context
-  const partner = await findPartner(visit)
+  const partner = await partnerOf(visit)
   const request = await findRefreshRequest(db, partner)
   if (partner.refresh_access !== allowed || isOpen(request)) {
     await setRefreshAccess(db, partner, allowed, by, clock.now())
@@ -97,7 +97,7 @@ async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
   return back(visit, partner, allowed ? 'granted' : 'withdrawn')
 }
 
-export function findPartner({ context, request }: Visit): Promise<Partner> {
+export function partnerOf({ context, request }: Visit): Promise<Partner> {
   return getPartner(context.db, String(idOf(paramsOf(request).branch)))
 }
 

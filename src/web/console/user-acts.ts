@@ -10,8 +10,8 @@ import { ignoreAlreadyGone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
-import type { Operator, StrongOperator } from '../gates.ts'
-import { type doneWords, findUser, sendUser, throttleKey } from './user.ts'
+import type { StrongOperator } from '../gates.ts'
+import { type doneWords, sendUser, throttleKey, userOf } from './user.ts'
 
 export function lockUser(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'disabled')
@@ -21,10 +21,10 @@ export function unlockUser(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'active')
 }
 
-async function setStatus(visit: Visit, operator: Operator, status: User['status']) {
+async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']) {
   const { db, clock } = visit.context
   const { by, session } = operator
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, by, clock.now()))
   if (problem) return sendUser(visit, operator, user, problem)
   return back(visit, user, status === 'active' ? 'unlocked' : 'locked')
@@ -32,29 +32,29 @@ async function setStatus(visit: Visit, operator: Operator, status: User['status'
 
 export async function closeSession(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   await closeSessionOf(db, user, idOf(form.find('session')), by, clock.now())
   return back(visit, user, 'closed')
 }
 
 export async function closeSessions(visit: Visit, { by }: StrongOperator) {
   const { db, clock } = visit.context
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   await closeEverySession(db, user, by, clock.now())
   return back(visit, user, 'all-closed')
 }
 
-export async function revokeToken(visit: Visit, { by }: Operator, form: SubmittedForm) {
+export async function revokeToken(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   const id = idOf(form.find('token'))
   await revokeApiToken(db, id, user.id, by, clock.now()).catch(ignoreAlreadyGone)
   return back(visit, user, 'revoked')
 }
 
-export async function revokeApplication(visit: Visit, { by }: Operator, form: SubmittedForm) {
+export async function revokeApplication(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   const revoked = { id: idOf(form.find('authorization')), ownerId: user.id, reason: 'revoked by the brokerage' }
   await revokeAuthorization(db, revoked, by, clock.now()).catch(ignoreAlreadyGone)
   return back(visit, user, 'ended')
@@ -64,7 +64,7 @@ export async function revokeApplication(visit: Visit, { by }: Operator, form: Su
 export async function resetFactors(visit: Visit, operator: StrongOperator) {
   const { db, clock } = visit.context
   const { session, by } = operator
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   if (user.id === session.user.id)
     return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
   if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, by, clock.now())
@@ -73,7 +73,7 @@ export async function resetFactors(visit: Visit, operator: StrongOperator) {
 
 export async function liftThrottle(visit: Visit, { by }: StrongOperator) {
   const { db, clock } = visit.context
-  const user = await findUser(visit)
+  const user = await userOf(visit)
   await liftLoginWait(db, user, throttleKey(visit), by, clock.now())
   return back(visit, user, 'lifted')
 }

@@ -39,10 +39,10 @@ export const doneWords = {
 }
 
 export async function showUser(visit: Visit, operator: Operator) {
-  return sendUser(visit, operator, await findUser(visit), undefined)
+  return sendUser(visit, operator, await userOf(visit), undefined)
 }
 
-export function findUser({ context, request }: Visit): Promise<User> {
+export function userOf({ context, request }: Visit): Promise<User> {
   return getUserById(context.db, cut(paramsOf(request).id ?? '', 100))
 }
 

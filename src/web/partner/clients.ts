@@ -64,24 +64,24 @@ export async function askRefresh(visit: Visit, member: Member, form: SubmittedFo
 }
 
 export async function showClient(visit: Visit, member: Member) {
-  return sendClient(visit, member, await findClient(visit, member), {})
+  return sendClient(visit, member, await clientOf(visit, member), {})
 }
 
-export async function updateClient(visit: Visit, member: Member, form: SubmittedForm) {
+export async function updateClient(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { db } = visit.context
-  const client = await findClient(visit, member)
+  const client = await clientOf(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const draft = readDraft(form)
   const problem = await findProblem(() => update(db, client, draft, acting(visit, member)))
   if (problem) {
-    const current = await findClient(visit, member)
+    const current = await clientOf(visit, member)
     return sendClient(visit, member, current, { draft: { values: asValues(draft), problem } })
   }
   return visit.reply.redirect(here, 303)
 }
 
 export async function askScopes(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const client = await findClient(visit, member)
+  const client = await clientOf(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
   const make = (db: Database) => askForScopes(db, client, values, member.by, visit.context.clock.now())
@@ -94,7 +94,7 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
 
 export async function rotateSecret(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { context } = visit
-  const client = await findClient(visit, member)
+  const client = await clientOf(visit, member)
   const now = context.clock.now()
   const here = pathOf(member, client)
   const overlap = overlaps.get(form.find('overlap') ?? '')
@@ -125,7 +125,7 @@ const twoLive = 'Two secrets are alive already. Revoke one of them first, then m
 /** A second click, or one that has ended meanwhile: the page then shows what is true. */
 export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const client = await findClient(visit, member)
+  const client = await clientOf(visit, member)
   await revoke(db, client, idOf(form.find('secret')), member.by, clock.now()).catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error
   })
@@ -136,7 +136,7 @@ function pathOf({ home }: Member, { id }: Client): string {
   return `${home}/clients/${id}`
 }
 
-async function findClient({ context, request }: Visit, { branch }: Member): Promise<Client> {
+async function clientOf({ context, request }: Visit, { branch }: Member): Promise<Client> {
   const client = await getClient(context.db, paramsOf(request).client ?? '')
   if (client.branch_id !== branch.branchId || client.environment !== branch.environment) throw new NotFound()
   return client

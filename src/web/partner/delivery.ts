@@ -27,7 +27,7 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
-import { describeCanceler, findNames, type Names, readReason, reasonField } from './skips.ts'
+import { describeCanceler, getNames, type Names, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
   if (asksForStream(visit.request))
@@ -37,7 +37,7 @@ export async function showDelivery(visit: Visit, member: Member) {
 
 export async function redeliver(visit: Visit, member: Member, form: SubmittedForm) {
   const { context } = visit
-  const delivery = await findDelivery(visit, member)
+  const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
   const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.by, context.clock.now())
   const here = `${member.home}/deliveries/${delivery.id}`
@@ -50,7 +50,7 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
 /** A second click finds it skipped already, and that is what was wanted. */
 export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const delivery = await findDelivery(visit, member)
+  const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
   const problem = await findProblem(() =>
     skipDelivery(db, branchId, delivery, readReason(form), member.by, clock.now()),
@@ -70,7 +70,7 @@ ${reasonField(emptyDraft)}
 async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
   const id = idOf(paramsOf(visit.request).id)
   const part = await printDelivery(visit, member)
-  const isUnfinished = (await findDelivery(visit, member)).settled_at === null
+  const isUnfinished = (await deliveryOf(visit, member)).settled_at === null
   const here = `${member.home}/deliveries/${id}`
   return sendPortal(visit, member, {
     title: `Delivery ${id}`,
@@ -86,17 +86,17 @@ ${isUnfinished && printSkipForm(here, member)}`,
   })
 }
 
-function findDelivery({ context, request }: Visit, { branch }: Member) {
+function deliveryOf({ context, request }: Visit, { branch }: Member) {
   return getDelivery(context.db, branch, idOf(paramsOf(request).id))
 }
 
 async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   const { db, signingSecrets, clock } = visit.context
-  const delivery = await findDelivery(visit, member)
+  const delivery = await deliveryOf(visit, member)
   const webhook = await getWebhook(db, member.branch, delivery.webhook_id)
   const attempts = await listAttempts(db, delivery.id)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
-  const names = await findNames(db, delivery.canceled_by)
+  const names = await getNames(db, delivery.canceled_by)
   return html`${printFacts(delivery, webhook, names, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}

@@ -17,7 +17,7 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
-import { findWebhook } from './webhooks.ts'
+import { webhookOf } from './webhooks.ts'
 
 /** Step one asks since when; with a moment in the address, step two says what would happen. */
 export function showRecovery(visit: Visit, member: Member) {
@@ -27,7 +27,7 @@ export function showRecovery(visit: Visit, member: Member) {
 
 export async function startRecovery(visit: Visit, member: Member, form: SubmittedForm) {
   const { context } = visit
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const text = readSince(form.find('since'))
   const since = parseSince(text, context.clock.now())
   if (!(since instanceof Date)) return sendWizard(visit, member, text, undefined)
@@ -55,7 +55,7 @@ function parseSince(text: string | undefined, now: Date): Date | Invalid {
 
 async function sendWizard(visit: Visit, member: Member, text: string | undefined, refused: Draft['problem']) {
   const { db, clock } = visit.context
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const since = text === undefined ? undefined : parseSince(text, clock.now())
   const problem = refused ?? (since instanceof Invalid ? since : undefined)
   const count = since instanceof Date && !problem ? await countRecovery(db, webhook, since, clock.now()) : undefined

@@ -24,7 +24,7 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
-import { findWebhook } from './webhooks.ts'
+import { webhookOf } from './webhooks.ts'
 
 const fields = ['from', 'to', 'entity', 'failed'] as const
 type Values = Readonly<Record<(typeof fields)[number], string | undefined>>
@@ -38,7 +38,7 @@ export async function showReplay(visit: Visit, member: Member) {
 }
 
 export async function startReplay(visit: Visit, member: Member, form: SubmittedForm) {
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const values = readValues((name) => form.find(name))
   const selection = parseSelection(values)
   if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
@@ -54,14 +54,14 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
 
 export async function cancelReplay(visit: Visit, member: Member) {
   const { db, clock } = visit.context
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const asked = idOf(paramsOf(visit.request).replay)
   const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.by, clock.now()))
   return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
 }
 
 export async function showProgress(visit: Visit, member: Member) {
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const id = idOf(paramsOf(visit.request).replay)
   const { selection } = await getReplay(visit.context.db, webhook, id)
   const isRecovery = selection.since !== undefined
@@ -119,7 +119,7 @@ function trail({ id }: Webhook, { home }: Member) {
 
 async function sendWizard(visit: Visit, member: Member, values: Values, isAsked: boolean, refused: Draft['problem']) {
   const { db } = visit.context
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const selection = isAsked ? parseSelection(values) : undefined
   const problem = refused ?? (selection instanceof Invalid ? selection : undefined)
   const total = selection && !problem ? (await countReplay(db, webhook, selection as Selection)).total : undefined

@@ -25,14 +25,14 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { sendPortal } from './portal.ts'
-import { findWebhook } from './webhooks.ts'
+import { webhookOf } from './webhooks.ts'
 
 export function showSkip(visit: Visit, member: Member) {
   return sendQuestion(visit, member, emptyDraft)
 }
 
 export async function startSkip(visit: Visit, member: Member, form: SubmittedForm) {
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const here = `${member.home}/webhooks/${webhook.id}`
   const reason = readReason(form)
   const make = (db: Database) => {
@@ -49,12 +49,12 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
 }
 
 export async function showSkipProgress(visit: Visit, member: Member) {
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const id = idOf(paramsOf(visit.request).skip)
   const { db } = visit.context
   const print = async () => {
     const skip = await getSkip(db, webhook, id)
-    return printProgress(skip, await findNames(db, skip.asked_by))
+    return printProgress(skip, await getNames(db, skip.asked_by))
   }
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
@@ -80,7 +80,7 @@ export function reasonField(draft: Draft): Html {
 /** The names of users, by what the log calls them. */
 export type Names = ReadonlyMap<string, string>
 
-export async function findNames(sql: Sql, actor: string | null): Promise<Names> {
+export async function getNames(sql: Sql, actor: string | null): Promise<Names> {
   const id = actor?.startsWith('user:') ? actor.slice('user:'.length) : undefined
   return new Map(id === undefined ? [] : [[actor!, (await getUserById(sql, id)).name]])
 }
@@ -92,7 +92,7 @@ export function describeCanceler(actor: string, names: Names): string {
 
 async function sendQuestion(visit: Visit, member: Member, draft: Draft) {
   const { db } = visit.context
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const waiting = (await readHealth(db, [webhook])).get(webhook.id)?.waiting ?? 0
   return sendPortal(visit, member, {
     title: 'Skip what waits',

@@ -48,11 +48,11 @@ export async function createWebhook(visit: Visit, member: Member, form: Submitte
 }
 
 export async function showWebhook(visit: Visit, member: Member) {
-  return sendWebhook(visit, member, await findWebhook(visit, member), emptyDraft, emptyDraft)
+  return sendWebhook(visit, member, await webhookOf(visit, member), emptyDraft, emptyDraft)
 }
 
 export async function updateWebhook(visit: Visit, member: Member, form: SubmittedForm) {
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const { url, kinds: chosen } = readDraft(form)
   const now = visit.context.clock.now()
   const problem = await findProblem(() => update(deskOf(visit), webhook, { url, kinds: chosen }, member.by, now))
@@ -62,7 +62,7 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
 }
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   const now = visit.context.clock.now()
   const secret = form.find('secret') ?? ''
   const switchAt = parseMoment(form.find('switchAt'))
@@ -80,7 +80,7 @@ export const resumeWebhook = stateForm('active')
 function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
     const { db, clock } = visit.context
-    const webhook = await findWebhook(visit, member)
+    const webhook = await webhookOf(visit, member)
     if (webhook.state !== state) await setWebhookState(db, webhook, state, member.by, clock.now())
     return backTo(visit.reply, member, webhook)
   }
@@ -89,14 +89,14 @@ function stateForm(state: 'active' | 'paused') {
 /** A second click finds it gone already, and that is what was wanted. */
 export async function deleteWebhook(visit: Visit, member: Member, form: SubmittedForm) {
   const { db, clock } = visit.context
-  const webhook = await findWebhook(visit, member)
+  const webhook = await webhookOf(visit, member)
   if (form.find('confirmed') !== 'yes')
     throw new Conflict('Tick the box to say that you mean it, then delete the webhook.')
   await remove(db, webhook, member.by, clock.now())
   return visit.reply.redirect(`${member.home}/webhooks`, 303)
 }
 
-export function findWebhook({ context, request }: Visit, { branch }: Member): Promise<Webhook> {
+export function webhookOf({ context, request }: Visit, { branch }: Member): Promise<Webhook> {
   return getWebhook(context.db, branch, idOf(paramsOf(request).id))
 }
 

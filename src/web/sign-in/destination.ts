@@ -25,14 +25,14 @@ const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?
 
 /** The same from the address of a page. */
 export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {
-  return findDestination(context, textOf(request), textOf(back))
+  return getDestination(context, textOf(request), textOf(back))
 }
 
 function textOf(value: Form[string] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-export async function findDestination(
+export async function getDestination(
   context: Context,
   sealed: string | undefined,
   returnPath: string | undefined,

@@ -14,7 +14,7 @@ import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
-import { type Destination, findDestination, openPending, parseDestination } from './destination.ts'
+import { type Destination, getDestination, openPending, parseDestination } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { goOnToSecondStep } from './second-step.ts'
@@ -37,7 +37,7 @@ export async function showLogin({ context, request, reply }: Visit) {
 
 export async function submitLogin({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
-  const destination = await findDestination(context, form.find('request'), form.find('return'))
+  const destination = await getDestination(context, form.find('request'), form.find('return'))
   const previous = await currentSession(context, request)
   const username = form.find('username') ?? ''
   const credentials = {

@@ -21,7 +21,7 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { browserOf, currentSession } from '../frame/visitor.ts'
-import { type Destination, findDestination, parseDestination } from './destination.ts'
+import { type Destination, getDestination, parseDestination } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk } from './login-desk.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
@@ -50,7 +50,7 @@ export async function showSecondStep({ context, request, reply }: Visit) {
 
 export async function submitSecondStep({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
-  const destination = await findDestination(context, form.find('request'), form.find('return'))
+  const destination = await getDestination(context, form.find('request'), form.find('return'))
   const halfWay = await currentHalfWay(context, request)
   if (!halfWay) return backToLogin(reply, destination)
   const { user } = halfWay
