@@ -1,5 +1,5 @@
 /**
- * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile joining it (single flight). What it found is
+ * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile joining it. What it found is
  * an entry of the log, so that every node can show it; how far it is, only the node that runs it.
  */
 import { cut } from '../cut.ts'
