@@ -1,4 +1,4 @@
-/** Whoever asks while it is under way joins it (single flight). */
+/** What is under way is the answer to everybody who asks for the same meanwhile (single flight). */
 interface Flights<Words extends readonly unknown[], Value> {
   /** Joins the one that is under way, or begins one with these words. */
   join(...words: Words): Promise<Value>
