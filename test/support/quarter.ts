@@ -348,7 +348,17 @@ export class Quarter {
       if (waiting.length === 0) return
       await this.engine.advanceToNextLook()
     }
-    this.problems.push('something waits for ever')
+    this.problems.push(`something waits for ever: ${JSON.stringify(await this.#findWaiting())}`)
+  }
+
+  /** The lanes of what waits, as they are. */
+  #findWaiting(): Promise<object[]> {
+    return this.engine.sql(
+      `SELECT l.*, w.state, p.status, count(*) AS waiting, min(q.due_at) AS due, $1::timestamptz AS now FROM queued_deliveries q
+       JOIN lanes l USING (webhook_id) JOIN webhooks w ON w.id = l.webhook_id JOIN partners p USING (branch_id)
+       GROUP BY l.webhook_id, w.id, p.branch_id`,
+      [this.#now],
+    )
   }
 }
 
