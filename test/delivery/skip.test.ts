@@ -148,10 +148,9 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
     const target = await quiet.makeWebhook('/hook')
     const start = () => startSkip(db, target, 'skipped', operator, house.clock.now())
     assert.deepEqual([(await start()).state, (await start()).skipped], ['finished', 0])
-    const [day] = await quiet.sql<{ offset: number }>(
-      'SELECT delivery_offset AS "offset" FROM open_day(day_of($1))',
-      [house.clock.now()],
-    )
+    const [day] = await quiet.sql<{ offset: number }>('SELECT delivery_offset AS "offset" FROM open_day(day_of($1))', [
+      house.clock.now(),
+    ])
     const idOf = (n: number) => day!.offset + n
     const put = (from: number, count: number) =>
       quiet.sql(
