@@ -337,6 +337,8 @@ export class Quarter {
 
   /** Everybody is well, and whatever waits goes out. */
   async #mendAll(): Promise<void> {
+    // An attempt that is under way may still be told 410, which disables what has just been made active.
+    await this.#rest()
     for (const branch of this.branches) await this.#setPartner('approved', branch)
     for (const hook of this.#living()) {
       hook.manner = 'well'
