@@ -280,7 +280,6 @@ const notHot: Record<string, string> = {
   count_due_later: 'a person recovers a webhook',
   count_given_up: 'a person recovers a webhook',
   select_given_up: 'a page of what a person recovers',
-  begin_pull: 'one row by its number',
   skip_delivery: 'a person skips a delivery',
   select_skip: 'a person looks at what is skipped',
   select_skips: 'a person looks at what is skipped',

@@ -237,10 +237,13 @@ const selectBlocked = statement(
    WHERE cardinality(pg_blocking_pids(pid)) > 0 AND pg_blocking_pids(pid) <@ $2::int[]`,
 )
 
-/** Whoever waits at a gate is idle in its transaction, for as long as the others take. */
+/**
+ * Whoever waits at a gate is idle in its transaction, for as long as the others take. A circle is ended as late as in production: whoever waits for a lock
+ * for a moment only has given up by then, on a busy machine too.
+ */
 const sitDown = statement(
   '',
-  `SELECT pg_backend_pid() AS pid, set_config('idle_in_transaction_session_timeout', '0', false), set_config('deadlock_timeout', '50ms', false)`,
+  `SELECT pg_backend_pid() AS pid, set_config('idle_in_transaction_session_timeout', '0', false), set_config('deadlock_timeout', '1s', false)`,
 )
 
 /** Undefined when each of those who could go on leads to an order that was played already. */
