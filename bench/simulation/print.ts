@@ -11,7 +11,7 @@ const names: Record<keyof Busy, string> = {
   nodes: "nodes' threads",
   postgres: "PostgreSQL's cores",
   log: "the log's disk",
-  dispatcher: "the dispatcher's lock",
+  parts: "the parts' locks",
   notifications: 'commits that notify',
   lanes: 'attempts at once to a webhook',
 }
@@ -24,7 +24,8 @@ const columns: readonly [string, (row: Row) => string][] = [
   ['deliveries/s', ({ outcome }) => whole(outcome.deliveriesPerSecond)],
   ['node', ({ outcome }) => share(outcome.busy.nodes)],
   ['PostgreSQL', ({ outcome }) => share(outcome.busy.postgres)],
-  ['dispatcher', ({ outcome }) => share(outcome.busy.dispatcher)],
+  ['part', ({ outcome }) => share(outcome.busy.parts)],
+  ['at once', ({ outcome }) => share(outcome.atOnceShare)],
   ['log MB/s', ({ outcome }) => whole(outcome.logMegabytesPerSecond)],
   ['p50 ms', ({ outcome }) => whole(outcome.p50Ms)],
   ['p95', ({ outcome }) => whole(outcome.p95Ms)],
