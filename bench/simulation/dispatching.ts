@@ -5,7 +5,6 @@ import {
   compute,
   type Equipment,
   type Lane,
-  notify,
   type Published,
   takeMany,
   travel,
@@ -31,6 +30,8 @@ export function dispatchedAtMost(webhooks: number): number {
 export interface DispatchingNode extends Equipment {
   /** Something new waits in these lanes, of whoever holds them. */
   hear(lanes: ReadonlySet<Lane>): void
+  /** So do the others. */
+  tell(lanes: ReadonlySet<Lane>): void
 }
 
 export class Dispatching {
@@ -134,6 +135,6 @@ export class Dispatching {
       }
     }
     this.#node.hear(told)
-    if (scenario.nodes > scenario.shards) start(notify(this.#world, this.#node, told))
+    if (scenario.nodes > scenario.shards) this.#node.tell(told)
   }
 }

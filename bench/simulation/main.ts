@@ -20,6 +20,7 @@ const help = `Simulates publishing and delivery with the measured costs of costs
   --nodes N            nodes of all shards together (2)
   --shards N           PostgreSQL servers, each with its share of branches and nodes (1)
   --parts N            parts a shard, each with its lock; the code has sixteen (16)
+  --tell-every-ms N    how often a node tells others of what is new in their lanes; without it, of each transaction at once
   --postgres-cores N   of each PostgreSQL (8)
   --log-mb N           megabytes a second its disk takes (200)
   --commit-us N        until a commit is on disk (1000)
@@ -39,6 +40,7 @@ const options = {
   nodes: { type: 'string', default: '2' },
   shards: { type: 'string', default: '1' },
   parts: { type: 'string', default: String(partsOfCode) },
+  'tell-every-ms': { type: 'string' },
   'postgres-cores': { type: 'string', default: String(dataCentre.postgresCores) },
   'log-mb': { type: 'string', default: String(dataCentre.logMegabytesPerSecond) },
   'commit-us': { type: 'string', default: String(dataCentre.commitUs) },
@@ -82,6 +84,7 @@ function scenarioOf(asked: Options): Scenario {
     nodes: number('nodes'),
     shards: number('shards'),
     parts: number('parts'),
+    tellEveryMs: asked['tell-every-ms'] === undefined ? 0 : number('tell-every-ms'),
     seconds: number('seconds'),
     seed: number('seed'),
     machine: {

@@ -4,6 +4,7 @@ import { Dispatching } from './dispatching.ts'
 import { Publishing } from './publishing.ts'
 import { type Connections, type Cores, openConnections, openThread, type Thread } from './resources.ts'
 import { Settling } from './settling.ts'
+import { Telling } from './telling.ts'
 import type { Lane, Published, World } from './world.ts'
 
 const connectionsOfNode = 10
@@ -17,12 +18,14 @@ export class Node {
   readonly #dispatching: Dispatching
   readonly #delivering: Delivering
   readonly #settling: Settling
+  readonly #telling: Telling
 
   constructor(world: World, cores: Cores) {
     this.#world = world
     this.thread = openThread(world.timeline, cores)
     this.#delivering = new Delivering(world, this)
     this.#settling = new Settling(world, this)
+    this.#telling = new Telling(world, this)
     this.#dispatching = new Dispatching(world, this)
     this.#publishing = new Publishing(world, this)
     this.#lookAround()
@@ -54,6 +57,10 @@ export class Node {
 
   hear(lanes: ReadonlySet<Lane>): void {
     this.thread.run(this.#world.costs.hearNodeUs, () => this.#delivering.hear(lanes))
+  }
+
+  tell(lanes: ReadonlySet<Lane>): void {
+    this.#telling.tell(lanes)
   }
 
   settle(lane: Lane): void {

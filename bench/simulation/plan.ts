@@ -6,7 +6,7 @@ export type LoadStep = Omit<Scenario, 'seconds' | 'seed'>
 function stepOf(eventsPerSecond: number, machines: Partial<LoadStep>, eventsAtOnce = 1): LoadStep {
   return {
     load: { eventsPerSecond, eventsAtOnce },
-    ...{ webhooks: 1, branches: 1_000, nodes: 2, shards: 1, parts: partsOfCode, machine: dataCentre },
+    ...{ webhooks: 1, branches: 1_000, nodes: 2, shards: 1, parts: partsOfCode, tellEveryMs: 0, machine: dataCentre },
     ...machines,
   }
 }
@@ -15,13 +15,15 @@ const large = { ...dataCentre, postgresCores: 16 }
 
 /** With nodes enough for everything that more nodes can do. */
 export const onePostgres: readonly LoadStep[] = [
+  stepOf(200, { nodes: 2 }),
   stepOf(1_000, { nodes: 2 }),
   stepOf(1_000, { webhooks: 5, nodes: 4 }),
-  stepOf(5_000, { nodes: 5 }),
-  stepOf(10_000, { nodes: 10 }),
+  stepOf(5_000, { nodes: 6 }),
+  stepOf(5_000, { webhooks: 5, nodes: 16, machine: large }),
   stepOf(10_000, { nodes: 10, machine: large }),
   stepOf(10_000, { nodes: 10, machine: large }, 20),
   stepOf(10_000, { webhooks: 5, nodes: 24, machine: large }, 20),
+  stepOf(20_000, { nodes: 20, machine: large }, 20),
   stepOf(100_000, { nodes: 60, machine: large }, 20),
 ]
 

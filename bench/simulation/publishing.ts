@@ -9,7 +9,6 @@ import {
   compute,
   type Equipment,
   type Lane,
-  notify,
   type Published,
   takeMany,
   travel,
@@ -28,6 +27,7 @@ export interface PublishingNode extends Equipment {
   /** Its dispatcher is not at the part, and it has room. */
   isOpen(part: number): boolean
   holds(lane: Lane): boolean
+  tell(lanes: ReadonlySet<Lane>): void
   takeInHand(lane: Lane, event: Published): void
 }
 
@@ -126,7 +126,7 @@ export class Publishing {
         others.add(lane)
       }
     }
-    if (others.size > 0) start(notify(this.#world, this.#node, others))
+    if (others.size > 0) this.#node.tell(others)
   }
 }
 

@@ -10,6 +10,8 @@ export interface Scenario {
   readonly shards: number
   /** Of each PostgreSQL: sixteen in the code. */
   readonly parts: number
+  /** A node tells others at most so often of what is new in their lanes; 0 in the code: at once, and of each transaction by itself. */
+  readonly tellEveryMs: number
   readonly seconds: number
   readonly seed: number
   readonly machine: Machine

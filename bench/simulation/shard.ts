@@ -67,15 +67,19 @@ class Simulation implements Shard {
     return lanes
   }
 
-  /** Lanes are spread over nodes, and stay. */
+  /** Lanes are spread over nodes by chance, as whoever comes first claims them, and stay: the lanes of a part are several nodes'. */
   #openLane(branch: number, nth: number): Lane {
     const webhook = branch * this.scenario.webhooks + nth
     const lane = {
       ...{ webhook, part: branch % this.parts.length, waiting: openQueue<Published>(), buffer: openQueue<Published>() },
       ...{ sending: 0, unsettled: 0, isDrained: true, isAwaited: false },
     }
-    this.nodes[webhook % this.nodes.length]!.add(lane)
+    this.#chooseNode().add(lane)
     return lane
+  }
+
+  #chooseNode(): Node {
+    return this.nodes[Math.floor(this.random.uniform() * this.nodes.length)]!
   }
 
   /** Requests arrive whatever becomes of them. */
@@ -93,7 +97,7 @@ class Simulation implements Shard {
 
   #request(): void {
     const { load, branches, shards } = this.scenario
-    const node = this.nodes[Math.floor(this.random.uniform() * this.nodes.length)]!
+    const node = this.#chooseNode()
     const here = Math.max(1, Math.round(branches / shards))
     const branch = Math.floor(this.random.uniform() * here)
     const event = { atUs: this.timeline.nowUs, branch, part: branch % this.parts.length }

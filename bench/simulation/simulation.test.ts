@@ -13,7 +13,7 @@ import { validate } from './validation.ts'
 const costs = readCosts()
 const usual: Scenario = {
   load: { eventsPerSecond: 500, eventsAtOnce: 1 },
-  ...{ webhooks: 3, branches: 50, nodes: 2, shards: 1, parts: partsOfCode },
+  ...{ webhooks: 3, branches: 50, nodes: 2, shards: 1, parts: partsOfCode, tellEveryMs: 0 },
   ...{ seconds: 3, seed: 7, machine: dataCentre },
 }
 
@@ -134,6 +134,16 @@ test('a node that is alone notifies nobody', () => {
   }
   assert.equal(shard(1).notifying.heldUs, 0)
   assert.ok(shard(2).notifying.heldUs > 0)
+})
+
+test('a node that tells others less often makes fewer commits that notify, and everything arrives', () => {
+  const settle = (tellEveryMs: number) => {
+    const shard = openShard({ ...usual, nodes: 4, tellEveryMs, load: { ...usual.load, most: 500 } }, costs)
+    shard.timeline.runUntil(30e6)
+    assert.equal(shard.counts.settled, 1_500)
+    return shard.notifying.heldUs
+  }
+  assert.ok(settle(20) < settle(0) / 2)
 })
 
 test('dispatch and settlement of a part take turns, and parts do not wait for each other', () => {

@@ -97,19 +97,6 @@ export function* ask(world: World, node: Equipment, us: number, trips = 1): Proc
   node.connections.release()
 }
 
-/** Outside the transaction that it tells of. */
-export function* notify(world: World, node: Equipment, lanes: ReadonlySet<Lane>): Process {
-  const { costs, notifying } = world
-  yield node.connections.take
-  yield travel(world)
-  yield compute(world, costs.notifyPostgresUs)
-  yield (done) => notifying.take(() => done())
-  yield commit(world, costs.notifyLogBytes)
-  notifying.release()
-  node.connections.release()
-  world.tellAll(lanes)
-}
-
 export function takeMany<Item>(queue: Queue<Item>, most: number): Item[] {
   return Array.from({ length: Math.min(most, queue.length) }, () => queue.take()!)
 }
