@@ -18,9 +18,11 @@ const names: Record<keyof Busy, string> = {
 
 const columns: readonly [string, (row: Row) => string][] = [
   ['events/s', ({ scenario }) => whole(scenario.load.eventsPerSecond)],
+  ['a request', ({ scenario }) => whole(scenario.load.eventsAtOnce)],
   ['webhooks', ({ scenario }) => whole(scenario.webhooks)],
   ['nodes', ({ scenario }) => whole(scenario.nodes)],
   ['shards', ({ scenario }) => whole(scenario.shards)],
+  ['cores', ({ scenario }) => whole(scenario.machine.postgresCores)],
   ['deliveries/s', ({ outcome }) => whole(outcome.deliveriesPerSecond)],
   ['node', ({ outcome }) => share(outcome.busy.nodes)],
   ['PostgreSQL', ({ outcome }) => share(outcome.busy.postgres)],
