@@ -1,6 +1,7 @@
 /**
- * What the worker's node costs, step by step: numbering events that nobody wants, creating deliveries for webhooks that are paused,
- * and sending and settling what has gathered. Events are made while the bench holds the dispatcher's lock.
+ * What a node costs that does nothing but deliver, step by step: numbering events that nobody wants, creating deliveries for webhooks that are
+ * paused, and sending and settling what has gathered. Events are made while the bench holds the locks of all parts. Events are published
+ * past this node, so that none takes the short cut: that is short-cut.ts.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, statement } from '../../src/database/database.ts'
@@ -22,6 +23,17 @@ const eventsWanted = 200
 const eventsAlone = 300
 const betweenLoneEventsMs = 10
 const pollMs = 100
+const idleSeconds = 10
+
+/** What a worker may hear that has nothing to do with it. */
+const notifications = {
+  // Names nobody.
+  'hear of nothing': 'delivery  ',
+  // Somebody without a worker has published: it looks at all parts, and finds that others were there.
+  'hear of an event': 'event',
+  // Deliveries of a lane that another one holds: it looks for lanes that nobody does.
+  'hear of a delivery': 'delivery  999999999',
+}
 const inStatement = 500
 
 /** Asked seldom, and only whether: counting would cost as much as what is measured. */
@@ -48,7 +60,9 @@ export async function measureDelivering(house: House): Promise<Costs> {
       measureDispatch(house, worker, { branchId: busy, events: eventsWanted, webhooks }),
     )
     await note('send and settle', () => measureSending(house, worker, receiver, busy))
-    await note('dispatch in vain', () => measureVain(house, worker))
+    await note('idle second', () => measureIdle(house, worker))
+    for (const [name, text] of Object.entries(notifications))
+      await note(name, () => measureHearing(house, worker, text))
     const api = await house.startNode(stage, 'api')
     await note('dispatch alone', () => measureAlone(house, worker, api, nobody))
     await note('send and settle alone', () => measureAlone(house, worker, api, lone, receiver))
@@ -109,24 +123,34 @@ function measureSending(house: House, worker: Node, receiver: Receiver, branchId
   })
 }
 
-/** What a worker spends that hears of an event while another one dispatches it. */
-function measureVain(house: House, worker: Node): Promise<Cost> {
+/** What a node and PostgreSQL spend on each other when there is nothing to do. */
+function measureIdle(house: House, worker: Node): Promise<Cost> {
+  return measureCost({
+    house,
+    nodePid: worker.pid,
+    async work() {
+      await wait(idleSeconds * 1_000)
+      return idleSeconds
+    },
+  })
+}
+
+/** What the notification itself costs is in it. */
+function measureHearing(house: House, worker: Node, text: string): Promise<Cost> {
   const { db } = house
   return measureCost({
     house,
     nodePid: worker.pid,
     async work() {
-      const letGo = await holdDispatch(db)
       for (let n = 0; n < eventsAlone; n++) {
-        await Promise.all([db.script("SELECT pg_notify('countersign_work', 'event')"), wait(betweenLoneEventsMs)])
+        await Promise.all([db.script(`SELECT pg_notify('countersign_work', '${text}')`), wait(betweenLoneEventsMs)])
       }
-      letGo()
       return eventsAlone
     },
   })
 }
 
-/** One event at a time, far apart: nothing shares a statement with anything. */
+/** One event at a time, far apart: nothing shares a statement with anything. Whoever accepts it has no worker, and tells that of another node. */
 async function measureAlone(
   house: House,
   worker: Node,
@@ -175,7 +199,7 @@ function draft(branchId: number): NewEvent {
   }
 }
 
-/** Nobody dispatches until the answer is called. */
+/** Nobody dispatches or settles until the answer is called. */
 async function holdDispatch(db: Database): Promise<() => void> {
   const held = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()

@@ -52,7 +52,7 @@ export async function openHouse(stage: Stage): Promise<House> {
         RATE_LIMIT_PER_MINUTE: '0',
         WEBHOOK_ALLOW_LOOPBACK: 'true',
       }
-      const program = new URL('../../src/cli/main.ts', import.meta.url)
+      const program = new URL('../../bin/countersign.js', import.meta.url)
       const pid = await startServer(owner, { program, args: ['serve'], env, origin, readyPath: '/readyz' })
       return { pid, origin }
     },

@@ -1,15 +1,15 @@
 /** `node bench/simulation/main.ts [options]`: what a load would meet. `--help` says how to ask, docs/scaling.md what the answers mean. */
 import { parseArgs } from 'node:util'
 import { type Costs, readCosts } from './costs.ts'
-import { plan, type Step, today } from './plan.ts'
+import { type LoadStep, onePostgres, severalClusters } from './plan.ts'
 import { printOutcomes } from './print.ts'
 import { run } from './run.ts'
-import { dataCentre, type Scenario } from './scenario.ts'
+import { dataCentre, partsOfCode, type Scenario } from './scenario.ts'
 import { printValidation } from './validation.ts'
 
 const help = `Simulates publishing and delivery with the measured costs of costs.json.
 
-  node bench/simulation/main.ts                    the steps of docs/scaling.md, as it is today and as planned
+  node bench/simulation/main.ts                    the steps of docs/scaling.md: one PostgreSQL, and several
   node bench/simulation/main.ts --events 2000 …    one load
   node bench/simulation/main.ts --validate         the benchmarks of docs/performance.md, simulated beside measured
 
@@ -19,8 +19,8 @@ const help = `Simulates publishing and delivery with the measured costs of costs
   --batch N            events a publishing request (1)
   --nodes N            nodes of all shards together (2)
   --shards N           PostgreSQL servers, each with its share of branches and nodes (1)
-  --dispatchers N      dispatchers a shard; today there is one (1)
-  --notify-apart       publishing commits without a notification; today it has one
+  --parts N            parts a shard, each with its lock; the code has sixteen (16)
+  --tell-every-ms N    how often a node tells others of what is new in their lanes; without it, of each transaction at once
   --postgres-cores N   of each PostgreSQL (8)
   --log-mb N           megabytes a second its disk takes (200)
   --commit-us N        until a commit is on disk (1000)
@@ -39,8 +39,8 @@ const options = {
   batch: { type: 'string', default: '1' },
   nodes: { type: 'string', default: '2' },
   shards: { type: 'string', default: '1' },
-  dispatchers: { type: 'string', default: '1' },
-  'notify-apart': { type: 'boolean' },
+  parts: { type: 'string', default: String(partsOfCode) },
+  'tell-every-ms': { type: 'string' },
   'postgres-cores': { type: 'string', default: String(dataCentre.postgresCores) },
   'log-mb': { type: 'string', default: String(dataCentre.logMegabytesPerSecond) },
   'commit-us': { type: 'string', default: String(dataCentre.commitUs) },
@@ -63,12 +63,12 @@ export function main(args: readonly string[], costs: Costs = readCosts()): strin
   if (asked.events !== undefined) return printSteps([scenarioOf(asked)], costs)
   const seconds = count(asked.seconds, 'seconds')
   const seed = count(asked.seed, 'seed')
-  const printAll = (steps: readonly Step[]) =>
+  const printAll = (steps: readonly LoadStep[]) =>
     printSteps(
       steps.map((step) => ({ ...step, seconds, seed })),
       costs,
     )
-  return `As it is: one PostgreSQL, one dispatcher\n${printAll(today)}\nAs planned\n${printAll(plan)}`
+  return `One PostgreSQL\n${printAll(onePostgres)}\nSeveral, sharded by branch\n${printAll(severalClusters)}`
 }
 
 function printSteps(scenarios: readonly Scenario[], costs: Costs): string {
@@ -76,15 +76,15 @@ function printSteps(scenarios: readonly Scenario[], costs: Costs): string {
 }
 
 function scenarioOf(asked: Options): Scenario {
-  const number = (name: Exclude<keyof Options, 'help' | 'validate' | 'notify-apart'>) => count(asked[name]!, name)
+  const number = (name: Exclude<keyof Options, 'help' | 'validate'>) => count(asked[name]!, name)
   return {
     load: { eventsPerSecond: number('events'), eventsAtOnce: number('batch') },
     webhooks: number('webhooks'),
     branches: number('branches'),
     nodes: number('nodes'),
     shards: number('shards'),
-    dispatchers: number('dispatchers'),
-    notifiesApart: asked['notify-apart'] ?? false,
+    parts: number('parts'),
+    tellEveryMs: asked['tell-every-ms'] === undefined ? 0 : number('tell-every-ms'),
     seconds: number('seconds'),
     seed: number('seed'),
     machine: {

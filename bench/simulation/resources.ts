@@ -1,4 +1,4 @@
-/** What work has to wait for: cores that several threads share, a lock, and the disk under PostgreSQL's log. */
+/** What work has to wait for: cores that several threads share, locks, connections, and the disk under PostgreSQL's log. */
 import type { Timeline } from './timeline.ts'
 
 /** A longer piece of work lets others in between, as an operating system does. */
@@ -44,20 +44,25 @@ export function openCores(timeline: Timeline, count: number): Cores {
 /** Does one thing at a time: a node's JavaScript, or a connection's process in PostgreSQL. */
 export interface Thread {
   readonly busyUs: number
+  /** With the time in which it waited for a core: what the thread itself would call busy. */
+  readonly activeUs: number
   run(workUs: number, done: () => void): void
 }
 
-export function openThread(cores: Cores): Thread {
+export function openThread(timeline: Timeline, cores: Cores): Thread {
   const waiting = openQueue<{ workUs: number; done: () => void }>()
   let isBusy = false
   let busyUs = 0
+  let activeUs = 0
   const start = () => {
     const next = isBusy ? undefined : waiting.take()
     if (!next) return
     isBusy = true
+    const startedUs = timeline.nowUs
     cores.run(next.workUs, () => {
       isBusy = false
       busyUs += next.workUs
+      activeUs += timeline.nowUs - startedUs
       next.done()
       start()
     })
@@ -65,6 +70,9 @@ export function openThread(cores: Cores): Thread {
   return {
     get busyUs() {
       return busyUs
+    },
+    get activeUs() {
+      return activeUs
     },
     run(workUs, done) {
       waiting.add({ workUs, done })
@@ -75,33 +83,70 @@ export function openThread(cores: Cores): Thread {
 
 export interface Lock {
   readonly heldUs: number
-  /** Calls back when the lock is ours. */
-  take(taken: () => void): void
+  readonly isHeld: boolean
+  /** Calls back when the lock is ours, or when it was not within the patience. */
+  take(taken: (isOurs: boolean) => void, patienceUs?: number): void
   release(): void
 }
 
+/** Whoever came first has it first. */
 export function openLock(timeline: Timeline): Lock {
-  const waiting = openQueue<() => void>()
+  const waiting = openQueue<{ taken: (isOurs: boolean) => void; isGone: boolean }>()
   let heldSince: number | undefined
   let heldUs = 0
   const hand = () => {
-    const next = waiting.take()
+    let next = waiting.take()
+    while (next?.isGone) next = waiting.take()
     if (!next) return
+    next.isGone = true
     heldSince = timeline.nowUs
-    next()
+    next.taken(true)
+  }
+  const giveUp = (waiter: { taken: (isOurs: boolean) => void; isGone: boolean }) => {
+    if (waiter.isGone) return
+    waiter.isGone = true
+    waiter.taken(false)
   }
   return {
     get heldUs() {
       return heldUs + (heldSince === undefined ? 0 : timeline.nowUs - heldSince)
     },
-    take(taken) {
-      waiting.add(taken)
+    get isHeld() {
+      return heldSince !== undefined
+    },
+    take(taken, patienceUs) {
+      const waiter = { taken, isGone: false }
+      waiting.add(waiter)
       if (heldSince === undefined) hand()
+      else if (patienceUs !== undefined) timeline.after(patienceUs, () => giveUp(waiter))
     },
     release() {
       heldUs += timeline.nowUs - heldSince!
       heldSince = undefined
       hand()
+    },
+  }
+}
+
+/** A node's connections: a transaction has one from its first statement to its end, also while it waits for a lock. */
+export interface Connections {
+  take(taken: () => void): void
+  release(): void
+}
+
+export function openConnections(count: number): Connections {
+  const waiting = openQueue<() => void>()
+  let free = count
+  return {
+    take(taken) {
+      if (free === 0) return waiting.add(taken)
+      free--
+      taken()
+    },
+    release() {
+      const next = waiting.take()
+      if (next) next()
+      else free++
     },
   }
 }

@@ -1,16 +1,12 @@
 /** Runs a scenario and says how busy everything was, how long deliveries took, and what stands in the way. */
 import { quantile } from '../rounds.ts'
 import type { Costs } from './costs.ts'
+import { attemptsInLane } from './delivering.ts'
+import { dispatchedAtMost, dispatchRoundTrips } from './dispatching.ts'
 import type { Scenario } from './scenario.ts'
-import {
-  attemptsInLane,
-  type Counts,
-  dispatchedAtMost,
-  dispatchRoundTrips,
-  eventsInStatement,
-  openShard,
-  type Shard,
-} from './shard.ts'
+import { settledInStatement } from './settling.ts'
+import { openShard, type Shard } from './shard.ts'
+import type { Counts } from './world.ts'
 
 export interface Outcome {
   readonly counts: Counts
@@ -18,6 +14,8 @@ export interface Outcome {
   readonly busy: Busy
   readonly logMegabytesPerSecond: number
   readonly deliveriesPerSecond: number
+  /** Of the events that were dispatched. */
+  readonly atOnceShare: number
   /** Deliveries that should have been sent and were not, of all shards, and how many more each second makes. */
   readonly backlog: number
   readonly backlogGrowthPerSecond: number
@@ -34,14 +32,15 @@ export interface Busy {
   readonly postgres: number
   readonly log: number
   /** With batches as full as they can be: a lock that is held all the time may still keep up. */
-  readonly dispatcher: number
+  readonly parts: number
   readonly notifications: number
   readonly lanes: number
 }
 
 /** Of what came: a queue is never quite empty. */
 const harmlessBacklogSeconds = 0.25
-const allTheTime = 0.95
+/** But for the beginning, and what is under way at the end. */
+const allTheTime = 0.9
 
 export function run(scenario: Scenario, costs: Costs): Outcome {
   const { seconds, shards, webhooks } = scenario
@@ -60,10 +59,11 @@ export function run(scenario: Scenario, costs: Costs): Outcome {
     busy,
     logMegabytesPerSecond: (shard.log.bytes * shards) / seconds / 1e6,
     deliveriesPerSecond: (shard.counts.arrived * shards) / seconds,
+    atOnceShare: shard.counts.atOnce / Math.max(1, shard.counts.dispatched),
     backlog: backlog * shards,
     backlogGrowthPerSecond: Math.max(0, growth) * shards,
     ...{ p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) },
-    bottleneck: findBottleneck(busy),
+    bottleneck: findBottleneck(busy, isSaturated ? findHeldLock(shard, seconds) : undefined),
     isSaturated,
   }
 }
@@ -80,33 +80,36 @@ function readBusy(shard: Shard, scenario: Scenario, costs: Costs): Busy {
     nodes: threads.reduce((sum, share) => sum + share, 0) / threads.length,
     postgres: shard.postgres.busyUs / shard.postgres.count / us,
     log: shard.log.bytes / (machine.logMegabytesPerSecond * us),
-    dispatcher: dispatcherShare(shard, scenario, costs),
+    parts: partShare(shard, scenario, costs),
     notifications: notificationShare(scenario, costs),
     lanes: laneShare(scenario),
   }
 }
 
-/** Of what a dispatcher can do with full dispatches: as they went, or as they would go if nobody else were there. */
-function dispatcherShare({ fullDispatches }: Shard, scenario: Scenario, costs: Costs): number {
-  const { count, us } = fullDispatches
-  const fullUs = count > 0 ? us / count : undisturbedUs(scenario, costs)
-  const { load, shards, dispatchers } = scenario
-  return ((fullUs / dispatchedAtMost) * load.eventsPerSecond) / shards / dispatchers / 1e6
+/** Of what a part can do with full dispatches and settlements: as dispatches went, or as they would go if nobody else were there. */
+function partShare({ fullDispatches }: Shard, scenario: Scenario, costs: Costs): number {
+  const { load, shards, parts, branches, webhooks } = scenario
+  const { events, us } = fullDispatches
+  const dispatchUs = events > 0 ? us / events : undisturbedUs(scenario, costs) / dispatchedAtMost(webhooks)
+  const { statement, each } = costs.settlePostgresUs
+  const settleUs = each + (statement + commitUsOf(scenario, costs)) / settledInStatement
+  const used = Math.min(parts, Math.max(1, branches / shards))
+  return ((dispatchUs + webhooks * settleUs) * load.eventsPerSecond) / shards / used / 1e6
 }
 
+/** A full dispatch, while it holds the part. */
 function undisturbedUs(scenario: Scenario, costs: Costs): number {
   const { dispatchNodeUs, dispatchPostgresUs, createNodeUs, createPostgresUs } = costs
-  const waitsUs = dispatchRoundTrips * scenario.machine.roundTripUs + commitUsOf(scenario, costs)
+  const waitsUs = (dispatchRoundTrips - 1) * scenario.machine.roundTripUs + commitUsOf(scenario, costs)
   const eventUs = dispatchNodeUs.each + dispatchPostgresUs.each + scenario.webhooks * (createNodeUs + createPostgresUs)
-  return dispatchNodeUs.statement + dispatchPostgresUs.statement + waitsUs + eventUs * dispatchedAtMost
+  return dispatchPostgresUs.statement + waitsUs + eventUs * dispatchedAtMost(scenario.webhooks)
 }
 
-/** Commits that notify, one after the other, if each holds as much as it may. */
+/** Commits that notify, one after the other, if each tells of as much as it may. */
 function notificationShare(scenario: Scenario, costs: Costs): number {
-  const { load, shards } = scenario
-  const publishes = scenario.notifiesApart ? 0 : 1 / Math.max(eventsInStatement, load.eventsAtOnce)
-  const commitsPerEvent = publishes + 1 / dispatchedAtMost
-  return (commitsPerEvent * load.eventsPerSecond * commitUsOf(scenario, costs)) / shards / 1e6
+  const { load, shards, nodes, webhooks } = scenario
+  if (nodes <= shards) return 0
+  return (load.eventsPerSecond / dispatchedAtMost(webhooks) / shards) * (commitUsOf(scenario, costs) / 1e6)
 }
 
 function commitUsOf({ machine }: Scenario, costs: Costs): number {
@@ -118,9 +121,21 @@ function laneShare({ load, branches, machine }: Scenario): number {
   return ((load.eventsPerSecond / branches) * machine.receiverMs) / 1_000 / attemptsInLane
 }
 
-/** Who works all the time is the reason, whatever waits for it; otherwise whoever would first. */
-function findBottleneck(busy: Busy): keyof Busy {
+/** A lock that is never free while the backlog grows. */
+function findHeldLock({ parts, notifying }: Shard, seconds: number): keyof Busy | undefined {
+  const us = seconds * 1e6
+  const held = {
+    notifications: notifying.heldUs / us,
+    parts: parts.reduce((sum, { lock }) => sum + lock.heldUs / us, 0) / parts.length,
+  }
+  const most = held.notifications > held.parts ? 'notifications' : 'parts'
+  return held[most] >= allTheTime ? most : undefined
+}
+
+/** Who works all the time is the reason, whatever waits for it; then a lock that is never free; otherwise whoever would be first. */
+function findBottleneck(busy: Busy, heldLock: keyof Busy | undefined): keyof Busy {
   const worn = (['nodes', 'postgres', 'log'] as const).filter((name) => busy[name] >= allTheTime)
+  if (worn.length === 0 && heldLock) return heldLock
   const names = worn.length > 0 ? worn : (Object.keys(busy) as (keyof Busy)[])
   return names.reduce((largest, name) => (busy[name] > busy[largest] ? name : largest))
 }

@@ -4,13 +4,14 @@ export interface Scenario {
   /** Webhooks a branch: how many deliveries an event becomes. */
   readonly webhooks: number
   readonly branches: number
+  /** Each answers and delivers. */
   readonly nodes: number
-  /** PostgreSQL servers, each with its own branches, nodes and dispatchers. */
+  /** PostgreSQL servers, each with its own branches and nodes. */
   readonly shards: number
-  /** One today: the lock is one. */
-  readonly dispatchers: number
-  /** Publishing commits without a notification, and one dispatcher is woken beside it. Not so today: every commit tells everybody. */
-  readonly notifiesApart: boolean
+  /** Of each PostgreSQL: sixteen in the code. */
+  readonly parts: number
+  /** A node tells others at most so often of what is new in their lanes; 0 in the code: at once, and of each transaction by itself. */
+  readonly tellEveryMs: number
   readonly seconds: number
   readonly seed: number
   readonly machine: Machine
@@ -38,6 +39,8 @@ export interface Machine {
   /** Until a receiver has answered. */
   readonly receiverMs: number
 }
+
+export const partsOfCode = 16
 
 export const dataCentre: Machine = {
   postgresCores: 8,
