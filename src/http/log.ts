@@ -1,4 +1,5 @@
 /** One wide line a request, without anything that could be a secret: routes instead of addresses, no headers, no bodies. */
+import fs from 'node:fs'
 import { isatty } from 'node:tty'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
@@ -47,8 +48,30 @@ export function openOutput(isShared = false): DestinationStream {
   const output = pino.destination({ fd: 1, sync: false, ...sizes, maxLength: 16 * 1024 * 1024 })
   setInterval(() => output.flush(), flushEveryMs).unref()
   process.once('exit', () => output.flushSync())
+  // Before the stream's own last words, too.
+  process.prependOnceListener('exit', takeForWritten)
   return isatty(1) ? { write: (line) => void output.write(escapeLines(line)) } : output
 }
+
+/**
+ * The stream tries again and again, for ever, whatever keeps it from writing its last lines. A reader that is gone does not come back: what cannot be
+ * written is taken for written, so that the process ends.
+ */
+function takeForWritten(): void {
+  const write = fs.writeSync as (fd: number, text: string | Buffer, ...rest: unknown[]) => number
+  const writeOrDrop: typeof write = (fd, text, ...rest) => {
+    try {
+      return write(fd, text, ...rest)
+    } catch (error) {
+      if (canComeBack.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+      return Buffer.byteLength(text)
+    }
+  }
+  Object.assign(fs, { writeSync: writeOrDrop })
+}
+
+/** Somebody reads, and is slow. */
+const canComeBack = new Set(['EAGAIN', 'EBUSY'])
 
 export function openLog(level: string, destination: DestinationStream = process.stdout): Logger {
   const paths = maybeSecret.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
