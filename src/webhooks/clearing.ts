@@ -9,7 +9,10 @@ import { clearInbox, clearReads } from './inbox.sql.ts'
 import { lockPart } from './part.sql.ts'
 import { allParts, partOf } from './part.ts'
 
-const bite = 1_000
+/** Of deliveries, which hold up their part. */
+const deletedBite = 200
+/** Of entries that have been read: they hold up nobody. */
+const readBite = 1_000
 
 export interface DeletedClearing {
   /** One bite; answers how much it was, 0 when nothing is left or another node is at it. Under the part's lock: once nothing is found, nothing comes. */
@@ -29,8 +32,8 @@ export function openDeletedClearing(db: Database, clock: Clock): DeletedClearing
         if (!turn!.locked) return 0
         await sql.query(lockPart, [partOf(webhook.branch_id)])
         const now = clock.now()
-        const gone = await sql.query<{ id: number }>(table.cancelQueued, [webhook.id, now, bite, from])
-        const isLast = gone.length < bite
+        const gone = await sql.query<{ id: number }>(table.cancelQueued, [webhook.id, now, deletedBite, from])
+        const isLast = gone.length < deletedBite
         if (isLast && from === 0) await sql.query(table.noteCleared, [webhook.id, now])
         reached = { webhookId: webhook.id, id: isLast ? 0 : Math.max(...gone.map((row) => row.id)) }
         return Math.max(1, gone.length)
@@ -51,7 +54,7 @@ export function openInboxClearing(db: Database, readParts = new Set<number>()): 
   const cleared = allParts.map(() => ({ xid: '0', number: 0 }))
   async function clearPart(part: number): Promise<number> {
     const from = cleared[part]!
-    const entries = await db.query<{ xid: string }>(clearInbox, [part, from.xid, bite])
+    const entries = await db.query<{ xid: string }>(clearInbox, [part, from.xid, readBite])
     const reads = await db.query<{ number: number }>(clearReads, [part, from.number])
     for (const { xid } of entries) if (BigInt(xid) > BigInt(from.xid)) from.xid = xid
     for (const { number } of reads) if (number > from.number) from.number = number
@@ -61,7 +64,7 @@ export function openInboxClearing(db: Database, readParts = new Set<number>()): 
     let removed = 0
     for (const part of parts) {
       readParts.delete(part)
-      for (let taken = bite; taken === bite; ) {
+      for (let taken = readBite; taken === readBite; ) {
         taken = await clearPart(part)
         removed += taken
       }

@@ -8,7 +8,7 @@ import * as table from './deliveries.sql.ts'
 import { countGivenUp, selectGivenUp } from './recoveries.sql.ts'
 import type { Webhook } from './webhook.ts'
 
-const pageSize = 200
+const pageSize = 50
 const runningAtMost = 10
 /** Of a webhook, to be sent again. */
 const waitingAtMost = 1_000
