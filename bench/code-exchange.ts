@@ -17,7 +17,7 @@ export const codeExchange = race({
   async open(stage, source) {
     const gateway = await startGateway(stage, source)
     const makeOurs = async (count: number) =>
-      (await gateway.makeCodes(count)).map((code) => exchange('/v1/oauth/accesstoken', gateway.client, code))
+      (await gateway.makeCodes(count)).map((code) => printExchange('/v1/oauth/accesstoken', gateway.client, code))
     return {
       ours: underLoad({
         origin: gateway.origin,
@@ -35,7 +35,7 @@ export const codeExchange = race({
 
 function peerSide(peer: PeerProcess): Side {
   const make = async (count: number) =>
-    (await peer.ask<string[]>('codes', count)).map((code) => exchange('/token', peerClient, code))
+    (await peer.ask<string[]>('codes', count)).map((code) => printExchange('/token', peerClient, code))
   return underLoad({
     origin: peer.origin,
     connections,
@@ -44,6 +44,6 @@ function peerSide(peer: PeerProcess): Side {
   })
 }
 
-function exchange(path: string, client: Credentials, code: string): PrintedRequest {
+export function printExchange(path: string, client: Credentials, code: string): PrintedRequest {
   return formPost(path, client, { grant_type: 'authorization_code', code, redirect_uri: callbackUrl })
 }

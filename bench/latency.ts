@@ -1,7 +1,8 @@
 /** From publishing to arrival at a steady rate. The clock starts before the event is sent to the gateway. */
 import type { Benchmark, Figure } from './benchmark.ts'
 import { openBranches } from './branches.ts'
-import { readFamilyUs, readParent, readProcessUs } from './costs/processor-time.ts'
+import { readFamilyUs, readProcessUs } from './costs/processor-time.ts'
+import { findPostgresPid } from './postgres.ts'
 import { startReceiver } from './receiver.ts'
 import { type Result, withinLimit } from './report.ts'
 import { quantile } from './rounds.ts'
@@ -42,8 +43,7 @@ export const latency: Benchmark = {
   async openCourse(stage, source) {
     const branches = await openBranches(stage, source, await startReceiver(stage))
     const { gateway } = branches
-    const [backend] = await gateway.db.query<{ pid: number }>({ name: '', text: 'SELECT pg_backend_pid() AS pid' })
-    const postgresPid = readParent(backend!.pid)
+    const postgresPid = await findPostgresPid(gateway.db)
     const readUs = () => readProcessUs(gateway.pid) + readFamilyUs(postgresPid)
     return {
       async measure() {

@@ -1,14 +1,16 @@
 /** One process and two of a gateway, in turns: what the second brings on the cores there are, and what it costs. */
 import type { Benchmark } from './benchmark.ts'
-import { callbackUrl, holders } from './brokerage.ts'
-import { readFamilyUs, readParent } from './costs/processor-time.ts'
+import { holders } from './brokerage.ts'
+import { printExchange } from './code-exchange.ts'
+import { readFamilyUs } from './costs/processor-time.ts'
 import { type GatewayUnderTest, startGateway } from './gateway.ts'
 import { durableConnections, roundMs, send, underLoad } from './load.ts'
 import { urlOf, webhooks } from './peers/post.ts'
+import { findPostgresPid } from './postgres.ts'
 import { makeEvent, publishRequest } from './publisher.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import type { Result } from './report.ts'
-import { bearerGet, cycle, formPost, useOnce } from './requests.ts'
+import { bearerGet, cycle, useOnce } from './requests.ts'
 import { median, type Side } from './rounds.ts'
 import { here } from './source.ts'
 import type { Stage } from './stage.ts'
@@ -80,7 +82,8 @@ async function openFamily(stage: Stage, receiver: Receiver, count: number): Prom
     })
   const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet('/v1/user/profile', token))
   const profile = underLoad({ origin: gateway.origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
-  const makeExchanges = async (count: number) => (await gateway.makeCodes(count)).map((code) => exchange(gateway, code))
+  const makeExchanges = async (count: number) =>
+    (await gateway.makeCodes(count)).map((code) => printExchange('/v1/oauth/accesstoken', gateway.client, code))
   const exchanges = underLoad({
     origin: gateway.origin,
     connections: durableConnections,
@@ -95,18 +98,9 @@ async function openFamily(stage: Stage, receiver: Receiver, count: number): Prom
   }
 }
 
-function exchange({ client }: Awaited<ReturnType<typeof startGateway>>, code: string) {
-  return formPost('/v1/oauth/accesstoken', client, {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: callbackUrl,
-  })
-}
-
 /** The parent, its processes, and PostgreSQL. */
 async function openMeter({ db, pid }: GatewayUnderTest): Promise<() => number> {
-  const [backend] = await db.query<{ pid: number }>({ name: '', text: 'SELECT pg_backend_pid() AS pid' })
-  const postgresPid = readParent(backend!.pid)
+  const postgresPid = await findPostgresPid(db)
   return () => readFamilyUs(pid) + readFamilyUs(postgresPid)
 }
 

@@ -4,12 +4,11 @@
  */
 import { join } from 'node:path'
 import { openVault, type Vault } from '../../src/crypto/vault.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, openDatabase } from '../../src/database/database.ts'
 import { findFreePort } from '../../test/support/ports.ts'
-import { startPostgres } from '../postgres.ts'
+import { findPostgresPid, startPostgres } from '../postgres.ts'
 import { startServer } from '../server-process.ts'
 import type { Stage } from '../stage.ts'
-import { readParent } from './processor-time.ts'
 
 export interface Node {
   readonly pid: number
@@ -23,8 +22,6 @@ export interface House {
   startNode(stage: Stage, role: 'api' | 'worker' | 'api,worker'): Promise<Node>
 }
 
-const selectBackend = statement('bench_backend', 'SELECT pg_backend_pid() AS pid')
-
 export async function openHouse(stage: Stage): Promise<House> {
   const dataDir = stage.makeFolder()
   const keyFile = join(dataDir, 'secret.keys')
@@ -32,11 +29,10 @@ export async function openHouse(stage: Stage): Promise<House> {
   const connectionString = await startPostgres(stage)
   const db = openDatabase({ connectionString })
   stage.owns(() => db.close())
-  const [backend] = await db.query<{ pid: number }>(selectBackend)
   return {
     db,
     vault,
-    postgresPid: readParent(backend!.pid),
+    postgresPid: await findPostgresPid(db),
     async startNode(owner, role) {
       const port = await findFreePort()
       const origin = `http://127.0.0.1:${port}`

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { makeFolder } from '../../support/process.ts'
+import { readProgram } from '../../support/quick-start.ts'
 import { openReceiver } from '../../support/receiver.ts'
 
 const run = promisify(execFile)
@@ -17,14 +18,6 @@ const house = await openHouse()
 const receiver = await openReceiver()
 after(() => receiver.close())
 const own = await openPartner(house)
-
-const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
-const decodeEntities = (text: string) => text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity]!)
-
-async function programOf(attribute: 'language' | 'verify', language: string): Promise<string> {
-  const { text } = await own.browser.get(`${own.home}/reference`)
-  return decodeEntities(new RegExp(`data-${attribute}="${language}">(.*?)</pre>`, 's').exec(text)![1]!)
-}
 
 /** What Go has compiled once is kept for the next time. */
 const settings = (path: string) => ({
@@ -70,10 +63,10 @@ for (const [name, language] of Object.entries(languages)) {
       (await run(words[0]!, words.slice(1), { env })).stdout.trim()
     const isThere = await execute(language.probe).catch(() => undefined)
     if (isThere === undefined) return t.skip(`There is no ${language.probe[0]}.`)
-    await execute(language.run(await programOf('language', name)))
+    await execute(language.run(await readProgram(own, 'language', name)))
     const [arrived] = receiver.at(`/${name}`)
     assert.equal(JSON.parse(arrived!.body).amount, 500.1)
-    const check = language.run(language.check(await programOf('verify', name)))
+    const check = language.run(language.check(await readProgram(own, 'verify', name)))
     const signature = String(arrived!.headers['x-webhook-signature'])
     const judge = async (body: string, secret: string) =>
       (await execute([...check, body, signature, secret])).toLowerCase()

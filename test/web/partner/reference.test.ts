@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { decodeEntities, readProgram } from '../../support/quick-start.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
 
 const run = promisify(execFile)
@@ -27,14 +28,6 @@ after(async () => {
   await receiver?.close()
   rmSync(folder, { recursive: true, force: true })
 })
-
-const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
-const decodeEntities = (text: string) => text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => entities[entity]!)
-
-async function programOf(attribute: 'language' | 'verify', language: string): Promise<string> {
-  const { text } = await own.browser.get(`${own.home}/reference`)
-  return decodeEntities(new RegExp(`data-${attribute}="${language}">(.*?)</pre>`, 's').exec(text)![1]!)
-}
 
 const settings = (path: string) => ({
   ...{ PATH: process.env.PATH, HOME: folder, CLIENT_SECRET: own.client.secret, HOOK_URL: receiver.url(path) },
@@ -66,17 +59,17 @@ test('the settings for OAuth libraries are those of the site and of the own clie
 })
 
 test('the quick start in curl runs as it stands', async () => {
-  await run('sh', ['-ec', await programOf('language', 'curl')], { env: settings('/curl') })
+  await run('sh', ['-ec', await readProgram(own, 'language', 'curl')], { env: settings('/curl') })
   assert.equal(JSON.parse(receiver.at('/curl')[0]!.body).amount, 500.1)
 })
 
 test('the quick start in TypeScript runs as it stands, and its check knows a genuine delivery from a forged one', async () => {
   const start = join(folder, 'start.mts')
-  writeFileSync(start, await programOf('language', 'TypeScript'))
+  writeFileSync(start, await readProgram(own, 'language', 'TypeScript'))
   await run(process.execPath, [start], { env: settings('/typescript') })
   const [arrived] = receiver.at('/typescript')
   const file = join(folder, 'verify.mts')
-  writeFileSync(file, await programOf('verify', 'TypeScript'))
+  writeFileSync(file, await readProgram(own, 'verify', 'TypeScript'))
   const { isGenuine } = (await import(file)) as { isGenuine(body: string, signature: string, secret: string): boolean }
   const signature = String(arrived!.headers['x-webhook-signature'])
   assert.equal(isGenuine(arrived!.body, signature, own.client.secret), true)
