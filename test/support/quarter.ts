@@ -337,13 +337,12 @@ export class Quarter {
 
   /** Everybody is well, and whatever waits goes out. */
   async #mendAll(): Promise<void> {
-    // An attempt that is under way may still be told 410, which disables what has just been made active.
+    // Before anything is sent again: a 410 would disable what has just been made active.
+    for (const hook of this.hooks) hook.manner = 'well'
     await this.#rest()
     for (const branch of this.branches) await this.#setPartner('approved', branch)
-    for (const hook of this.#living()) {
-      hook.manner = 'well'
+    for (const hook of this.#living())
       hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', operator, this.#now)
-    }
     for (let looks = 0; looks < 40; looks++) {
       await this.#rest()
       const waiting = await this.engine.sql('SELECT FROM queued_deliveries LIMIT 1')
