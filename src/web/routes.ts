@@ -83,6 +83,9 @@ const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
 
+const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
+const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
+
 /** What a partner has on each site: clients, webhooks, deliveries, refusals. */
 const portalRows: readonly Row[] = [
   page('/partner', signedIn, entry.showEntry),
@@ -96,11 +99,11 @@ const portalRows: readonly Row[] = [
   form('/partner/:branch/webhooks/:id/resume', approvedMember, webhooks.resumeWebhook),
   form('/partner/:branch/webhooks/:id/delete', approvedMember, webhooks.deleteWebhook),
   page('/partner/:branch/webhooks/:id/replay', approvedMember, replays.showReplay),
-  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay)),
+  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay, replayAsked)),
   page('/partner/:branch/webhooks/:id/replays/:replay', approvedMember, replays.showProgress),
   form('/partner/:branch/webhooks/:id/replays/:replay/cancel', approvedMember, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', approvedMember, recovery.showRecovery),
-  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery)),
+  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery, recoveryAsked)),
   page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
   makes(form('/partner/:branch/webhooks/:id/skip/start', approvedMember, skips.startSkip)),
   page('/partner/:branch/webhooks/:id/skips/:skip', approvedMember, skips.showSkipProgress),
@@ -109,7 +112,7 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/deliveries/:id/redeliver', approvedMember, delivery.redeliver)),
   form('/partner/:branch/deliveries/:id/skip', approvedMember, delivery.skip),
   page('/partner/:branch/test', approvedMember, testHooks.showTestHooks),
-  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook)),
+  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook, '/partner/:branch/test?kind=:type')),
   page('/partner/:branch/test/:event', approvedMember, testHooks.showTestOutcome),
   page('/partner/:branch/clients', approvedMember, clients.showClients),
   makes(form('/partner/:branch/clients/create', approvedMember.and(freshlySignedIn), clients.createClient)),

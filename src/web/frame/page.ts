@@ -4,6 +4,7 @@ import type { Environment } from '../../environment.ts'
 import type { User } from '../../users/user.ts'
 import { assetUrl } from './assets.ts'
 import { type Content, type Html, html } from './html.ts'
+import { withTyped } from './typed-page.ts'
 
 export interface Page {
   readonly title: string
@@ -42,11 +43,12 @@ const accountNavigation: readonly Link[] = [
 ]
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  const shown = withTyped(reply, page)
   return reply
-    .status(page.status ?? 200)
-    .headers(pageHeaders(page))
+    .status(shown.status ?? 200)
+    .headers(pageHeaders(shown))
     .type('text/html; charset=utf-8')
-    .send(printPage(page))
+    .send(printPage(shown))
 }
 
 export function pageHeaders({ leadsOn, live }: Pick<Page, 'leadsOn' | 'live'> = {}): Record<string, string> {

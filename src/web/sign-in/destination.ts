@@ -21,7 +21,7 @@ export interface Destination {
 }
 
 /** Pages of the account, and of the portal and the console with what was asked of them. No slash can follow a slash. */
-const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+-]*)?)$/
+const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+*-]*)?)$/
 
 /** The same from the address of a page. */
 export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {

@@ -10,6 +10,7 @@ import { closeSession, type Session } from '../../users/session.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
 import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
+import { isKept } from '../frame/kept-form.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
@@ -25,6 +26,8 @@ const refusedText =
 /** Told by the page that the second step leads back to. */
 const endedText = 'Ten codes in a row were wrong. Start again with your password.'
 const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
+
+const keptText = 'Nothing was sent yet. What you entered is kept for half an hour and comes back after you sign in.'
 
 export async function showLogin({ context, request, reply }: Visit) {
   const query = request.query as Form
@@ -96,7 +99,7 @@ interface LoginPage {
   readonly username?: string
 }
 
-function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
+async function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
   const { destination, session, problem, username = session?.user.username ?? '' } = page
   const { pending, field } = destination
   const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
@@ -113,6 +116,7 @@ ${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client
 ${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
 ${problem !== undefined && notice('error', problem)}
 ${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
+${(await isKept({ context, request }, destination.path)) && html`<p class="notice waiting" role="status">${keptText}</p>`}
 <form method="post" action="/login">
 ${csrf}${carried}
 <label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${username === '' && html` autofocus`}></label>
