@@ -9,7 +9,7 @@ import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import type { Branch } from '../webhooks/webhook.ts'
-import { findOwner, readForm, type SubmittedForm } from './frame/forms.ts'
+import { readForm, type SubmittedForm } from './frame/forms.ts'
 import { html } from './frame/html.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
 import type { Watcher } from './frame/live.ts'
@@ -88,9 +88,8 @@ function askToConfirm(visit: Visit, here: string): Promise<undefined> {
 
 /** A form that comes too early or too late waits until its owner is back. */
 async function leadAway(visit: Visit, here: string, why: '' | '&confirm=1'): Promise<undefined> {
-  const { context, request, reply } = visit
-  const owner = request.method === 'POST' ? findOwner(context, request) : undefined
-  if (owner !== undefined) await keepForm(visit, owner, here)
+  const { request, reply } = visit
+  if (request.method === 'POST') await keepForm(visit, here)
   reply.redirect(`/login?return=${encodeURIComponent(here)}${why}`, 303)
 }
 
@@ -126,6 +125,8 @@ export type StronglySignedIn = FreshlySignedIn & WithFactor
 export interface AnyMember extends SignedIn {
   readonly partner: Partner
   readonly branch: Branch
+  /** All that the visitor is a member of, this one among them. */
+  readonly partners: readonly Partner[]
   /** Where the partner's pages begin. */
   readonly home: string
 }
@@ -138,7 +139,8 @@ async function getMember({ context, request }: Visit, visitor: SignedIn): Promis
   const partner = partners.find((each) => String(each.branch_id) === paramsOf(request).branch)
   if (!partner) throw new NotFound()
   const { branch_id: branchId } = partner
-  return { ...visitor, partner, branch: { branchId, environment: context.environment }, home: `/partner/${branchId}` }
+  const branch = { branchId, environment: context.environment }
+  return { ...visitor, partner, partners, branch, home: `/partner/${branchId}` }
 }
 
 /** Of an approved partner: for them is nearly everything in the portal. */

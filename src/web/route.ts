@@ -6,6 +6,7 @@ import { type Environment, environments } from '../environment.ts'
 import type { Form } from '../http/form.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
+import { setPlace } from './frame/place.ts'
 import { isMendable, showAgain } from './frame/refused-form.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import type { Gate } from './gates.ts'
@@ -78,6 +79,7 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
   return rows.map((row) => {
     const heldBy = holderOf(row, rows)
     const holder = rows.find(({ method, path }) => method === 'GET' && path === heldBy)
+    const onBoth = onBothOf(heldBy, rows)
     return {
       ...row,
       errors: 'page',
@@ -90,6 +92,7 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
           config: { errors: 'page' },
           handler(request, reply) {
             const visit = { context: contextFor(context, request), request, reply: reply.headers(pageHeaders()) }
+            setPlace(reply, { onOtherSite: context.sisterUrl + fill(onBoth, paramsOf(request)) })
             return row.method === 'GET' ? row.handle(visit, heldBy) : takeForm(visit, row, holder, heldBy)
           },
         })
@@ -116,6 +119,14 @@ function holderOf({ path, heldBy = path }: Row, rows: readonly Row[]): string {
   const named = `${heldBy.split('?')[0]}/`
   const above = rows.filter((row) => row.method === 'GET' && named.startsWith(`${row.path}/`)).map((row) => row.path)
   return above.sort((one, other) => other.length - one.length)[0] ?? path
+}
+
+/** The nearest page that both sites have: what has a number on one of them is something else on the other, but for a partner. */
+function onBothOf(path: string, rows: readonly Row[]): string {
+  const isThere = (row: Row) =>
+    row.method === 'GET' && row.gate.who !== 'anyone' && row.sites.length > 1 && !/:(?!branch\b)/.test(row.path)
+  const above = rows.filter((row) => isThere(row) && `${path}/`.startsWith(`${row.path}/`)).map((row) => row.path)
+  return above.sort((one, other) => other.length - one.length)[0] ?? '/'
 }
 
 /** `/partner/:branch` → `/partner/7`, as this request names it. */

@@ -6,6 +6,7 @@ import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, st
 import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
+const home = whenVisited(() => import('./sign-in/home.ts'))
 const login = whenVisited(() => import('./sign-in/login.ts'))
 const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
 const consent = whenVisited(() => import('./sign-in/consent.ts'))
@@ -21,7 +22,7 @@ const signInRows: readonly Row[] = [
   form('/logout', anyone, login.logout),
   page('/consent', anyone, consent.showConsent),
   makes(form('/consent', anyone, consent.submitConsent)),
-  page('/', anyone, async ({ reply }) => reply.redirect('/account', 303)),
+  page('/', anyone, home.showHome),
 ]
 
 const applications = whenVisited(() => import('./account/applications.ts'))

@@ -11,7 +11,8 @@ import type { Sql } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
 import type { Problem } from '../../problem.ts'
 import { deleteOldKeptForms, insertKeptForm, selectKeptForm, takeKeptForm } from '../../users/kept-forms.sql.ts'
-import { ensureKeeping, readKeeping } from './cookies.ts'
+import { ensureKeeping, readCookie, readKeeping } from './cookies.ts'
+import { findOwner } from './forms.ts'
 import { asksForStream } from './live.ts'
 import { isSecret, type Typed } from './refill.ts'
 import type { Visit } from './visit.ts'
@@ -42,9 +43,11 @@ export function readTyped({ request }: Pick<Visit, 'request'>): Typed {
   return { action: request.url.split('?')[0]!, values: Object.fromEntries(values) }
 }
 
-/** `at` is the address of the page that shows it again. */
-export async function keepForm(visit: Visit, userId: string, at: string): Promise<void> {
+/** For whom it was printed, in a browser that had a session; `at` is the address of the page that shows it again. */
+export async function keepForm(visit: Visit, at: string): Promise<void> {
   const { context, request, reply } = visit
+  const userId = readCookie(context, request, 'session') === undefined ? undefined : findOwner(context, request)
+  if (userId === undefined) return
   const text = JSON.stringify(readTyped(visit))
   if (Buffer.byteLength(text) > mostBytes) return
   const id = idOf(context, ensureKeeping(context, request, reply), at)

@@ -13,7 +13,7 @@ test('texts, long texts and choices get back what was typed, escaped', () => {
   assert.equal(
     fill(body, { a: 'a "b" <c>', b: '\n& more', c: 'y' }),
     formOf(
-      '<input name="a" required value="a &quot;b&quot; &lt;c&gt;" autofocus><textarea id="b" name="b">\n\n&amp; more</textarea><select name="c"><option value="x">X</option><option value="y" selected>Y</option></select>',
+      '<input name="a" value="a &quot;b&quot; &lt;c&gt;" required autofocus><textarea id="b" name="b">\n\n&amp; more</textarea><select name="c"><option value="x">X</option><option value="y" selected>Y</option></select>',
     ),
   )
 })

@@ -12,7 +12,7 @@ export interface Typed {
   readonly values: Form
 }
 
-export interface Refilled {
+interface Refilled {
   readonly body: string
   /** Whether the form has anything to type or to choose: otherwise it is a button. */
   readonly hasFields: boolean
@@ -122,7 +122,9 @@ function fillInput(tag: string, values: Form, next: (name: string) => string | u
   }
   const value = next(name)
   if (value === undefined) return tag
-  return add(tag.replace(/\svalue="[^"]*"/, ''), `value="${escapeHtml(value)}"`)
+  const printed = `value="${escapeHtml(value)}"`
+  const known = /\svalue="[^"]*"/
+  return known.test(tag) ? tag.replace(known, () => ` ${printed}`) : add(tag, printed)
 }
 
 function select(options: string, value: string): string {

@@ -33,8 +33,19 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
     navigation: member.partner.status === 'approved' ? [...links, accountLink] : [accountLink],
+    partners: partnersOf(member, section),
     wide: true,
   })
+}
+
+/** The same page of each other partner, if it may be seen there. */
+function partnersOf({ partners, partner }: AnyMember, section: string) {
+  const others = partners.filter(({ branch_id }) => branch_id !== partner.branch_id)
+  const links = others.map(({ branch_id, name, status }) => ({
+    path: `/partner/${branch_id}${status === 'approved' ? section : ''}`,
+    label: name,
+  }))
+  return { current: partner.name, others: links }
 }
 
 /** For those who are no member yet. */

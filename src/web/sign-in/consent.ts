@@ -10,7 +10,7 @@ import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { type Account, listOpenAccounts } from '../../users/user.ts'
 import { scopeWords } from '../../words/scope-words.ts'
-import { findOwner, issueFormToken, markOwner, readForm } from '../frame/forms.ts'
+import { issueFormToken, markOwner, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { keepForm, returnKeptForm } from '../frame/kept-form.ts'
 import { onLiveSite } from '../frame/other-site.ts'
@@ -54,8 +54,7 @@ export async function showConsent(visit: Visit) {
 
 /** What was ticked waits until whoever ticked it has signed in. */
 async function leadToLogin(visit: Visit, { sealed }: PendingRequest) {
-  const owner = findOwner(visit.context, visit.request)
-  if (owner !== undefined) await keepForm(visit, owner, `/consent?request=${sealed}`)
+  await keepForm(visit, `/consent?request=${sealed}`)
   return visit.reply.redirect(`/login?request=${sealed}`, 303)
 }
 

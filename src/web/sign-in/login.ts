@@ -15,7 +15,7 @@ import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
-import { type Destination, getDestination, openPending, parseDestination } from './destination.ts'
+import { type Destination, getDestination, openPending, parseDestination, pathAfter } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { goOnToSecondStep } from './second-step.ts'
@@ -34,7 +34,7 @@ export async function showLogin({ context, request, reply }: Visit) {
   const destination = await parseDestination(context, query)
   const session = await currentSession(context, request)
   if (session && query.confirm === undefined && !(await mustConfirm(context, destination, session)))
-    return reply.redirect(destination.path, 303)
+    return reply.redirect(await pathAfter(context, destination, session.user), 303)
   return sendLogin(context, request, reply, { destination, session })
 }
 
@@ -63,7 +63,7 @@ export async function submitLogin({ context, request, reply }: Visit) {
       setCookie(context, reply, 'session', outcome.session.text)
       clearCookie(context, reply, 'visit')
       rememberDevice(context, reply, outcome.device)
-      return reply.redirect(destination.path, 303)
+      return reply.redirect(await pathAfter(context, destination, outcome.user), 303)
   }
 }
 
