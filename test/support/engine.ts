@@ -76,6 +76,9 @@ export interface Engine {
   close(): Promise<void>
 }
 
+/** A process is a node as far as lanes and memory go: `PROCESSES=3` has every engine run so many. */
+const processes = Number(process.env.PROCESSES ?? 1)
+
 export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger): Promise<Engine> {
   const house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true', ...settings }, log)
   const receiver = await openReceiver()
@@ -89,6 +92,12 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   const wake = async () => {
     await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
   }
+  const openNode = async (extra: NodeJS.ProcessEnv = {}) => {
+    const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, lingerMs })
+    nodes.push(node)
+    return node
+  }
+  for (let process = 1; process < processes; process++) await openNode()
 
   return {
     ...{ house, receiver, db, branchId, client, sql },
@@ -132,11 +141,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       return waitMs
     },
     wake,
-    async openNode(extra = {}) {
-      const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, lingerMs })
-      nodes.push(node)
-      return node
-    },
+    openNode,
     async close() {
       const closing = Promise.all(nodes.map((node) => node.close()))
       // Hung connections end with the receiver; otherwise the drain would wait for their deadline.
