@@ -39,9 +39,9 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Da
   const db = openDatabase({ connectionString: await startPostgres(stage) })
   stage.owns(() => db.close())
   await migrate(db)
-  const by = { name: 'operator:bench' }
-  const partner = await applyAsPartner(db, 'Bench Partner', by, new Date())
-  await setPartnerStatus(db, partner, 'approved', undefined, by, new Date())
+  const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
+  const partner = await applyAsPartner(db, 'Bench Partner', act())
+  await setPartnerStatus(db, partner, 'approved', undefined, act())
   const { branch_id } = partner
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)

@@ -21,7 +21,7 @@ const deliveries = 1_000_000
 const repetitions = 40
 const limitMs = 100
 const newest = Number.MAX_SAFE_INTEGER
-const by = { name: 'operator:bench' }
+const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export const portal: Benchmark = {
   name: 'portal',
@@ -70,8 +70,8 @@ export const portal: Benchmark = {
 
 async function signInMember(db: Database, origin: string, branchId: number): Promise<Browser> {
   const person = { username: 'member', name: 'Mem Ber', password: 'correct horse battery', role: 'holder' } as const
-  const user = await createUser(db, openPasswords(1), person, by, new Date())
-  await addMember(db, await getPartner(db, String(branchId)), user, by, new Date())
+  const user = await createUser(db, openPasswords(1), person, act())
+  await addMember(db, await getPartner(db, String(branchId)), user, act())
   return signIn(origin, person)
 }
 
@@ -94,8 +94,8 @@ async function measure(act: () => Promise<unknown>): Promise<number[]> {
 
 /** One in a thousand waits, one in five hundred was given up. */
 async function fill(db: Database): Promise<number> {
-  const partner = await applyAsPartner(db, 'Bench Partner', by, new Date())
-  await setPartnerStatus(db, partner, 'approved', undefined, by, new Date())
+  const partner = await applyAsPartner(db, 'Bench Partner', act())
+  await setPartnerStatus(db, partner, 'approved', undefined, act())
   const { branch_id } = partner
   const events = deliveries / webhooks
   await db.script(`

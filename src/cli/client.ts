@@ -18,7 +18,7 @@ import type { Scope } from '../scope.ts'
 import type { Command, Desk } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 
-const acting = ({ config, by, clock }: Desk) => ({ development: isDevelopment(config), by, now: clock.now() })
+const acting = ({ config, act }: Desk) => ({ ...act(), development: isDevelopment(config) })
 
 const rotationOption = {
   name: 'rotate-refresh-tokens',
@@ -110,9 +110,9 @@ export const clientCommands: readonly Command[] = [
         }).filter(([, value]) => value !== undefined),
       )
       const atMost = parseMost(words.find('scope'))
-      const { db, by, clock, print } = desk
+      const { db, act, print } = desk
       if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
-      if (atMost) await setScopesAtMost(db, client, atMost, by, clock.now())
+      if (atMost) await setScopesAtMost(db, client, atMost, act())
       print.record({ ...(await getClient(db, client.id)) })
     },
   },
@@ -154,13 +154,14 @@ export const clientCommands: readonly Command[] = [
         meaning: 'how long the old one still signs webhooks, at most the overlap and 7d: 0s unless given',
       },
     ],
-    async run({ db, vault, clock, by, print }, words) {
+    async run(desk, words) {
+      const { db, vault, print } = desk
       const client = await getClient(db, words.positionals[0]!)
       const overlapMs = parseDuration(words.find('overlap') ?? '7d')
       const switchAfterMs = parseDuration(words.find('switch-after') ?? '0s', 'switch-after')
-      const now = clock.now()
-      const rotation = { overlapMs, switchAt: after(now, switchAfterMs) }
-      const rotating = rotateSecret(db, vault, client, rotation, by, now)
+      const act = desk.act()
+      const rotation = { overlapMs, switchAt: after(act.at, switchAfterMs) }
+      const rotating = rotateSecret(db, vault, client, rotation, act)
       const { secret, oldSecretEndsAt, signsFrom } = await rotating.catch((error: unknown) => {
         throw error instanceof Conflict ? pointToSecrets(error, client) : error
       })
@@ -177,9 +178,9 @@ export const clientCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Ends one secret of a client at once.',
     positionals: ['client', 'secret id'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
-      await revokeSecret(db, client, Number(positionals[1]) || 0, by, clock.now())
+      await revokeSecret(db, client, Number(positionals[1]) || 0, act())
       print.record({ client_id: client.id, revoked_secret: Number(positionals[1]) })
     },
   },
@@ -206,10 +207,10 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
       const asked = await findOpenScopeRequest(db, client.id)
-      if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, by, clock.now())))
+      if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
         throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
       print.record({ ...(await getClient(db, client.id)) })
     },
@@ -222,9 +223,9 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'suspen
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
-      await setClientStatus(db, client, status, by, clock.now())
+      await setClientStatus(db, client, status, act())
       print.record({ client_id: client.id, status })
     },
   }

@@ -54,7 +54,7 @@ export const deliveryCommands: readonly Command[] = [
     async run(desk, words) {
       const branch = await branchOf(desk, words)
       const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
-      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.by, desk.clock.now())
+      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.act())
       desk.print.record({ redelivering: delivery.id, delivery: again })
     },
   },
@@ -67,7 +67,7 @@ export const deliveryCommands: readonly Command[] = [
     async run(desk, words) {
       const branch = await branchOf(desk, words)
       const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
-      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.by, desk.clock.now())
+      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.act())
       const { id, state, reason } = await getDelivery(desk.db, branch, delivery.id)
       desk.print.record({ delivery: id, state, reason })
     },

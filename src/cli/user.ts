@@ -37,7 +37,7 @@ export const userCommands: readonly Command[] = [
       passwordOption,
       { name: 'operator', meaning: "the brokerage's staff" },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const { password, shown } = choosePassword(words)
       const role = words.has('operator') ? ('operator' as const) : ('holder' as const)
       const draft = {
@@ -47,7 +47,7 @@ export const userCommands: readonly Command[] = [
         role,
         email: words.find('email'),
       }
-      const user = await createUser(db, openPasswords(1), draft, by, clock.now())
+      const user = await createUser(db, openPasswords(1), draft, act())
       print.record({ ...user, ...shown })
     },
   },
@@ -79,10 +79,10 @@ export const userCommands: readonly Command[] = [
     summary: 'Sets a new password and ends all sessions of the user.',
     positionals: ['user'],
     options: [passwordOption],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       const { password, shown } = choosePassword(words)
-      await setPassword(db, openPasswords(1), user, password, by, clock.now())
+      await setPassword(db, openPasswords(1), user, password, act())
       print.record({ username: user.username, ...shown })
     },
   },
@@ -95,10 +95,10 @@ export const userCommands: readonly Command[] = [
       { name: 'email', value: 'ADDRESS', meaning: 'the new address' },
       { name: 'none', meaning: 'no address: no notices' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       if (words.has('email') === words.has('none')) throw new UsageError('Say either --email ADDRESS or --none.')
-      const email = await setEmail(db, user, words.find('email'), by, clock.now())
+      const email = await setEmail(db, user, words.find('email'), act())
       print.record({ username: user.username, email: email ?? 'none' })
     },
   },
@@ -108,9 +108,9 @@ export const userCommands: readonly Command[] = [
     summary:
       'Removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)
-      await resetSecondFactor(db, user, by, clock.now())
+      await resetSecondFactor(db, user, act())
       print.record({ username: user.username, second_factor: 'none' })
     },
   },
@@ -129,7 +129,7 @@ export const userCommands: readonly Command[] = [
       { name: 'option-level', value: '1..6', meaning: '1 unless given' },
       { name: 'day-trader', meaning: 'marks a day trader' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       const type = words.find('type') ?? 'cash'
       const level = Number(words.find('option-level') ?? 1)
@@ -148,7 +148,7 @@ export const userCommands: readonly Command[] = [
         option_level: level,
         type,
       } as const
-      await addAccount(db, user, account, by, clock.now())
+      await addAccount(db, user, account, act())
       print.record({ username: user.username, ...account })
     },
   },
@@ -160,9 +160,9 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'disabl
     needs: 'database',
     summary,
     positionals: ['user'],
-    async run({ db, clock, by, print }: Desk, { positionals }) {
+    async run({ db, act, print }: Desk, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)
-      await setUserStatus(db, user, status, by, clock.now())
+      await setUserStatus(db, user, status, act())
       print.record({ username: user.username, status })
     },
   }

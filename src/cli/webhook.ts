@@ -53,7 +53,7 @@ export const webhookCommands: readonly Command[] = [
         secret: takeSecret(words, 'secret'),
         kinds: parseKinds(words.find('kinds')),
       }
-      const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.by, desk.clock.now())
+      const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.act())
       desk.print.record({ ...webhook })
     },
   },
@@ -79,14 +79,14 @@ export const webhookCommands: readonly Command[] = [
       )
     },
   },
-  onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, by, clock }, webhook) =>
-    deleteWebhook(db, webhook, by, clock.now()).then(() => ({ deleted_webhook: webhook.id })),
+  onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, act }, webhook) =>
+    deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
   ),
-  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], ({ db, by, clock }, webhook) =>
-    setWebhookState(db, webhook, 'paused', by, clock.now()).then((changed) => ({ ...changed })),
+  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], ({ db, act }, webhook) =>
+    setWebhookState(db, webhook, 'paused', act()).then((changed) => ({ ...changed })),
   ),
-  onWebhook('webhook resume', 'Lets a paused or disabled webhook go on.', [], ({ db, by, clock }, webhook) =>
-    setWebhookState(db, webhook, 'active', by, clock.now()).then((changed) => ({ ...changed })),
+  onWebhook('webhook resume', 'Lets a paused or disabled webhook go on.', [], ({ db, act }, webhook) =>
+    setWebhookState(db, webhook, 'active', act()).then((changed) => ({ ...changed })),
   ),
   onWebhook(
     'webhook rotate-secret',
@@ -100,11 +100,11 @@ export const webhookCommands: readonly Command[] = [
       },
     ],
     async (desk, webhook, words) => {
-      const now = desk.clock.now()
-      const switchAt = after(now, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
-      if (switchAt > after(now, latestSwitchMs))
+      const act = desk.act()
+      const switchAt = after(act.at, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
+      if (switchAt > after(act.at, latestSwitchMs))
         throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
-      await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, desk.by, now)
+      await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, act)
       return { rotated_webhook: webhook.id, signs_from: switchAt, old_secret_ends_at: after(switchAt, overlapMs) }
     },
   ),
@@ -121,7 +121,7 @@ export const webhookCommands: readonly Command[] = [
     async (desk, webhook, words) => {
       const selection = parseSelection(words)
       if (words.has('dry-run')) return { total: (await countReplay(desk.db, webhook, selection)).total }
-      const replay = await startReplay(desk.db, webhook, selection, desk.by, desk.clock.now())
+      const replay = await startReplay(desk.db, webhook, selection, desk.act())
       return { ...(await followReplay(desk, webhook, replay.id)) }
     },
   ),
@@ -138,10 +138,10 @@ export const webhookCommands: readonly Command[] = [
       { name: 'dry-run', meaning: 'only count' },
     ],
     async (desk, webhook, words) => {
-      const now = desk.clock.now()
-      const since = parseSince(words.get('since'), now)
-      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, now)) }
-      const { id } = await startRecovery(desk.db, webhook, since, desk.by, now)
+      const act = desk.act()
+      const since = parseSince(words.get('since'), act.at)
+      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, act.at)) }
+      const { id } = await startRecovery(desk.db, webhook, since, act)
       return { ...(await followReplay(desk, webhook, id)) }
     },
   ),
@@ -150,7 +150,7 @@ export const webhookCommands: readonly Command[] = [
     'Skips all deliveries that wait at a webhook. Shows the progress until it is done.',
     [reasonOption],
     async (desk, webhook, words) => {
-      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.by, desk.clock.now())
+      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.act())
       return { ...(await followSkip(desk, webhook, id)) }
     },
   ),

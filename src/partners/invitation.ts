@@ -2,7 +2,7 @@
  * Whom a partner invites becomes a member by accepting. The answer to an invitation is the same whether or not there is such a user,
  * and nobody is made a member unasked: a member of two partners can no longer call for either with a personal token.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findUsernameProblem, type User } from '../users/user.ts'
@@ -19,7 +19,7 @@ export interface Invitation {
   readonly invited_at: Date
 }
 
-export async function inviteMember(db: Database, partner: Partner, name: string, by: Actor, now: Date): Promise<void> {
+export async function inviteMember(db: Database, partner: Partner, name: string, act: Act): Promise<void> {
   const username = name.toLowerCase()
   const problem = findUsernameProblem(username)
   if (problem) throw new Invalid([{ field: 'username', problem }])
@@ -33,8 +33,8 @@ export async function inviteMember(db: Database, partner: Partner, name: string,
       throw new Invalid([{ field: 'username', problem: 'is a member already' }])
     if (members.length + invited.length >= membersAtMost)
       throw new Conflict(`A partner has at most ${membersAtMost} members and invitations.`)
-    const [added] = await sql.query(table.insertInvitation, [partner.branch_id, username, now])
-    if (added) await recordAct(sql, by, 'partner.member_invited', `branch:${partner.branch_id}`, now, { username })
+    const [added] = await sql.query(table.insertInvitation, [partner.branch_id, username, act.at])
+    if (added) await recordAct(sql, act, 'partner.member_invited', `branch:${partner.branch_id}`, { username })
   })
 }
 
@@ -51,25 +51,18 @@ export async function endInvitation(
   { branch_id }: Pick<Partner, 'branch_id'>,
   username: string,
   how: 'declined' | 'withdrawn',
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
     const [ended] = await sql.query(table.deleteInvitation, [branch_id, username])
-    if (ended) await recordAct(sql, by, `partner.invitation_${how}`, `branch:${branch_id}`, now, { username })
+    if (ended) await recordAct(sql, act, `partner.invitation_${how}`, `branch:${branch_id}`, { username })
   })
 }
 
-export async function acceptInvitation(
-  db: Database,
-  partner: Partner,
-  user: User,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function acceptInvitation(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const [invited] = await sql.query(table.deleteInvitation, [partner.branch_id, user.username])
     if (!invited) throw new NotFound('This invitation is no longer there.')
-    await addMemberIn(sql, partner, user, by, now)
+    await addMemberIn(sql, partner, user, act)
   })
 }

@@ -1,5 +1,5 @@
 /** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { findNameProblem, findTextProblem } from '../name.ts'
 import { unprintable } from '../printable.ts'
@@ -19,17 +19,17 @@ export interface Partner {
   readonly created_at: Date
 }
 
-export async function applyAsPartner(db: Database, name: string, by: Actor, now: Date): Promise<Partner> {
+export async function applyAsPartner(db: Database, name: string, act: Act): Promise<Partner> {
   const problem = findPartnerNameProblem(name)
   if (problem) throw new Invalid([{ field: 'name', problem }])
-  return db.transaction((sql) => applyIn(sql, name.trim(), by, now))
+  return db.transaction((sql) => applyIn(sql, name.trim(), act))
 }
 
-async function applyIn(sql: Sql, name: string, by: Actor, now: Date): Promise<Partner> {
-  const [partner] = await sql.query<Partner>(table.insertPartner, [name, now]).catch((error: unknown) => {
+async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
+  const [partner] = await sql.query<Partner>(table.insertPartner, [name, act.at]).catch((error: unknown) => {
     throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
   })
-  await recordAct(sql, by, 'partner.applied', subjectOf(partner!), now, { name })
+  await recordAct(sql, act, 'partner.applied', subjectOf(partner!), { name })
   return partner!
 }
 
@@ -54,18 +54,17 @@ export async function applyWithDetails(
   db: Database,
   applicant: User,
   { name, ...application }: Application & { readonly name: string },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<Partner> {
   checkApplication(name, application)
   return db.transaction(async (sql) => {
     await sql.query(table.lockApplicant, [applicant.id])
     if ((await sql.query(table.selectUndecided, [applicant.id])).length > 0)
       throw new Conflict('You have applied already. Wait for the answer before you apply again.')
-    const partner = await applyIn(sql, name.trim(), by, now)
+    const partner = await applyIn(sql, name.trim(), act)
     const { website, contact, purpose } = application
-    await sql.query(table.insertApplication, [partner.branch_id, applicant.id, website, contact, purpose, now])
-    await addMemberIn(sql, partner, applicant, by, now)
+    await sql.query(table.insertApplication, [partner.branch_id, applicant.id, website, contact, purpose, act.at])
+    await addMemberIn(sql, partner, applicant, act)
     return partner
   })
 }
@@ -113,10 +112,9 @@ export async function setPartnerStatus(
   partner: Partner,
   status: 'approved' | 'suspended',
   reason: string | undefined,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
-  await decide(db, partner, { status, reason }, by, now)
+  await decide(db, partner, { status, reason }, act)
 }
 
 export interface Decision {
@@ -127,69 +125,51 @@ export interface Decision {
 }
 
 /** False when somebody else has decided meanwhile: nobody undoes what they have not seen. */
-export function decide(
-  db: Database,
-  partner: Partner,
-  { status, reason, seen }: Decision,
-  by: Actor,
-  now: Date,
-): Promise<boolean> {
+export function decide(db: Database, partner: Partner, { status, reason, seen }: Decision, act: Act): Promise<boolean> {
   const problem = reason === undefined ? undefined : findTextProblem(reason, 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
-    const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now, seen])
+    const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, act.at, seen])
     if (changed.length === 0) return false
-    await recordAct(sql, by, `partner.${status}`, subjectOf(partner), now, reason === undefined ? {} : { reason })
+    await recordAct(sql, act, `partner.${status}`, subjectOf(partner), reason === undefined ? {} : { reason })
     return true
   })
 }
 
 /** Spec 5.8. Withdrawing it stops refresh tokens at once; granting it shows in the next authorization. */
-export async function setRefreshAccess(
-  db: Database,
-  partner: Partner,
-  allowed: boolean,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function setRefreshAccess(db: Database, partner: Partner, allowed: boolean, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateRefreshAccess, [partner.branch_id, allowed, now])
-    await recordAct(sql, by, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner), now)
+    await sql.query(table.updateRefreshAccess, [partner.branch_id, allowed, act.at])
+    await recordAct(sql, act, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner))
   })
 }
 
-export async function addMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
-  await db.transaction((sql) => addMemberIn(sql, partner, user, by, now))
+export async function addMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
+  await db.transaction((sql) => addMemberIn(sql, partner, user, act))
 }
 
-export async function addMemberIn(sql: Sql, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
-  await sql.query(table.insertMember, [partner.branch_id, user.id, now])
-  await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
+export async function addMemberIn(sql: Sql, partner: Partner, user: User, act: Act): Promise<void> {
+  await sql.query(table.insertMember, [partner.branch_id, user.id, act.at])
+  await recordAct(sql, act, 'partner.member_added', subjectOf(partner), { userId: user.id })
 }
 
-export async function removeMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
+export async function removeMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
-    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId: user.id })
+    await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId: user.id })
   })
 }
 
 /** As the partner does it: the last one stays, because nobody could let the next one in. */
-export async function removeMemberButLast(
-  db: Database,
-  partner: Partner,
-  userId: string,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function removeMemberButLast(db: Database, partner: Partner, userId: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     await sql.query(table.lockPartner, [partner.branch_id])
     const members = await listMembers(sql, partner)
     if (!members.some((member) => member.id === userId)) return
     if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
     await sql.query(table.deleteMember, [partner.branch_id, userId])
-    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId })
+    await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId })
   })
 }
 

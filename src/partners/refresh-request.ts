@@ -1,5 +1,5 @@
 /** Spec 5.8: a partner asks for refresh access. A trigger writes the answer down when the access is granted or withdrawn. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { findTextProblem } from '../name.ts'
 import { Conflict, Invalid } from '../problem.ts'
@@ -14,20 +14,14 @@ export interface RefreshRequest {
 }
 
 /** One question waits at a time. */
-export async function askForRefresh(
-  db: Database,
-  { branch_id }: Partner,
-  reason: string,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function askForRefresh(db: Database, { branch_id }: Partner, reason: string, act: Act): Promise<void> {
   const problem = findTextProblem(reason, 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   await db.transaction(async (sql) => {
-    await sql.query(insertRequest, [branch_id, reason, now]).catch((error: unknown) => {
+    await sql.query(insertRequest, [branch_id, reason, act.at]).catch((error: unknown) => {
       throw violates(error, 'refresh_requests_open') ? new Conflict('You have asked already.') : error
     })
-    await recordAct(sql, by, 'partner.refresh_asked', `branch:${branch_id}`, now)
+    await recordAct(sql, act, 'partner.refresh_asked', `branch:${branch_id}`)
   })
 }
 

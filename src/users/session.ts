@@ -1,5 +1,5 @@
 /** Browser sessions. The id is a secret known to the browser alone; the database holds its hash. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
 import { cut } from '../cut.ts'
@@ -94,9 +94,9 @@ export function isStrong({ proofs: { factorAt } }: Session, now: Date): boolean 
   return factorAt !== undefined && now.getTime() - factorAt.getTime() <= freshMs
 }
 
-export async function closeSession(sql: Sql, session: Session, by: Actor, now: Date): Promise<void> {
+export async function closeSession(sql: Sql, session: Session, act: Act): Promise<void> {
   await sql.query(table.deleteSession, [session.token.hash])
-  await recordAct(sql, by, 'session.closed', `user:${session.user.id}`, now)
+  await recordAct(sql, act, 'session.closed', `user:${session.user.id}`)
 }
 
 /** One sign-in of a user, as the user sees it. */
@@ -115,32 +115,32 @@ export function listSessions(sql: Sql, userId: string, now: Date): Promise<Signe
 }
 
 /** False when it has ended already, or is somebody else's. */
-export async function closeSessionOf(db: Database, user: User, id: number, by: Actor, now: Date): Promise<boolean> {
+export async function closeSessionOf(db: Database, user: User, id: number, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [closed] = await sql.query<{ address: string; user_agent: string }>(table.deleteSessionOf, [id, user.id])
     if (!closed) return false
     const details = { address: closed.address, userAgent: closed.user_agent }
-    await recordAct(sql, by, 'session.closed', `user:${user.id}`, now, details)
+    await recordAct(sql, act, 'session.closed', `user:${user.id}`, details)
     return true
   })
 }
 
 /** Every sign-in but this one, on both sites. Answers how many there were. */
-export async function closeOtherSessions(db: Database, session: Session, by: Actor, now: Date): Promise<number> {
+export async function closeOtherSessions(db: Database, session: Session, act: Act): Promise<number> {
   return db.transaction(async (sql) => {
     const closed = await sql.query(table.deleteOtherSessions, [session.user.id, session.token.hash])
     if (closed.length > 0)
-      await recordAct(sql, by, 'session.others_closed', `user:${session.user.id}`, now, { sessions: closed.length })
+      await recordAct(sql, act, 'session.others_closed', `user:${session.user.id}`, { sessions: closed.length })
     return closed.length
   })
 }
 
 /** As an operator does it. Answers how many there were. */
-export async function closeEverySession(db: Database, user: User, by: Actor, now: Date): Promise<number> {
+export async function closeEverySession(db: Database, user: User, act: Act): Promise<number> {
   return db.transaction(async (sql) => {
     const closed = await sql.query(table.deleteEverySession, [user.id])
     if (closed.length > 0)
-      await recordAct(sql, by, 'session.all_closed', `user:${user.id}`, now, { sessions: closed.length })
+      await recordAct(sql, act, 'session.all_closed', `user:${user.id}`, { sessions: closed.length })
     return closed.length
   })
 }

@@ -14,7 +14,7 @@ import { html } from './frame/html.ts'
 import type { Watcher } from './frame/live.ts'
 import { sendPage } from './frame/page.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
-import { actorOf, currentSession, type SignedIn } from './frame/visitor.ts'
+import { actOf, currentSession, type SignedIn } from './frame/visitor.ts'
 
 type Who = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
 
@@ -74,7 +74,7 @@ function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit
 
 async function signIn({ context, request, reply }: Visit, here: string): Promise<SignedIn | undefined> {
   const session = await currentSession(context, request)
-  if (session) return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
+  if (session) return { session, act: actOf(context, request, session), csrf: issueFormToken(session.token.text) }
   reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
   return undefined
 }
@@ -93,7 +93,7 @@ interface FreshlySignedIn extends SignedIn {
 
 /** The password, minutes ago. */
 export const freshlySignedIn = gate<FreshlySignedIn>('signed in', ['password'], async (visit, visitor, here) => {
-  if (!isFresh(visitor.session, visit.context.clock.now())) return askToConfirm(visit, here)
+  if (!isFresh(visitor.session, visitor.act.at)) return askToConfirm(visit, here)
   return { ...visitor, isFresh: true }
 })
 
@@ -103,8 +103,7 @@ export interface WithFactor extends SignedIn {
 
 /** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
 export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
-  const { db, clock } = visit.context
-  if (!(await hasProvenFactor(db, visitor.session, clock.now()))) return askToConfirm(visit, here)
+  if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at))) return askToConfirm(visit, here)
   return { ...visitor, isProven: true }
 })
 

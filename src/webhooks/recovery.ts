@@ -2,7 +2,7 @@
  * After a receiver was mended: what waits for its next attempt is tried now, a probe goes out at once where the breaker is open, and what was given up
  * since a moment is sent again. It is a replay that begins by pulling forward: in bites, in turns with all others, and counted.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
@@ -30,19 +30,19 @@ export async function countRecovery(sql: Sql, webhook: Webhook, since: Date, now
 }
 
 /** One that was switched off because it failed is switched on again; one that its owner paused is the owner's to resume. */
-export function startRecovery(db: Database, webhook: Webhook, since: Date, by: Actor, now: Date): Promise<Replay> {
+export function startRecovery(db: Database, webhook: Webhook, since: Date, act: Act): Promise<Replay> {
   if (webhook.state === 'paused') throw new Conflict('This webhook is paused. Resume it, then recover.')
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
     const [running] = await sql.query(table.selectRunningRecovery, [webhook.id])
     if (running) throw new Conflict('This webhook is being recovered already. Wait until that is done, or stop it.')
     const joined: Database = { ...db, ...sql, transaction: (work) => work(sql) }
-    if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', by, now)
+    if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', act)
     const selection = { since: since.getTime() }
     const { total, untilId } = await countReplay(sql, webhook, selection)
     const [newest] = await sql.query<{ id: number }>(table.selectNewestQueued, [webhook.id])
-    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: newest!.id }, now)
-    await recordAct(sql, by, 'webhook.recovered', `webhook:${webhook.id}`, now, { ...selection, total })
+    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: newest!.id }, act.at)
+    await recordAct(sql, act, 'webhook.recovered', `webhook:${webhook.id}`, { ...selection, total })
     return replay
   })
 }

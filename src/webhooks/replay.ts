@@ -1,5 +1,5 @@
 /** Sends deliveries again, by time, by entity or all that failed: a job that survives restarts and shows how far it is. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { printJson } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
@@ -63,18 +63,12 @@ async function listDays(sql: Sql, { from, to }: Selection, afterId: number, unti
   return rows.map((row) => row.day).filter((day) => day > 0 || dayOfId(afterId) === 0)
 }
 
-export function startReplay(
-  db: Database,
-  webhook: Webhook,
-  selection: Selection,
-  by: Actor,
-  now: Date,
-): Promise<Replay> {
+export function startReplay(db: Database, webhook: Webhook, selection: Selection, act: Act): Promise<Replay> {
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
     const { total, untilId } = await countReplay(sql, webhook, selection)
-    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: undefined }, now)
-    await recordAct(sql, by, 'webhook.replayed', `webhook:${webhook.id}`, now, { ...selection, total })
+    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: undefined }, act.at)
+    await recordAct(sql, act, 'webhook.replayed', `webhook:${webhook.id}`, { ...selection, total })
     return replay
   })
 }
@@ -111,10 +105,10 @@ export function listReplays(sql: Sql, webhook: Webhook): Promise<Replay[]> {
 }
 
 /** In a transaction. One that has ended stays as it ended. */
-export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: Actor, now: Date): Promise<Replay> {
-  const [canceled] = await sql.query(table.cancelReplay, [id, webhook.id, now])
+export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, act: Act): Promise<Replay> {
+  const [canceled] = await sql.query(table.cancelReplay, [id, webhook.id, act.at])
   const subject = `webhook:${webhook.id}`
-  if (canceled) await recordAct(sql, by, 'webhook.replay_canceled', subject, now, { replayId: id })
+  if (canceled) await recordAct(sql, act, 'webhook.replay_canceled', subject, { replayId: id })
   return getReplay(sql, webhook, id)
 }
 

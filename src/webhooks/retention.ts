@@ -2,7 +2,7 @@
  * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in them. What is still unfinished
  * then is settled as expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
  */
-import { gatewayActor, recordAct } from '../audit/audit.ts'
+import { gatewayAct, recordAct } from '../audit/audit.ts'
 import { after, type Clock, day as dayMs } from '../clock.ts'
 import { type Database, isBlocked, isMissing, type Sql, type Statement } from '../database/database.ts'
 import { dayOf, idsADay } from './days.ts'
@@ -76,7 +76,7 @@ export function expire(db: Database, part: number, ids: readonly number[], clock
     await sql.query(joinBehind, [gone.map((row) => row.id), now])
     await sql.query(tellLanes, [[...byWebhook.keys()], now])
     for (const [webhookId, { length }] of byWebhook)
-      await recordAct(sql, gatewayActor, 'webhook.expired', `webhook:${webhookId}`, now, { deliveries: length })
+      await recordAct(sql, gatewayAct(now), 'webhook.expired', `webhook:${webhookId}`, { deliveries: length })
     return gone.length
   })
 }

@@ -1,6 +1,6 @@
 /** What became of an attempt, and what follows from it for the delivery. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { gatewayActor } from '../audit/audit.ts'
+import { gatewayAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Sql, type Step } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
@@ -221,7 +221,7 @@ function settleAndDisable(
     const accepted = acceptedOf(rows)
     for (const { lane, delivery, disable, now } of items) {
       if (disable === undefined || !accepted.has(delivery.id)) continue
-      await disableWebhook(sql, lane.webhookId, disable, gatewayActor, now)
+      await disableWebhook(sql, lane.webhookId, disable, gatewayAct(now))
     }
     return rows
   })

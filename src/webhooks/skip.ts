@@ -2,7 +2,7 @@
  * What a partner does not want any more is skipped: one delivery at once, or all that wait at a webhook, in bites beside the traffic. A skipped
  * delivery is canceled, with the reason and who wanted it; what waited behind it goes on.
  */
-import { type Actor, gatewayActor, recordAct } from '../audit/audit.ts'
+import { type Act, gatewayAct, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { findTextProblem } from '../name.ts'
@@ -35,24 +35,23 @@ export async function skipDelivery(
   branchId: number,
   { id, webhook_id }: Pick<Delivery, 'id' | 'webhook_id'>,
   reason: string,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<boolean> {
   checkReason(reason)
   return writeToPart(db, partOf(branchId), async (sql) => {
-    const [gone] = await sql.query(table.skipOne, [webhook_id, now, reason, by.name, breakerThreshold, id])
+    const [gone] = await sql.query(table.skipOne, [webhook_id, act.at, reason, act.by.name, breakerThreshold, id])
     if (!gone) return false
-    await recordAct(sql, by, 'webhook.delivery_skipped', `webhook:${webhook_id}`, now, { deliveryId: id, reason })
+    await recordAct(sql, act, 'webhook.delivery_skipped', `webhook:${webhook_id}`, { deliveryId: id, reason })
     return true
   })
 }
 
 /** What waits now, whatever it is; what is created later does not belong to it. */
-export async function startSkip(db: Database, webhook: Webhook, reason: string, by: Actor, now: Date): Promise<Skip> {
+export async function startSkip(db: Database, webhook: Webhook, reason: string, act: Act): Promise<Skip> {
   checkReason(reason)
   return db.transaction(async (sql) => {
-    const [skip] = await sql.query<Skip>(table.insertSkip, [webhook.id, reason, by.name, now])
-    await recordAct(sql, by, 'webhook.skip_started', `webhook:${webhook.id}`, now, { skipId: skip!.id, reason })
+    const [skip] = await sql.query<Skip>(table.insertSkip, [webhook.id, reason, act.by.name, act.at])
+    await recordAct(sql, act, 'webhook.skip_started', `webhook:${webhook.id}`, { skipId: skip!.id, reason })
     return skip!
   })
 }
@@ -110,7 +109,7 @@ async function takeBite(sql: Sql, skip: RunningSkip, now: Date): Promise<number>
   await sql.query(table.advanceSkip, [id, gone.length, reached, isFinished, now])
   if (isFinished) {
     const details = { skipId: id, deliveries: skip.skipped + gone.length, askedBy: asked_by }
-    await recordAct(sql, gatewayActor, 'webhook.skip_finished', `webhook:${webhook_id}`, now, details)
+    await recordAct(sql, gatewayAct(now), 'webhook.skip_finished', `webhook:${webhook_id}`, details)
   }
   return gone.length
 }

@@ -3,7 +3,7 @@
  * their events. It is found, counted and told: an alert says that it happened.
  */
 import type { Logger } from 'pino'
-import { gatewayActor, recordAct } from '../audit/audit.ts'
+import { gatewayAct, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql, Statement } from '../database/database.ts'
 import * as table from './invariants.sql.ts'
@@ -81,6 +81,6 @@ async function mendPart(sql: Sql, part: number, found: readonly Broken[], now: D
   await sql.query(tellLanes, [webhookIds, now])
   await sql.query(wakeOthers)
   for (const [webhookId, { length }] of Map.groupBy(webhookIds, (id) => id))
-    await recordAct(sql, gatewayActor, 'webhook.mended', `webhook:${webhookId}`, now, { rows: length })
+    await recordAct(sql, gatewayAct(now), 'webhook.mended', `webhook:${webhookId}`, { rows: length })
   return webhookIds.length
 }

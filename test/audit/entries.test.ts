@@ -1,7 +1,7 @@
 /** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type AuditAction, type AuditEntry, gatewayActor } from '../../src/audit/audit.ts'
+import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
 import { type Command, parseWords } from '../../src/cli/command.ts'
@@ -227,7 +227,8 @@ async function runHere(name: string, ...args: string[]): Promise<Record<string, 
     say: silent,
     progress: silent,
   }
-  await command.run({ config, clock, db, vault, by: { name: 'operator:olga' }, print }, parseWords(command, args))
+  const act = () => ({ by: { name: 'operator:olga' }, at: clock.now() })
+  await command.run({ config, clock, db, vault, act, print }, parseWords(command, args))
   return printed
 }
 
@@ -243,7 +244,7 @@ test('every command of an operator that changes something is recorded, and those
   )
   const asking = async () => {
     const narrow = await house.makeClient({ scope: 'read' })
-    await askForScopes(db, narrow, { wider: 'trade', reason: 'orders' }, gatewayActor, house.clock.now())
+    await askForScopes(db, narrow, { wider: 'trade', reason: 'orders' }, gatewayAct(house.clock.now()))
     return narrow.id
   }
   const [granted, declined] = [await asking(), await asking()]

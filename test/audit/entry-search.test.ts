@@ -23,7 +23,8 @@ before(async () => {
       CASE WHEN n % 1000 = 0 THEN 'webhook:' || n / 1000 ELSE 'user:' || n % 7 END,
       CASE n % 3 WHEN 0 THEN 'live' WHEN 1 THEN 'sandbox' END, '192.0.2.' || n % 5, '{}'
     FROM generate_series(1, 3000) AS n ORDER BY n`)
-  await recordAct(db, { name: "x' OR '1'='1" }, 'client.updated', '%', later(start, 4_000 * minute), { q: '"' })
+  const act = { by: { name: "x' OR '1'='1" }, at: later(start, 4_000 * minute) }
+  await recordAct(db, act, 'client.updated', '%', { q: '"' })
 })
 after(async () => {
   await db?.close()

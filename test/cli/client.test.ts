@@ -156,7 +156,8 @@ test('scopes at most are set, and what a partner asked for is shown, granted and
   const { id: asker } = await line.read(...create(...words))
   const asks = async (wider: string) => {
     const client = await getClient(line.db, String(asker))
-    await askForScopes(line.db, client, { wider, reason: 'orders' }, { name: 'user:test' }, new Date())
+    const act = { by: { name: 'user:test' }, at: new Date() }
+    await askForScopes(line.db, client, { wider, reason: 'orders' }, act)
   }
   await asks('trade')
   const shown = await line.read('client', 'show', String(asker))

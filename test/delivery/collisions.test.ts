@@ -11,7 +11,6 @@ import { deleteWebhook } from '../../src/webhooks/webhook.ts'
 import { transaction } from '../support/branch.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
 
 const engine = await openEngine({ ROLES: 'api' })
 after(() => engine.close())
@@ -87,7 +86,7 @@ test('a webhook that is deleted while its deliveries are being created keeps non
     await door.passed
   })
   await created.passed
-  const deleting = deleteWebhook(db, webhook, operator, engine.house.clock.now())
+  const deleting = deleteWebhook(db, webhook, engine.house.act())
   await eventually('the deletion waits for the lane', async () => (await countWaitingBackends()) > 0)
   door.open()
   await Promise.all([dispatching, deleting])

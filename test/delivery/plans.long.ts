@@ -36,7 +36,7 @@ import { readHealth } from '../../src/webhooks/webhook-health.ts'
 import * as workers from '../../src/webhooks/workers.sql.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
-import { operator } from '../support/gateway.ts'
+import { operatorAct } from '../support/gateway.ts'
 import { type Looks, openLookingDatabase } from '../support/plans.ts'
 
 /** `PLANS_ROWS=1000000` for the length of it. */
@@ -166,6 +166,8 @@ async function settle(db: Database, held: readonly Lane[], due: readonly Omit<Du
   assert.ok(settled.length > batch && settled.every((each) => each.accepted))
 }
 
+const act = () => operatorAct(house.clock.now())
+
 async function sendAgain(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [webhook] = webhooks as [Webhook]
@@ -174,14 +176,14 @@ async function sendAgain(db: Database): Promise<void> {
   for (const state of ['delivered', 'waiting'] as const) {
     const [newest] = await listDeliveries(house.db, webhook, { state }, Number.MAX_SAFE_INTEGER, 1)
     const found = await delivery.getDelivery(db, branch, newest!.id)
-    await delivery.askForRedelivery(db, webhook.branch_id, found, operator, clock.now())
-    await delivery.redeliverByWorker(db, webhook.branch_id, { ...found, state: 'waiting' }, operator, clock.now())
+    await delivery.askForRedelivery(db, webhook.branch_id, found, act())
+    await delivery.redeliverByWorker(db, webhook.branch_id, { ...found, state: 'waiting' }, act())
   }
   while ((await dispatchOnce(desk, partOf(webhook.branch_id), batch))?.entries === batch);
   for (const failed of [false, true]) {
-    const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, operator, clock.now())
+    const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, act())
     await replay.advanceReplay(db, clock.now())
-    await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, operator, clock.now()))
+    await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, act()))
   }
   await replay.listReplays(db, webhooks[1]!)
   await recoverAndSkip(db)
@@ -190,12 +192,12 @@ async function sendAgain(db: Database): Promise<void> {
 async function recoverAndSkip(db: Database): Promise<void> {
   const { clock, webhooks, makeWebhook } = house
   const [first, , recovered] = webhooks as [Webhook, Webhook, Webhook]
-  const { id } = await startRecovery(db, recovered, later(clock.now(), -hour), operator, clock.now())
+  const { id } = await startRecovery(db, recovered, later(clock.now(), -hour), act())
   await pullOnce(db, clock, id)
-  await db.transaction((sql) => replay.cancelReplay(sql, recovered, id, operator, clock.now()))
+  await db.transaction((sql) => replay.cancelReplay(sql, recovered, id, act()))
   const skipped = await makeWebhook(first.branch_id)
   await fillWaiting(skipped)
-  await startSkip(db, skipped, 'looked at', operator, clock.now())
+  await startSkip(db, skipped, 'looked at', act())
   await skipOnce(db, clock)
 }
 
@@ -227,7 +229,7 @@ async function tidy(db: Database): Promise<void> {
   const doomed = await makeWebhook(webhooks[0]!.branch_id)
   await fillWaiting(doomed)
   await fillWithOld()
-  await deleteWebhook(db, doomed, operator, clock.now())
+  await deleteWebhook(db, doomed, act())
   const clearing = openDeletedClearing(db, clock)
   while ((await clearing.clearOnce()) > 0);
   await openInboxClearing(db).clearAll()

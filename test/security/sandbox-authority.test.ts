@@ -8,7 +8,7 @@ import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { Browser, hiddenFields, send } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { assertGuarded, readTables } from '../support/web.ts'
 
@@ -105,7 +105,7 @@ test('a sandbox session neither pauses, resumes nor revokes a live application',
   for (const act of ['pause', 'revoke']) assert.equal((await play.post(`/account/${act}`, fields)).status, 303)
   assert.deepEqual(await stateOf(), [null])
   const paused = { id: approved!.id, ownerId: user.id, paused: true }
-  await setAuthorizationPaused(db, paused, operator, house.clock.now())
+  await setAuthorizationPaused(db, paused, house.act())
   const before = await stateOf()
   await play.post('/account/resume', fields)
   assert.deepEqual(await stateOf(), before)

@@ -9,7 +9,7 @@ import { openLog } from '../../src/http/log.ts'
 import { getPartner } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, dumpTables, makeProof, openHolder, openSecondNode } from '../support/oauth.ts'
 
 const house = await openHouse()
@@ -290,7 +290,7 @@ test('a user who takes the authorization back before the exchange is obeyed', as
 test('the code of a user who was disabled is refused', async () => {
   const user = await house.makeUser()
   const code = (await house.approve(client, await house.signIn(user))).get('code')!
-  await setUserStatus(house.gateway.context.db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(house.gateway.context.db, user, 'disabled', house.act())
   assertOAuthError(await house.exchange(client, code), 'invalid_grant')
 })
 

@@ -10,7 +10,7 @@ import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { eventually } from './eventually.ts'
-import { basic, lingerMs, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
+import { basic, lingerMs, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 export interface EventDraft {
@@ -105,7 +105,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       const url = target.startsWith('/') ? receiver.url(target) : target
       const owner = { branchId: branch, environment: 'live' as const }
       const draft = { url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
-      return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, operator, house.clock.now())
+      return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, house.act())
     },
     publish: async (...drafts) => {
       const events = drafts.map((draft) => eventOf(branchId, draft))

@@ -20,7 +20,7 @@ import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
 import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { TestClock } from './clock.ts'
 import { eventOf } from './engine.ts'
-import { operator } from './gateway.ts'
+import { operatorAct } from './gateway.ts'
 import * as hand from './hand-worker.ts'
 
 /** What one run is about. */
@@ -73,7 +73,7 @@ export class InterleavedHouse {
       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$",
     )
     const clock = new TestClock()
-    const { branch_id } = await applyAsPartner(db, 'Partner', operator, clock.now())
+    const { branch_id } = await applyAsPartner(db, 'Partner', operatorAct(clock.now()))
     return new InterleavedHouse(db, await getPartner(db, String(branch_id)))
   }
 
@@ -240,9 +240,9 @@ export class InterleavedHouse {
       [this.#webhook!.id],
     )
     const { id, state, status } = found!
-    if (status !== 'approved') await decide(this.db, this.partner, { status: 'approved' }, operator, now)
+    if (status !== 'approved') await decide(this.db, this.partner, { status: 'approved' }, operatorAct(now))
     if (state === 'deleted') this.#webhook = undefined
-    else if (state !== 'active') await setWebhookState(this.db, found!, 'active', operator, now)
+    else if (state !== 'active') await setWebhookState(this.db, found!, 'active', operatorAct(now))
     if (this.#isChanged) await this.#sql('UPDATE webhooks SET kinds = $2 WHERE id = $1', [id, wanted])
     return status !== 'approved' || state !== 'active'
   }
@@ -303,7 +303,7 @@ export class InterleavedHouse {
 
   async #makeWebhook(): Promise<Webhook> {
     this.#ended = 0
-    await decide(this.db, this.partner, { status: 'approved' }, operator, this.clock.now())
+    await decide(this.db, this.partner, { status: 'approved' }, operatorAct(this.clock.now()))
     const values = [this.partner.branch_id, 'live', null, 'https://partner.example.com/', wanted, this.clock.now()]
     return (await this.db.query<Webhook>(insertWebhook, values))[0]!
   }

@@ -18,7 +18,6 @@ import { type Chance, openChance } from './chance.ts'
 import { openWire, type Wire } from './cut-wire.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { eventually } from './eventually.ts'
-import { operator } from './gateway.ts'
 import { gate, type Received } from './receiver.ts'
 
 export const policy = { attemptDays: 7, eventDays: 20 }
@@ -200,7 +199,7 @@ export class Quarter {
 
   async #setState(state: 'active' | 'paused'): Promise<void> {
     const hook = this.chance.pick(this.#living())
-    hook.webhook = await setWebhookState(this.engine.db, hook.webhook, state, operator, this.#now)
+    hook.webhook = await setWebhookState(this.engine.db, hook.webhook, state, this.engine.house.act())
   }
 
   async #edit(): Promise<void> {
@@ -208,12 +207,17 @@ export class Quarter {
     const hook = this.chance.pick(this.#living())
     const url = this.engine.receiver.url(this.chance.pick(this.#pathsOf(hook)))
     const kinds = this.chance.pick<readonly Kind[]>([['TRANSACTION'], ['APPLICATION'], ['TRANSACTION', 'APPLICATION']])
-    hook.webhook = await updateWebhook({ db, vault, policy: guard }, hook.webhook, { url, kinds }, operator, this.#now)
+    hook.webhook = await updateWebhook(
+      { db, vault, policy: guard },
+      hook.webhook,
+      { url, kinds },
+      this.engine.house.act(),
+    )
   }
 
   async #replace(): Promise<void> {
     const hook = this.chance.pick(this.#living())
-    await deleteWebhook(this.engine.db, hook.webhook, operator, this.#now)
+    await deleteWebhook(this.engine.db, hook.webhook, this.engine.house.act())
     hook.isDeleted = true
     await this.#addHook(hook.webhook.branch_id)
   }
@@ -221,7 +225,7 @@ export class Quarter {
   async #setPartner(status: 'approved' | 'suspended', branchId = this.chance.pick(this.branches)): Promise<void> {
     const partner = await getPartner(this.engine.db, String(branchId))
     if (partner.status !== status)
-      await setPartnerStatus(this.engine.db, partner, status, 'a quarter', operator, this.#now)
+      await setPartnerStatus(this.engine.db, partner, status, 'a quarter', this.engine.house.act())
   }
 
   async #redeliver(): Promise<void> {
@@ -233,7 +237,7 @@ export class Quarter {
     if (rows.length === 0) return
     const { id, branch_id: branchId } = this.chance.pick(rows)
     const found = await getDelivery(db, { branchId, environment: 'live' }, id)
-    await askForRedelivery(db, branchId, found, operator, this.#now)
+    await askForRedelivery(db, branchId, found, this.engine.house.act())
     await this.#dispatch(branchId)
   }
 
@@ -241,7 +245,7 @@ export class Quarter {
     const { webhook } = this.chance.pick(this.#living())
     const from = after(this.#now, -this.chance.below(30) * day).getTime()
     const selection = this.chance.pick([{ from }, { failed: true }, { from, entity: 'transaction:1' }])
-    await startReplay(this.engine.db, webhook, selection, operator, this.#now)
+    await startReplay(this.engine.db, webhook, selection, this.engine.house.act())
   }
 
   /** The worker vanishes with deliveries in its hands, if there is anything to send, and another takes its place. */
@@ -342,7 +346,7 @@ export class Quarter {
     await this.#rest()
     for (const branch of this.branches) await this.#setPartner('approved', branch)
     for (const hook of this.#living())
-      hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', operator, this.#now)
+      hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', this.engine.house.act())
     for (let looks = 0; looks < 40; looks++) {
       await this.#rest()
       const waiting = await this.engine.sql('SELECT FROM queued_deliveries LIMIT 1')

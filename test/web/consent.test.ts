@@ -9,7 +9,6 @@ import { Browser, hiddenFields } from '../support/browser.ts'
 import {
   type ApproveOptions,
   openTestGateway,
-  operator,
   type TestClient,
   type TestGateway,
   type TokenBody,
@@ -24,7 +23,7 @@ before(async () => {
 })
 after(() => house.close())
 
-const acting = () => ({ development: true, by: operator, now: house.clock.now() })
+const acting = () => ({ ...house.act(), development: true })
 const countGrants = () => countRows(house.gateway.context.db, 'grants')
 
 async function visit(options?: ApproveOptions, of: TestClient = client, accounts?: readonly string[]) {
@@ -222,8 +221,7 @@ test('a request is good for 30 minutes and dead from then on', async () => {
 })
 
 const withdrawals: Record<string, (of: TestClient) => Promise<unknown>> = {
-  'the client is suspended': (of) =>
-    setClientStatus(house.gateway.context.db, of, 'suspended', operator, house.clock.now()),
+  'the client is suspended': (of) => setClientStatus(house.gateway.context.db, of, 'suspended', house.act()),
   'the callback is changed': (of) =>
     updateClient(house.gateway.context.db, of, { callbackUrl: 'https://app.example.com/new' }, acting()),
   'a scope it asks for is withdrawn from the client': (of) =>
@@ -231,7 +229,7 @@ const withdrawals: Record<string, (of: TestClient) => Promise<unknown>> = {
   'the partner is suspended': async (of) => {
     const { db } = house.gateway.context
     const partner = await getPartner(db, String(of.branch_id))
-    await setPartnerStatus(db, partner, 'suspended', 'late fees', operator, house.clock.now())
+    await setPartnerStatus(db, partner, 'suspended', 'late fees', house.act())
   },
 }
 
@@ -253,7 +251,7 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
 test('a user who is disabled can no longer approve', async () => {
   const { user, browser, page } = await visit()
   const before = await countGrants()
-  await setUserStatus(house.gateway.context.db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(house.gateway.context.db, user, 'disabled', house.act())
   assert.match((await browser.post('/consent', approveForm(page))).location!, /^\/login\?request=/)
   assert.equal(await countGrants(), before)
 })

@@ -15,7 +15,7 @@ import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
@@ -62,7 +62,7 @@ async function addWebhook({ partner }: PartnerHouse): Promise<number> {
   const { vault, guard: policy } = house.gateway.context
   const branch = { branchId: partner.branch_id, environment: 'live' } as const
   const draft = { url: url(), secret: 'a secret of its own', kinds: undefined }
-  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, operator, house.clock.now())).id
+  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, house.act())).id
 }
 
 /** A delivery that was settled, of a webhook of the partner. */
@@ -190,13 +190,13 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/clients/refresh': () =>
     inPortal(async ({ browser, home, partner }) => {
-      await setRefreshAccess(db, partner, false, operator, house.clock.now())
+      await setRefreshAccess(db, partner, false, house.act())
       const sample = await fill(browser, `${home}/clients`, `${home}/clients/refresh`, { reason: 'It is needed.' })
-      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, operator, house.clock.now()) }
+      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, house.act()) }
     }),
   '/partner/:branch/clients/:client/scopes': () =>
     inPortal(async ({ browser, home, client }) => {
-      await setScopesAtMost(db, client, ['read'], operator, house.clock.now())
+      await setScopesAtMost(db, client, ['read'], house.act())
       const page = `${home}/clients/${client.id}`
       const sample = await fill(browser, page, `${page}/scopes`, { wider: 'trade', reason: 'It is needed.' })
       const decline = `UPDATE scope_requests SET granted = '{}', answered_at = asked_at WHERE client_id = $1`

@@ -73,7 +73,7 @@ export const accessToken: Endpoint<ClientCaller> = {
           callbackUrl: sent === undefined ? undefined : readRedirectUri(sent, answered),
           verifier: form.find('code_verifier'),
         }
-        return sendTokens(reply, await context.codes.exchange(caller.client, presented, caller.by))
+        return sendTokens(reply, await context.codes.exchange(caller.client, presented, caller.act))
       }
       case 'refresh_token':
         return sendTokens(reply, await refreshFor(context, caller, form))

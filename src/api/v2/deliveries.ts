@@ -151,7 +151,7 @@ export const redeliver: Endpoint<BranchCaller> = {
   },
   async handle({ db, dispatch }, caller, request, reply) {
     const delivery = await getDelivery(db, caller, idOf(request.params))
-    const id = await again(dispatch, caller.branchId, delivery, caller.by)
+    const id = await again(dispatch, caller.branchId, delivery, caller.act)
     // It is set going: that it cannot be looked at again is no reason to refuse.
     return reply.status(202).send(printDelivery(await getDelivery(db, caller, id).catch(() => delivery)))
   },
@@ -168,10 +168,10 @@ export const skipDelivery: Endpoint<BranchCaller> = {
     body: SkipDraft,
     response: { 200: DeliveryBody },
   },
-  async handle({ db, clock }, caller, request) {
+  async handle({ db }, caller, request) {
     const delivery = await getDelivery(db, caller, idOf(request.params))
     const reason = reasonOf(request.body)
-    await skip(db, caller.branchId, delivery, reason, caller.by, clock.now())
+    await skip(db, caller.branchId, delivery, reason, caller.act)
     return printDelivery(await getDelivery(db, caller, delivery.id))
   },
 }

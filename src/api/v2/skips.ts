@@ -56,7 +56,7 @@ export const startSkip: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
-    const skip = await start(context.db, webhook, reasonOf(request.body), caller.by, context.clock.now())
+    const skip = await start(context.db, webhook, reasonOf(request.body), caller.act)
     const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/skips/${skip.id}`
     return reply.status(202).header('location', location).send(printSkip(skip))
   },

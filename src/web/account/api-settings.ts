@@ -26,12 +26,11 @@ export async function showApiSettings(visit: Visit, visitor: SignedIn) {
 
 export async function createToken(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const { context, reply } = visit
-  const now = context.clock.now()
   const name = form.find('name') ?? ''
   const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
   if (!environment) throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
   try {
-    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.by, now)
+    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
     const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
     if (sent.kind === 'before') return reply.redirect(sent.path, 303)
     return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
@@ -45,9 +44,7 @@ export async function revokeToken({ context, reply }: Visit, visitor: SignedIn, 
   const id = parseId(form.find('token'), 'token')
   const own = await listTokens(context, visitor)
   if (own.some((token) => token.id === id)) {
-    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.by, context.clock.now()).catch(
-      ignoreAlreadyGone,
-    )
+    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.act).catch(ignoreAlreadyGone)
   }
   return reply.redirect('/account/api', 303)
 }

@@ -47,7 +47,7 @@ export async function revokeApplication({ context, reply }: Visit, visitor: Sign
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
-  await revokeAuthorization(context.db, revoked, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
+  await revokeAuthorization(context.db, revoked, visitor.act).catch(ignoreAlreadyGone)
   return reply.redirect('/account', 303)
 }
 
@@ -63,7 +63,7 @@ async function setPaused({ context, reply }: Visit, visitor: SignedIn, form: Sub
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const change = { id, ownerId: visitor.session.user.id, paused }
-  await setAuthorizationPaused(context.db, change, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
+  await setAuthorizationPaused(context.db, change, visitor.act).catch(ignoreAlreadyGone)
   return reply.redirect('/account', 303)
 }
 

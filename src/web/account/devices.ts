@@ -33,12 +33,12 @@ ${others.length === 0 ? html`<p class="empty">You are signed in nowhere else.</p
 
 export async function closeDevice({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const id = parseId(form.find('session'), 'session')
-  await closeSessionOf(context.db, visitor.session.user, id, visitor.by, context.clock.now())
+  await closeSessionOf(context.db, visitor.session.user, id, visitor.act)
   return reply.redirect(here, 303)
 }
 
 export async function closeOtherDevices({ context, reply }: Visit, visitor: SignedIn) {
-  await closeOtherSessions(context.db, visitor.session, visitor.by, context.clock.now())
+  await closeOtherSessions(context.db, visitor.session, visitor.act)
   return reply.redirect(here, 303)
 }
 

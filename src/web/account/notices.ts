@@ -62,7 +62,7 @@ ${last.length === 0 ? html`<p class="empty">There were none in the last 90 days.
 export async function chooseNotices({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const wanted = form.all('kind')
   const declined = declinable.filter((kind) => !wanted.includes(kind))
-  await declineNotices(context.db, visitor.session.user, declined, visitor.by, context.clock.now())
+  await declineNotices(context.db, visitor.session.user, declined, visitor.act)
   return reply.redirect(`${here}?done=chosen`, 303)
 }
 

@@ -17,7 +17,7 @@ const retrySeconds = 30
 
 const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
 
-export async function exportAudit(visit: Visit, { by }: Operator) {
+export async function exportAudit(visit: Visit, { act }: Operator) {
   const { context, request, reply } = visit
   // It leaves an entry in the log: no other site may bring that about.
   refuseForeignOrigin(request)
@@ -33,8 +33,7 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
     watch.close()
   }
   try {
-    const now = context.clock.now()
-    await recordAct(context.db, by, 'audit.exported', logSubject, now, { format, search: values })
+    await recordAct(context.db, act, 'audit.exported', logSubject, { format, search: values })
     const left = new AbortController()
     const { socket } = request.raw
     socket.once('close', () => left.abort(new Error('The reader has left.')))
@@ -44,7 +43,7 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
     const body = Readable.from(format === 'csv' ? printCsv(pages) : printJson(pages), { objectMode: false })
     // However it ends: read to the end, given up by the reader, or broken.
     body.once('close', end)
-    const name = `countersign-audit-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
+    const name = `countersign-audit-${act.at.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
     return reply.header('content-disposition', `attachment; filename="${name}"`).type(types[format]).send(body)
   } catch (error) {
     end()

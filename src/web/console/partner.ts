@@ -65,15 +65,15 @@ export async function suspendPartner(visit: Visit, operator: StrongOperator, for
 
 async function settle(
   visit: Visit,
-  { by }: Operator,
+  { act }: Operator,
   partner: Partner,
   form: SubmittedForm,
   decision: { status: 'approved' | 'suspended'; reason?: string },
 ) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const seen = partnerStatuses.find((status) => status === form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
-  const decided = await decide(db, partner, { ...decision, seen }, by, clock.now())
+  const decided = await decide(db, partner, { ...decision, seen }, act)
   const isSo = decided || (await partnerOf(visit)).status === decision.status
   return back(visit, partner, isSo ? decision.status : 'changed')
 }
@@ -87,12 +87,12 @@ export function withdrawRefresh(visit: Visit, operator: StrongOperator) {
 }
 
 /** A second click finds it answered. */
-async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
-  const { db, clock } = visit.context
+async function answerRefresh(visit: Visit, { act }: Operator, allowed: boolean) {
+  const { db } = visit.context
   const partner = await partnerOf(visit)
   const request = await findRefreshRequest(db, partner)
   if (partner.refresh_access !== allowed || isOpen(request)) {
-    await setRefreshAccess(db, partner, allowed, by, clock.now())
+    await setRefreshAccess(db, partner, allowed, act)
   }
   return back(visit, partner, allowed ? 'granted' : 'withdrawn')
 }

@@ -200,10 +200,9 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { by }: StrongOperator) => {
-    const now = context.clock.now()
-    const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
-    if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)
+  return async ({ context, request, reply }: Visit, { act }: StrongOperator) => {
+    const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
+    if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
     return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
   }
 }

@@ -57,7 +57,7 @@ export async function createClient(visit: Visit, member: FreshMember, form: Subm
 
 export async function askRefresh(visit: Visit, member: Member, form: SubmittedForm) {
   const reason = form.find('reason')?.trim() ?? ''
-  const make = (db: Database) => askForRefresh(db, member.partner, reason, member.by, visit.context.clock.now())
+  const make = (db: Database) => askForRefresh(db, member.partner, reason, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/clients`))
   if (problem instanceof Invalid) return sendClients(visit, member, emptyDraft, { values: { reason }, problem })
   return visit.reply.redirect(`${member.home}/clients`, 303)
@@ -84,7 +84,7 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
   const client = await clientOf(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
-  const make = (db: Database) => askForScopes(db, client, values, member.by, visit.context.clock.now())
+  const make = (db: Database) => askForScopes(db, client, values, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
   if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
   if (problem && !(problem instanceof Conflict)) throw problem
@@ -95,12 +95,11 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
 export async function rotateSecret(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { context } = visit
   const client = await clientOf(visit, member)
-  const now = context.clock.now()
   const here = pathOf(member, client)
   const overlap = overlaps.get(form.find('overlap') ?? '')
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
   const rotation = { overlapMs: overlap.ms, switchAt: readSwitch(form) }
-  const make = (db: Database) => rotate(db, context.vault, client, rotation, member.by, now)
+  const make = (db: Database) => rotate(db, context.vault, client, rotation, member.act)
   let sent: Sent<{ secret: Token }> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, () => `${here}?done=secret-before`)
@@ -124,9 +123,9 @@ const twoLive = 'Two secrets are alive already. Revoke one of them first, then m
 
 /** A second click, or one that has ended meanwhile: the page then shows what is true. */
 export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const client = await clientOf(visit, member)
-  await revoke(db, client, idOf(form.find('secret')), member.by, clock.now()).catch((error: unknown) => {
+  await revoke(db, client, idOf(form.find('secret')), member.act).catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error
   })
   return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
@@ -142,8 +141,8 @@ async function clientOf({ context, request }: Visit, { branch }: Member): Promis
   return client
 }
 
-function acting({ context }: Visit, { by }: Member) {
-  return { development: isDevelopment(context.config), by, now: context.clock.now() }
+function acting({ context }: Visit, { act }: Member) {
+  return { ...act, development: isDevelopment(context.config) }
 }
 
 function readDraft(form: SubmittedForm) {

@@ -39,7 +39,7 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const { context } = visit
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
-  const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.by, context.clock.now())
+  const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.act)
   const here = `${member.home}/deliveries/${delivery.id}`
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
   if (problem) return sendDelivery(visit, member, problem)
@@ -49,12 +49,10 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
 
 /** A second click finds it skipped already, and that is what was wanted. */
 export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
-  const problem = await findProblem(() =>
-    skipDelivery(db, branchId, delivery, readReason(form), member.by, clock.now()),
-  )
+  const problem = await findProblem(() => skipDelivery(db, branchId, delivery, readReason(form), member.act))
   if (problem) return sendDelivery(visit, member, problem)
   return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
 }

@@ -33,25 +33,24 @@ export async function submitApplication(visit: Visit, visitor: SignedIn, form: S
     string,
   ]
   const { user } = visitor.session
-  const apply = (db: Database) =>
-    applyWithDetails(db, user, { name, website, contact, purpose }, visitor.by, context.clock.now())
+  const apply = (db: Database) => applyWithDetails(db, user, { name, website, contact, purpose }, visitor.act)
   const problem = await findProblem(() => makeOnce(context, visitor, form, apply, () => '/partner'))
   if (problem) return sendEntry(visit, visitor, { values, problem })
   return reply.redirect('/partner', 303)
 }
 
 export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await acceptInvitation(db, partner, visitor.session.user, visitor.by, clock.now())
+    await acceptInvitation(db, partner, visitor.session.user, visitor.act)
     return `/partner/${partner.branch_id}`
   })
 }
 
 export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.by, clock.now())
+    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
     return '/partner'
   })
 }

@@ -18,23 +18,22 @@ export function showMembers(visit: Visit, member: Member) {
 
 export async function invite(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const username = form.find('username')?.trim() ?? ''
-  const now = visit.context.clock.now()
-  const make = (db: Database) => inviteMember(db, member.partner, username, member.by, now)
+  const make = (db: Database) => inviteMember(db, member.partner, username, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/members`))
   return problem ? sendMembers(visit, member, { values: { username }, problem }) : back(visit, member)
 }
 
 export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const { db, clock } = visit.context
-  await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.by, clock.now())
+  const { db } = visit.context
+  await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.act)
   return back(visit, member)
 }
 
 /** Whoever found an open browser must not put the other members out. */
 export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const userId = form.find('user') ?? ''
-  const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.by, clock.now()))
+  const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.act))
   if (problem) return sendMembers(visit, member, { values: {}, problem })
   return userId === member.session.user.id ? visit.reply.redirect('/partner', 303) : back(visit, member)
 }

@@ -43,7 +43,7 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
   const selection = parseSelection(values)
   if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
   const here = `${member.home}/webhooks/${webhook.id}`
-  const make = (db: Database) => start(db, webhook, selection, member.by, visit.context.clock.now())
+  const make = (db: Database) => start(db, webhook, selection, member.act)
   let sent: Sent<Replay> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
@@ -53,10 +53,10 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
 }
 
 export async function cancelReplay(visit: Visit, member: Member) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const webhook = await webhookOf(visit, member)
   const asked = idOf(paramsOf(visit.request).replay)
-  const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.by, clock.now()))
+  const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.act))
   return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
 }
 

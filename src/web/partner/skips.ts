@@ -38,7 +38,7 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
   const make = (db: Database) => {
     if (form.find('confirmed') !== 'yes')
       throw new Conflict('Tick the box to say that you mean it, then skip what waits.')
-    return start(db, webhook, reason, member.by, visit.context.clock.now())
+    return start(db, webhook, reason, member.act)
   }
   let sent: Sent<Skip> | undefined
   const problem = await findProblem(async () => {

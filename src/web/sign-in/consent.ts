@@ -15,7 +15,7 @@ import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actorOf, currentSession } from '../frame/visitor.ts'
+import { actOf, currentSession } from '../frame/visitor.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
@@ -55,11 +55,10 @@ export async function submitConsent({ context, request, reply }: Visit) {
   const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
   if (!session) return reply.redirect(`/login?request=${pending.sealed}`, 303)
   const form = readForm(request, formSecret(session.token.text, pending))
-  const now = context.clock.now()
   const obstacle = await findObstacle(context, pending, session)
   if (obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
-  const by = actorOf(context, request, session)
+  const act = actOf(context, request, session)
   const { state } = pending.request
   const callbackUrl = pending.client.callback_url
   switch (form.find('decision')) {
@@ -78,12 +77,12 @@ export async function submitConsent({ context, request, reply }: Visit) {
         environment: context.environment,
         accountNumbers,
       }
-      const code = await approve(context.db, consent, by, now)
+      const code = await approve(context.db, consent, act)
       if (!code) throw answeredAlready()
       return reply.redirect(printCallback(callbackUrl, { code: code.text, iss: context.baseUrl }, state), 303)
     }
     case 'deny': {
-      if (!(await deny(context.db, pending.request, by, now))) throw answeredAlready()
+      if (!(await deny(context.db, pending.request, act))) throw answeredAlready()
       const error = new OAuthError('access_denied', 'The user denied the request.')
       request.refusal = error.code
       return reply.redirect(printErrorCallback(callbackUrl, error, state, context.baseUrl), 303)

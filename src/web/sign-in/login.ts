@@ -12,7 +12,7 @@ import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts
 import { html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
+import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
 import { type Destination, getDestination, openPending, parseDestination } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
@@ -45,8 +45,8 @@ export async function submitLogin({ context, request, reply }: Visit) {
     password: form.find('password') ?? '',
     device: readDevice(context, request),
   }
-  const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
-  const outcome = await signIn(loginDesk(context), credentials, from, context.clock.now()).catch(tellCrowded)
+  const from = { environment: context.environment, browser: browserOf(request), previous }
+  const outcome = await signIn(loginDesk(context), credentials, from, actOf(context, request)).catch(tellCrowded)
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
@@ -68,8 +68,7 @@ export async function submitLogin({ context, request, reply }: Visit) {
 export async function cancelLogin({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const { request: pending, client } = await openPending(context, form.find('request') ?? '')
-  const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
-  if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
+  if (!(await deny(context.db, pending, actOf(context, request)))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
   request.refusal = error.code
   clearCookie(context, reply, 'step')
@@ -81,9 +80,7 @@ export async function logout({ context, request, reply }: Visit) {
   const session = await currentSession(context, request)
   if (session) {
     readForm(request, session.token.text)
-    await context.db.transaction((sql) =>
-      closeSession(sql, session, actorOf(context, request, session), context.clock.now()),
-    )
+    await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
   }
   clearCookie(context, reply, 'session')
   return reply.redirect('/login', 303)

@@ -20,7 +20,7 @@ import { issueFormToken, readForm, type SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { browserOf, currentSession } from '../frame/visitor.ts'
+import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { type Destination, getDestination, parseDestination } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk } from './login-desk.ts'
@@ -57,12 +57,11 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
   const from = {
     environment: context.environment,
     browser: browserOf(request),
-    requestId: request.id,
     previous: await currentSession(context, request),
     device: readDevice(context, request),
   }
   const proof = readProof(context, form)
-  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, context.clock.now())
+  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, actOf(context, request))
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)

@@ -7,7 +7,7 @@ import { applyAsPartner, applyWithDetails, getPartner, type Partner } from '../.
 import { askForRefresh, findRefreshRequest } from '../../../src/partners/refresh-request.ts'
 import type { Answer } from '../../support/browser.ts'
 import { type Desk, openDesk, press, turnPages } from '../../support/console.ts'
-import { openTestGateway, operator, type TestGateway, type TokenBody } from '../../support/gateway.ts'
+import { openTestGateway, type TestGateway, type TokenBody } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 
 let house: TestGateway
@@ -25,7 +25,8 @@ async function apply(name: string, purpose = 'Portfolios for everybody') {
   const { db } = house.gateway.context
   const user = await house.makeUser()
   const draft = { name, website: 'https://app.example.com', contact: 'dev@app.example.com', purpose }
-  const partner = await applyWithDetails(db, user, draft, { name: `user:${user.id}` }, house.clock.now())
+  const act = { by: { name: `user:${user.id}` }, at: house.clock.now() }
+  const partner = await applyWithDetails(db, user, draft, act)
   return { partner, user, browser: await house.signIn(user) }
 }
 
@@ -115,7 +116,7 @@ test('a request for refresh access waits at the top until it is granted; withdra
   const { db } = house.gateway.context
   const partner = await house.makePartner({ refresh: false })
   const client = await house.makeClient({ partner })
-  await askForRefresh(db, partner, 'Long evenings', operator, house.clock.now())
+  await askForRefresh(db, partner, 'Long evenings', house.act())
   assert.match((await desk.browser.get('/console/partners')).text, /“Long evenings”/)
   assert.match((await desk.browser.get(home(partner))).text, /“Long evenings”/)
   await press(desk.browser, home(partner), '/refresh/grant')
@@ -131,7 +132,7 @@ test('a request for refresh access can be declined, and the partner sees the ans
   const { db } = house.gateway.context
   const { partner, browser } = await openPartner(house)
   await press(desk.browser, home(partner), '/refresh/withdraw')
-  await askForRefresh(db, partner, 'Please', operator, house.clock.now())
+  await askForRefresh(db, partner, 'Please', house.act())
   await press(desk.browser, home(partner), '/refresh/withdraw')
   assert.equal((await findRefreshRequest(db, partner))!.granted, false)
   assert.match((await browser.get(`/partner/${partner.branch_id}/clients`)).text, /was declined on/)
@@ -189,7 +190,7 @@ test('whatever is typed into the search is looked for, and asks the database not
 
 test('every partner is on one page and on one only', async () => {
   const { db } = house.gateway.context
-  for (let number = 0; number < 110; number++) await applyAsPartner(db, `Paged ${number}x`, operator, house.clock.now())
+  for (let number = 0; number < 110; number++) await applyAsPartner(db, `Paged ${number}x`, house.act())
   for (const query of ['', 'state=applied', 'q=paged']) {
     const seen = (await turnPages(desk.browser, `/console/partners?${query}`)).flatMap(namesIn)
     assert.equal(new Set(seen).size, seen.length, query)

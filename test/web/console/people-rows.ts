@@ -6,7 +6,7 @@ import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { setUserStatus, type User } from '../../../src/users/user.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
-import { operator, type TestGateway } from '../../support/gateway.ts'
+import { operatorAct, type TestGateway } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { setUpApp } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
@@ -22,7 +22,7 @@ const asked = (verb: string): Aim =>
   async function aim(house) {
     const { db } = house.gateway.context
     const client = await house.makeClient({ scope: 'read' })
-    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, operator, house.clock.now())
+    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, house.act())
     const { id } = (await findScopeRequest(db, client.id))!
     const address = `/console/partners/${client.branch_id}/clients/${client.id}/scopes/${verb}`
     return { address, fields: { request: String(id) } }
@@ -49,7 +49,7 @@ export const peopleRows: ConsoleRows = {
   forms: {
     '/console/partners/:branch/approve': async ({ gateway, clock }) => {
       const name = `Applicant ${makeUpWord()}`
-      const { branch_id } = await applyAsPartner(gateway.context.db, name, operator, clock.now())
+      const { branch_id } = await applyAsPartner(gateway.context.db, name, operatorAct(clock.now()))
       return { address: `/console/partners/${branch_id}/approve`, fields: { seen: 'applied' } }
     },
     '/console/partners/:branch/suspend': approved('/suspend', { seen: 'approved', reason: 'The terms were broken.' }),
@@ -64,7 +64,7 @@ export const peopleRows: ConsoleRows = {
     },
     '/console/partners/:branch/clients/:client/activate': async (house) => {
       const client = await house.makeClient()
-      await setClientStatus(house.gateway.context.db, client, 'suspended', operator, house.clock.now())
+      await setClientStatus(house.gateway.context.db, client, 'suspended', house.act())
       return { address: `/console/partners/${client.branch_id}/clients/${client.id}/activate` }
     },
     '/console/partners/:branch/clients/:client/scopes': async (house) => {
@@ -75,7 +75,7 @@ export const peopleRows: ConsoleRows = {
     '/console/partners/:branch/clients/:client/scopes/decline': asked('decline'),
     '/console/users/:id/lock': onUser('/lock', async () => undefined),
     '/console/users/:id/unlock': onUser('/unlock', async ({ gateway, clock }, user) => {
-      await setUserStatus(gateway.context.db, user, 'disabled', operator, clock.now())
+      await setUserStatus(gateway.context.db, user, 'disabled', operatorAct(clock.now()))
       return undefined
     }),
     '/console/users/:id/sessions/close': onUser('/sessions/close', async (house, user) => {

@@ -6,7 +6,7 @@ import { minute } from '../../../src/clock.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
 import { transaction } from '../../support/branch.ts'
-import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
@@ -186,7 +186,7 @@ test('a live page ends for whoever is a member no more, and does not keep a sess
   const leaver = await openPartner(house)
   const stream = await watch(leaver.browser, `${leaver.home}/deliveries`)
   await stream.until(/data: /)
-  await removeMember(db, leaver.partner, leaver.user, operator, house.clock.now())
+  await removeMember(db, leaver.partner, leaver.user, house.act())
   await stream.until(/event: over/)
 
   const idler = await openPartner(house)

@@ -27,7 +27,7 @@ const read = ({ client }: PartnerHouse) => getClient(house.gateway.context.db, c
 async function openBounded(...atMost: Scope[]): Promise<PartnerHouse> {
   const partner = await openPartner(house)
   const { db } = house.gateway.context
-  await setScopesAtMost(db, partner.client, atMost, operator, house.clock.now())
+  await setScopesAtMost(db, partner.client, atMost, house.act())
   return partner
 }
 
@@ -82,8 +82,8 @@ test('a member who saves a form from before the brokerage narrowed the client is
   const partner = await openPartner(house)
   const { db } = house.gateway.context
   const before = await read(partner)
-  await setScopesAtMost(db, partner.client, ['read'], operator, house.clock.now())
-  const acting = { development: true, by: operator, now: house.clock.now() }
+  await setScopesAtMost(db, partner.client, ['read'], house.act())
+  const acting = { ...house.act(), development: true }
   await assert.rejects(updateClient(db, before, { scope: 'read trade' }, acting), Invalid)
   const renamed = await updateClient(db, before, { name: 'Renamed' }, acting)
   assert.deepEqual([renamed.name, ...allowed(renamed)], ['Renamed', 'read', 'read'])
@@ -143,10 +143,10 @@ test('of operators who grant and decline at once one decides, and whoever sets t
   const { db } = house.gateway.context
   for (let round = 0; round < 5; round++) {
     const client = await read(await openBounded('read'))
-    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, operator, house.clock.now())
+    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, house.act())
     const { id } = (await findScopeRequest(db, client.id))!
-    const answer = (granted: boolean) => answerScopeRequest(db, client, { id, granted }, operator, house.clock.now())
-    const set = () => setScopesAtMost(db, client, ['read', 'write'], operator, house.clock.now())
+    const answer = (granted: boolean) => answerScopeRequest(db, client, { id, granted }, house.act())
+    const set = () => setScopesAtMost(db, client, ['read', 'write'], house.act())
     const [granted, declined] = await Promise.all([answer(true), answer(false), set()])
     assert.ok(!(granted && declined))
     assert.notEqual((await findScopeRequest(db, client.id))!.answered_at, null)
