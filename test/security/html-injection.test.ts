@@ -40,9 +40,9 @@ const user = await createUser(
   operator,
   now,
 )
-const common = { classification: evil('class'), day_trader: false, option_level: 1, type: 'cash' } as const
-for (const account_number of ['6YA60001', '6YA60002']) {
-  await addAccount(db, user, { ...common, account_number, environment: 'live' }, operator, now)
+const common = { classification: evil('class'), dayTrader: false, optionLevel: 1, type: 'cash' } as const
+for (const accountNumber of ['6YA60001', '6YA60002']) {
+  await addAccount(db, user, { ...common, accountNumber, environment: 'live' }, operator, now)
 }
 const browser = await house.signIn(user)
 

@@ -144,11 +144,11 @@ function describe(
         operator,
         clock.now(),
       )
-      const common = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
-      for (const account_number of accounts) {
+      const common = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+      for (const accountNumber of accounts) {
         for (const environment of ['live', 'sandbox'] as const) {
-          const number = environment === 'live' ? account_number : `VA${account_number}`
-          await addAccount(db, user, { ...common, account_number: number, environment }, operator, clock.now())
+          const number = environment === 'live' ? accountNumber : `VA${accountNumber}`
+          await addAccount(db, user, { ...common, accountNumber: number, environment }, operator, clock.now())
         }
       }
       return user

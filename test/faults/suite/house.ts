@@ -162,8 +162,8 @@ async function makePeople(db: Database, key: string, receiver: Receiver, hooks: 
   const { service, secret } = await createService(db, 'ledger', 'live', operator, now)
   const holder = { username: 'holder', name: 'Ada Holder', password, role: 'holder' as const }
   const user = await createUser(db, openPasswords(1), holder, operator, now)
-  const account = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
-  await addAccount(db, user, { ...account, account_number: 'ACC1', environment: 'live' }, operator, now)
+  const account = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+  await addAccount(db, user, { ...account, accountNumber: 'ACC1', environment: 'live' }, operator, now)
   return {
     branchId,
     client: { id: made.client.id, secret: made.secret.text },
