@@ -107,9 +107,9 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
     role: 'operator',
   } as const
   await createUser(db, passwords, operator, act)
-  const common = { classification: 'individual', day_trader: false, option_level: 2 } as const
-  await addAccount(db, user, { ...common, account_number: '6YA10001', environment: 'live', type: 'margin' }, act)
-  await addAccount(db, user, { ...common, account_number: 'VA20001', environment: 'sandbox', type: 'cash' }, act)
+  const common = { classification: 'individual', dayTrader: false, optionLevel: 2 } as const
+  await addAccount(db, user, { ...common, accountNumber: '6YA10001', environment: 'live', type: 'margin' }, act)
+  await addAccount(db, user, { ...common, accountNumber: 'VA20001', environment: 'sandbox', type: 'cash' }, act)
 
   const { branch_id } = await applyAsPartner(db, 'Example Partner', act)
   const partner = await getPartner(db, String(branch_id))

@@ -57,8 +57,13 @@ export interface AuditEntry {
   readonly subject: string
   readonly environment: Environment | null
   readonly address: string | null
-  readonly request_id: string | null
+  readonly requestId: string | null
   readonly details: Record<string, unknown>
+}
+
+/** As it is written into files and lists. */
+export function printEntry({ requestId, details, ...entry }: AuditEntry) {
+  return { ...entry, request_id: requestId, details }
 }
 
 export function recordAct(

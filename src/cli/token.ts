@@ -35,7 +35,11 @@ export const tokenCommands: readonly Command[] = [
       const user = await getUserNamed(db, words.get('user'))
       const rows = await listApiTokens(db, user.id)
       print.table(
-        rows.map(({ user_id: _owner, revoked_at: _revoked, ...row }) => row),
+        rows.map(({ id, environment, name, hint, createdAt, lastUsedAt }) => ({
+          ...{ id, environment, name, hint },
+          created_at: createdAt,
+          last_used_at: lastUsedAt,
+        })),
         'The user has no API tokens.',
       )
     },
@@ -71,15 +75,15 @@ export const tokenCommands: readonly Command[] = [
       const userId = key === undefined ? undefined : (await getUserNamed(db, key)).id
       const rows = await listAuthorizations(db, { userId, clientId: words.find('client') })
       print.table(
-        rows.map(({ id, user_id, client_name, environment, scopes, approved_at, last_used_at, paused_at }) => ({
+        rows.map(({ id, userId, clientName, environment, scopes, approvedAt, lastUsedAt, pausedAt }) => ({
           id,
-          user_id,
-          client_name,
+          user_id: userId,
+          client_name: clientName,
           environment,
           scopes,
-          approved_at,
-          last_used_at,
-          paused_at,
+          approved_at: approvedAt,
+          last_used_at: lastUsedAt,
+          paused_at: pausedAt,
         })),
         'There are no authorizations.',
       )

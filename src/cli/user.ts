@@ -11,6 +11,7 @@ import {
   listUsers,
   setPassword,
   setUserStatus,
+  type User,
 } from '../users/user.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
@@ -48,18 +49,14 @@ export const userCommands: readonly Command[] = [
         email: words.find('email'),
       }
       const user = await createUser(db, openPasswords(1), draft, act())
-      print.record({ ...user, ...shown })
+      print.record({ ...printUser(user), ...shown })
     },
   },
   {
     name: 'user list',
     needs: 'database',
     summary: 'Lists all users.',
-    run: async ({ db, print }) =>
-      print.table(
-        (await listUsers(db)).map((user) => ({ ...user })),
-        'There are no users.',
-      ),
+    run: async ({ db, print }) => print.table((await listUsers(db)).map(printUser), 'There are no users.'),
   },
   {
     name: 'user show',
@@ -70,7 +67,7 @@ export const userCommands: readonly Command[] = [
       const user = await getUserNamed(db, positionals[0]!)
       const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
       const mail = await findMail(db, user.id)
-      print.record({ ...user, email: mail?.email, accounts: accounts.map((account) => account.account_number) })
+      print.record({ ...printUser(user), email: mail?.email, accounts: accounts.map((each) => each.accountNumber) })
     },
   },
   {
@@ -141,18 +138,24 @@ export const userCommands: readonly Command[] = [
       if (!/^[A-Z0-9]{4,20}$/.test(number))
         throw new Invalid([{ field: 'number', problem: 'must be 4 to 20 letters and digits' }])
       const account = {
-        account_number: number,
+        accountNumber: number,
         environment: parseEnvironment(words.find('environment')),
         classification: words.find('classification') ?? 'individual',
-        day_trader: words.has('day-trader'),
-        option_level: level,
+        dayTrader: words.has('day-trader'),
+        optionLevel: level,
         type,
       } as const
       await addAccount(db, user, account, act())
-      print.record({ username: user.username, ...account })
+      const { environment, classification, dayTrader } = account
+      const printed = { environment, classification, day_trader: dayTrader, option_level: level, type }
+      print.record({ username: user.username, account_number: number, ...printed })
     },
   },
 ]
+
+function printUser({ createdAt, ...user }: User): Record<string, unknown> {
+  return { ...user, created_at: createdAt }
+}
 
 function statusCommand(verb: string, summary: string, status: 'active' | 'disabled'): Command {
   return {

@@ -15,23 +15,23 @@ const codeLifetimeMs = 10 * minute
 
 export interface Authorization {
   readonly id: number
-  readonly user_id: string
-  readonly client_id: string
+  readonly userId: string
+  readonly clientId: string
   /** What it is good for now, which may be less than what was approved. */
   readonly scopes: readonly Scope[]
-  readonly account_numbers: readonly string[]
+  readonly accountNumbers: readonly string[]
   /** Whether accounts were shared at all: then it counts while one of them is left. */
-  readonly shared_accounts: boolean
-  readonly approved_at: Date
-  readonly updated_at: Date
-  readonly last_used_at: Date | null
-  readonly paused_at: Date | null
-  readonly client_name: string
+  readonly sharedAccounts: boolean
+  readonly approvedAt: Date
+  readonly updatedAt: Date
+  readonly lastUsedAt: Date | null
+  readonly pausedAt: Date | null
+  readonly clientName: string
   readonly environment: Environment
-  readonly callback_url: string
-  readonly client_status: 'active' | 'suspended'
-  readonly partner_name: string
-  readonly partner_status: 'applied' | 'approved' | 'suspended'
+  readonly callbackUrl: string
+  readonly clientStatus: 'active' | 'suspended'
+  readonly partnerName: string
+  readonly partnerStatus: 'applied' | 'approved' | 'suspended'
   /** Whether the client can renew its access without asking again. */
   readonly lasting: boolean
 }
@@ -79,11 +79,14 @@ export async function deny(db: Database, request: AuthorizationRequest, act: Act
   })
 }
 
-export function listAuthorizations(
+export async function listAuthorizations(
   sql: Sql,
-  of: { userId?: string | undefined; clientId?: string | undefined },
+  { userId, clientId }: { userId?: string | undefined; clientId?: string | undefined },
 ): Promise<Authorization[]> {
-  return sql.query<Authorization>(table.selectAuthorizations, [of.userId, of.clientId])
+  if (userId === undefined && clientId === undefined) return sql.query<Authorization>(table.selectAll)
+  if (userId === undefined) return sql.query<Authorization>(table.selectOfClient, [clientId])
+  const own = await sql.query<Authorization>(table.selectOfUser, [userId])
+  return clientId === undefined ? own : own.filter((each) => each.clientId === clientId)
 }
 
 /** Ends every code and token that came of it. */
@@ -130,10 +133,10 @@ export async function pauseAuthorizationsOf(sql: Sql, userId: string, act: Act):
 }
 
 /** What a user's approval of a client is good for now. */
-export type Standing = Pick<Authorization, 'scopes' | 'account_numbers' | 'paused_at'>
+export type StandingApproval = Pick<Authorization, 'scopes' | 'accountNumbers' | 'pausedAt'>
 
-export async function findStanding(sql: Sql, userId: string, clientId: string): Promise<Standing | undefined> {
-  const [standing] = await sql.query<Standing>(table.selectStanding, [userId, clientId])
+export async function findStanding(sql: Sql, userId: string, clientId: string): Promise<StandingApproval | undefined> {
+  const [standing] = await sql.query<StandingApproval>(table.selectStanding, [userId, clientId])
   return standing
 }
 

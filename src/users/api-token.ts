@@ -13,13 +13,13 @@ const tokensPerUser = 50
 
 export interface ApiToken {
   readonly id: number
-  readonly user_id: string
+  readonly userId: string
   readonly environment: Environment
   readonly name: string
   readonly hint: string
-  readonly created_at: Date
-  readonly last_used_at: Date | null
-  readonly revoked_at: Date | null
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
 }
 
 export async function createApiToken(

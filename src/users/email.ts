@@ -11,7 +11,7 @@ import * as table from './users.sql.ts'
 
 export interface Mail {
   readonly email: string | null
-  readonly declined_notices: readonly DeclinableKind[]
+  readonly declinedNotices: readonly DeclinableKind[]
 }
 
 export async function findMail(sql: Sql, userId: string): Promise<Mail | undefined> {

@@ -47,20 +47,20 @@ export async function signIn(
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
   const found = await findUserByUsername(db, username)
-  const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.password_hash) }, now)
+  const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.passwordHash) }, now)
   const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
-  const matches = await passwords.verify(found?.password_hash, tooLong ? '' : password)
+  const matches = await passwords.verify(found?.passwordHash, tooLong ? '' : password)
   if (!found || !matches || !attempt.userAllowed || found.status !== 'active') {
     await recordRefusal(db, attempt, found, act)
     return { kind: 'refused' }
   }
-  const { password_hash, ...user } = found
-  const outdated = isOutdated(password_hash) ? await passwords.hash(password) : undefined
-  const mark = markPassword(outdated ?? password_hash)
+  const { passwordHash, ...user } = found
+  const outdated = isOutdated(passwordHash) ? await passwords.hash(password) : undefined
+  const mark = markPassword(outdated ?? passwordHash)
   return db.transaction<SignIn>(async (sql) => {
     if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
     if (await hasSecondFactor(sql, user.id)) {

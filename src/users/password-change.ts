@@ -38,17 +38,17 @@ export async function changePassword(
   const { user } = session
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
-  const [stored] = await db.query<{ password_hash: string }>(selectPasswordHash, [user.id])
+  const [stored] = await db.query<{ passwordHash: string }>(selectPasswordHash, [user.id])
   const knownDevice = recognise(
     device,
-    stored && { id: user.id, passwordMark: markPassword(stored.password_hash) },
+    stored && { id: user.id, passwordMark: markPassword(stored.passwordHash) },
     act.at,
   )
   const who = { username: user.username, address: browser.address, knownDevice }
   const attempt = await countAttempt(db, limits, who, key, act.at)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   const tooLong = Buffer.byteLength(current) > passwordMaxBytes
-  const matches = await passwords.verify(stored?.password_hash, tooLong ? '' : current)
+  const matches = await passwords.verify(stored?.passwordHash, tooLong ? '' : current)
   if (!matches || !attempt.userAllowed) {
     const action = attempt.startsWait ? 'session.throttled' : 'session.refused'
     if (attempt.userAllowed) await recordAct(db, act, action, `user:${user.id}`, { at: 'password change' })
@@ -56,7 +56,7 @@ export async function changePassword(
   }
   const hash = await passwords.hash(next)
   return db.transaction<PasswordChanged>(async (sql) => {
-    const [replaced] = await sql.query(replacePassword, [user.id, stored!.password_hash, hash, act.at])
+    const [replaced] = await sql.query(replacePassword, [user.id, stored!.passwordHash, hash, act.at])
     if (!replaced) return { kind: 'refused' }
     await closeSessionsOf(sql, user.id)
     await forgive(sql, limits, attempt)

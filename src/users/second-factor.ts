@@ -46,7 +46,7 @@ export function isGuarded({ totp, passkeys }: SecondFactors): boolean {
 
 /** Whether the app takes no code until its owner comes back with a recovery code. */
 export function isLocked({ totp }: SecondFactors): boolean {
-  return totp !== undefined && totp.locked_at !== null
+  return totp !== undefined && totp.lockedAt !== null
 }
 
 export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {

@@ -69,10 +69,10 @@ export interface HalfWay {
 }
 
 export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
-  const [found] = await sql.query<User & { password_hash: string }>(selectUserWithPassword, [step.userId])
-  if (found?.status !== 'active' || markPassword(found.password_hash) !== step.passwordMark) return undefined
+  const [found] = await sql.query<User & { passwordHash: string }>(selectUserWithPassword, [step.userId])
+  if (found?.status !== 'active' || markPassword(found.passwordHash) !== step.passwordMark) return undefined
   if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
-  const { password_hash: _, ...user } = found
+  const { passwordHash: _, ...user } = found
   return { user, step }
 }
 

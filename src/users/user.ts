@@ -16,7 +16,7 @@ export interface User {
   readonly name: string
   readonly role: 'holder' | 'operator'
   readonly status: 'active' | 'disabled'
-  readonly created_at: Date
+  readonly createdAt: Date
 }
 
 interface NewUser {
@@ -63,8 +63,8 @@ export function findUsernameProblem(username: string): string | undefined {
 export async function findUserByUsername(
   sql: Sql,
   username: string,
-): Promise<(User & { readonly password_hash: string }) | undefined> {
-  const [user] = await sql.query<User & { password_hash: string }>(table.selectUserByUsername, [username])
+): Promise<(User & { readonly passwordHash: string }) | undefined> {
+  const [user] = await sql.query<User & { passwordHash: string }>(table.selectUserByUsername, [username])
   return user
 }
 
@@ -74,7 +74,7 @@ export async function getUserNamed(sql: Sql, idOrUsername: string): Promise<User
   if (idShape.test(word)) return getUserById(sql, word)
   const found = await findUserByUsername(sql, word)
   if (!found) throw new NotFound(`There is no user "${idOrUsername}".`)
-  const { password_hash: _hash, ...user } = found
+  const { passwordHash: _hash, ...user } = found
   return user
 }
 
@@ -138,32 +138,32 @@ export async function setStatusOfOther(
 }
 
 export interface Account {
-  readonly account_number: string
+  readonly accountNumber: string
   readonly environment: Environment
   readonly classification: string
-  readonly date_created: Date
-  readonly day_trader: boolean
-  readonly option_level: number
+  readonly dateCreated: Date
+  readonly dayTrader: boolean
+  readonly optionLevel: number
   readonly status: 'active' | 'closed'
   readonly type: 'cash' | 'margin'
-  readonly last_update_date: Date
+  readonly lastUpdateDate: Date
 }
 
 type NewAccount = Pick<
   Account,
-  'account_number' | 'environment' | 'classification' | 'day_trader' | 'option_level' | 'type'
+  'accountNumber' | 'environment' | 'classification' | 'dayTrader' | 'optionLevel' | 'type'
 >
 
 export async function addAccount(db: Database, user: User, account: NewAccount, act: Act): Promise<void> {
-  const { account_number, environment, classification, day_trader, option_level, type } = account
+  const { accountNumber, environment, classification, dayTrader, optionLevel, type } = account
   const problem = findNameProblem(classification, 200)
   if (problem) throw new Invalid([{ field: 'classification', problem }])
-  const values = [account_number, user.id, environment, classification, act.at, day_trader, option_level, type]
+  const values = [accountNumber, user.id, environment, classification, act.at, dayTrader, optionLevel, type]
   await db.transaction(async (sql) => {
     await sql.query(table.insertAccount, values).catch((error: unknown) => {
       throw violates(error, 'accounts_pkey') ? new Invalid([{ field: 'account_number', problem: 'is taken' }]) : error
     })
-    await recordAct(sql, act, 'user.account_added', `user:${user.id}`, { account_number, environment })
+    await recordAct(sql, act, 'user.account_added', `user:${user.id}`, { account_number: accountNumber, environment })
   })
 }
 

@@ -61,6 +61,12 @@ test('an untouched log is intact, and every entry is accounted for', async () =>
   assert.deepEqual(result.kind === 'intact' && result.head, await findHead(db))
 })
 
+test('what is hashed of an entry is the same in every release', async () => {
+  const { position, hash } = await findHead(db)
+  assert.equal(position, 3)
+  assert.equal(hash.toString('hex'), '30bacedbbaedcbecf9e5e2289c5739f7f57fbdbebe49784cf60d909891be1358')
+})
+
 test('UPDATE, DELETE and TRUNCATE are refused, even where they would touch nothing', async () => {
   for (const table of ['audit_entries', 'audit_blocks']) {
     const column = table === 'audit_entries' ? 'actor = actor' : 'position = position'

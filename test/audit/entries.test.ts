@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
+import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
 import { type Command, parseWords } from '../../src/cli/command.ts'
@@ -29,7 +30,7 @@ before(async () => {
 })
 after(() => house?.close())
 
-const selectNewer = statement('', 'SELECT * FROM audit_entries WHERE id > $1 ORDER BY id')
+const selectNewer = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE id > $1 ORDER BY id`)
 const selectLast = statement('', 'SELECT coalesce(max(id), 0) AS id FROM audit_entries')
 
 async function entriesOf(act: () => Promise<unknown>): Promise<AuditEntry[]> {
@@ -57,7 +58,7 @@ async function check(act: () => Promise<Answer>, expected: Expected): Promise<Au
   assert.deepEqual(entry.at, house.clock.now(), 'when')
   assert.equal(entry.address, '127.0.0.1', 'from where')
   assert.equal(entry.environment, 'live')
-  assert.equal(entry.request_id, answer!.headers['x-request-id'], 'by which request')
+  assert.equal(entry.requestId, answer!.headers['x-request-id'], 'by which request')
   return entry
 }
 

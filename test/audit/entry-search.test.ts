@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type AuditEntry, recordAct } from '../../src/audit/audit.ts'
+import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
@@ -34,7 +35,7 @@ after(async () => {
 const newest = async (question: EntryQuestion, most = 5_000) =>
   (await searchEntries(db, question, undefined, { most, budgetMs: 60_000 })).entries
 
-const selectAll = statement('', 'SELECT * FROM audit_entries ORDER BY id DESC')
+const selectAll = statement('', `SELECT ${entryColumns} FROM audit_entries ORDER BY id DESC`)
 
 /** Each question, and the same in plain words. */
 const questions: Record<string, [EntryQuestion, (entry: AuditEntry) => boolean]> = {
@@ -103,7 +104,7 @@ test('an entry has its details, and nothing of how it was searched', async () =>
     'details',
     'environment',
     'id',
-    'request_id',
+    'requestId',
     'subject',
   ])
   assert.deepEqual(entry!.details, { q: '"' })

@@ -154,8 +154,8 @@ test('only a member of a partner chooses, and what guards the account cannot be 
   assert.equal(shown.text.match(/name="kind" value="[a-z-]+" checked/g)!.length, 3)
   const chosen = await browser.submit(shown, page, { kind: ['webhook-disabled', 'nonsense'] })
   assert.equal(chosen.location, `${page}?done=chosen`)
-  const { declined_notices } = (await findMail(db(), reader.id))!
-  assert.deepEqual(declined_notices, ['webhook-failing', 'secret-expiring'])
+  const { declinedNotices } = (await findMail(db(), reader.id))!
+  assert.deepEqual(declinedNotices, ['webhook-failing', 'secret-expiring'])
   await browser.submit(shown, page, {})
   await house.approve(await house.makeClient(), browser)
   assert.equal((await noticesOf(db(), reader)).filter(({ kind }) => kind === 'application').length, 1)

@@ -30,9 +30,9 @@ const made = await createClient(
 )
 const client = { ...made.client, secret: made.secret.text }
 const user = await createUser(db, passwords, { username: 'ada', name: evil('user'), password, role: 'holder' }, act)
-const common = { classification: evil('class'), day_trader: false, option_level: 1, type: 'cash' } as const
-for (const account_number of ['6YA60001', '6YA60002']) {
-  await addAccount(db, user, { ...common, account_number, environment: 'live' }, act)
+const common = { classification: evil('class'), dayTrader: false, optionLevel: 1, type: 'cash' } as const
+for (const accountNumber of ['6YA60001', '6YA60002']) {
+  await addAccount(db, user, { ...common, accountNumber, environment: 'live' }, act)
 }
 const browser = await house.signIn(user)
 

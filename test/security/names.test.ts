@@ -31,7 +31,7 @@ test('every name and every reason refuses control and format characters, and say
   const acting = { ...act, development: true }
   const draft = { callbackUrl: 'https://a.example/cb', scope: 'read', rotateRefreshTokens: false }
   const application = { name: 'New', website: 'https://a.example', contact: 'a@example.com', purpose: 'x' }
-  const account = { environment: 'live', day_trader: false, option_level: 1, type: 'cash' } as const
+  const account = { environment: 'live', dayTrader: false, optionLevel: 1, type: 'cash' } as const
   const person = { username: 'new', password, role: 'holder' } as const
   const acts: [field: string, act: (name: string) => Promise<unknown>][] = [
     ['name', (name) => createUser(db, openPasswords(1), { ...person, name }, act)],
@@ -50,7 +50,7 @@ test('every name and every reason refuses control and format characters, and say
     ['reason', (reason) => startSkip(db, webhook, reason, act)],
     [
       'classification',
-      (text) => addAccount(db, user, { ...account, account_number: 'ABCD1', classification: text }, act),
+      (text) => addAccount(db, user, { ...account, accountNumber: 'ABCD1', classification: text }, act),
     ],
   ]
   for (const [index, [field, act]] of acts.entries()) {

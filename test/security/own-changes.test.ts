@@ -126,8 +126,8 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
       const user = await house.makeUser()
       const token = await house.makeToken(user)
       const ask = async () => (await house.profile(token)).text
-      const kind = { classification: 'individual', day_trader: false, option_level: 2, type: 'cash' } as const
-      const account = { ...kind, account_number: makeUpWord().toUpperCase(), environment: 'live' } as const
+      const kind = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'cash' } as const
+      const account = { ...kind, accountNumber: makeUpWord().toUpperCase(), environment: 'live' } as const
       return { ask, act: () => addAccount(db, user, account, house.act()) }
     },
     'an account goes to another user': async () => {

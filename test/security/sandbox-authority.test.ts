@@ -101,7 +101,7 @@ test('a sandbox session neither pauses, resumes nor revokes a live application',
   const [approved] = await listAuthorizations(db, { userId: user.id })
   const play = await house.signIn(user, 'sandbox')
   const fields = { csrf: await tokenOf(play), authorization: String(approved!.id) }
-  const stateOf = async () => (await listAuthorizations(db, { userId: user.id })).map(({ paused_at }) => paused_at)
+  const stateOf = async () => (await listAuthorizations(db, { userId: user.id })).map(({ pausedAt }) => pausedAt)
   for (const act of ['pause', 'revoke']) assert.equal((await play.post(`/account/${act}`, fields)).status, 303)
   assert.deepEqual(await stateOf(), [null])
   const paused = { id: approved!.id, ownerId: user.id, paused: true }

@@ -82,8 +82,8 @@ test('an account that is opened later does not appear to applications that were 
   const personal = await house.makeToken(user)
   assert.equal(read(await house.profile(personal)).accounts.length, 1)
   const heard = hears(house.gateway, `user:${user.id}`)
-  const account = { classification: 'roth_ira', day_trader: false, option_level: 1, type: 'cash' } as const
-  const opened = { ...account, account_number: 'DDDD0002', environment: 'live' } as const
+  const account = { classification: 'roth_ira', dayTrader: false, optionLevel: 1, type: 'cash' } as const
+  const opened = { ...account, accountNumber: 'DDDD0002', environment: 'live' } as const
   await addAccount(house.gateway.context.db, user, opened, house.act())
   await heard
   assert.equal(read(await house.profile(access_token)).accounts.length, 1)

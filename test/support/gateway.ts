@@ -152,11 +152,11 @@ function describe(
         { username, name: 'Ada Holder', password, role: 'holder' },
         self.act(),
       )
-      const common = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
-      for (const account_number of accounts) {
+      const common = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+      for (const accountNumber of accounts) {
         for (const environment of ['live', 'sandbox'] as const) {
-          const number = environment === 'live' ? account_number : `VA${account_number}`
-          await addAccount(db, user, { ...common, account_number: number, environment }, self.act())
+          const number = environment === 'live' ? accountNumber : `VA${accountNumber}`
+          await addAccount(db, user, { ...common, accountNumber: number, environment }, self.act())
         }
       }
       return user

@@ -115,7 +115,7 @@ function printCreated({ text, environment }: NonNullable<ApiSettings['created']>
 function printToken(token: ApiToken, { csrf }: SignedIn): Html {
   return html`<li>
 <div><strong>${token.name}</strong> <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
-<span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.created_at)} · last used ${token.last_used_at ? printDate(token.last_used_at) : 'never'}</span></div>
+<span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
 <form method="post" action="/account/api/revoke">${csrfField(csrf)}<input type="hidden" name="token" value="${token.id}"><button class="danger">Revoke</button></form>
 </li>`
 }

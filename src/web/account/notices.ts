@@ -36,7 +36,7 @@ const doneWords = {
 export async function showNotices(visit: Visit, visitor: SignedIn) {
   const { context, request } = visit
   const { user } = visitor.session
-  const mail = (await findMail(context.db, user.id)) ?? { email: null, declined_notices: [] }
+  const mail = (await findMail(context.db, user.id)) ?? { email: null, declinedNotices: [] }
   const isMember = (await listPartnersOf(context.db, user.id)).length > 0
   const last = await listNotices(context.db, user.id, shownAtMost)
   return sendAccountPage(visit, visitor, {
@@ -78,9 +78,9 @@ ${email === null ? html`<p class="empty">You gave no address, so nothing is sent
 </section>`
 }
 
-function printChoice({ declined_notices }: Mail, { csrf }: SignedIn): Html {
+function printChoice({ declinedNotices }: Mail, { csrf }: SignedIn): Html {
   const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
-  const wanted = declinable.filter((kind: DeclinableKind) => !declined_notices.includes(kind))
+  const wanted = declinable.filter((kind: DeclinableKind) => !declinedNotices.includes(kind))
   return html`<form method="post" action="${here}">
 ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'As a member of a partner, if you want' }, choices, wanted)}
 <button>Save</button>

@@ -1,6 +1,6 @@
 /** What a search of the audit log finds, as a file. It is read page by page and sent as it is read: never is all of it in memory. */
 import { Readable } from 'node:stream'
-import { type AuditEntry, recordAct } from '../../audit/audit.ts'
+import { type AuditEntry, printEntry, recordAct } from '../../audit/audit.ts'
 import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
 import { watchStanding } from '../../http/standing.ts'
@@ -57,17 +57,18 @@ async function* printCsv(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGene
 }
 
 function cellsOf(entry: AuditEntry): string[] {
+  const printed = printEntry(entry)
   return columns.map((name) => {
     if (name === 'at') return entry.at.toISOString()
     if (name === 'details') return JSON.stringify(entry.details)
-    return String(entry[name] ?? '')
+    return String(printed[name] ?? '')
   })
 }
 
 async function* printJson(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGenerator<string> {
   let before = '[\n'
   for await (const page of pages) {
-    yield before + page.map((entry) => JSON.stringify(entry)).join(',\n')
+    yield before + page.map((entry) => JSON.stringify(printEntry(entry))).join(',\n')
     before = ',\n'
   }
   yield before === '[\n' ? '[]\n' : '\n]\n'

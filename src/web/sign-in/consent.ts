@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
-import { approve, deny, findStanding, type Standing } from '../../oauth/authorization.ts'
+import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { Conflict, Invalid } from '../../problem.ts'
@@ -99,7 +99,7 @@ function formSecret(session: string, { request }: PendingRequest): string {
 
 /** The user's own accounts that were ticked; with one account or none there is nothing to tick. */
 function chooseAccounts(accounts: readonly Account[], ticked: readonly string[]): string[] | undefined {
-  const own = accounts.map((account) => account.account_number)
+  const own = accounts.map((account) => account.accountNumber)
   if (own.length <= 1) return own
   const chosen = own.filter((number) => ticked.includes(number))
   return chosen.length > 0 ? chosen : undefined
@@ -138,7 +138,7 @@ ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 <h2>It will be able to</h2>
 <ul class="scopes">${request.scopes.map(printScope)}</ul>
 ${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
-${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.account_number} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
+${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accountNumber} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
 <h2>For how long</h2>
 <p>${client.refresh_access ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
 <div class="choices">
@@ -152,11 +152,11 @@ ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accoun
 }
 
 /** What allowing this does to what was allowed before. */
-function printStanding(standing: Standing, request: AuthorizationRequest): Html {
+function printStanding(standing: StandingApproval, request: AuthorizationRequest): Html {
   const lost = standing.scopes
     .filter((scope) => !request.scopes.includes(scope))
     .map((scope) => scopeWords[scope].title)
-  return html`${standing.paused_at !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
+  return html`${standing.pausedAt !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
 <p>You have allowed it access before. Allowing this replaces what you allowed before, also for the access it holds already.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
 }
 
@@ -183,7 +183,7 @@ function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
 function printAccounts(accounts: readonly Account[], ticked?: readonly string[]): Html {
   const boxes = accounts.map(
     (account) =>
-      html`<label class="tick"><input type="checkbox" name="account" value="${account.account_number}"${(ticked?.includes(account.account_number) ?? true) && html` checked`}><span>${account.account_number} <span class="faint">${wordsOf(account)}</span></span></label>`,
+      html`<label class="tick"><input type="checkbox" name="account" value="${account.accountNumber}"${(ticked?.includes(account.accountNumber) ?? true) && html` checked`}><span>${account.accountNumber} <span class="faint">${wordsOf(account)}</span></span></label>`,
   )
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }

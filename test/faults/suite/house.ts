@@ -162,8 +162,8 @@ async function makePeople(db: Database, key: string, receiver: Receiver, hooks: 
   const { service, secret } = await createService(db, 'ledger', 'live', act)
   const holder = { username: 'holder', name: 'Ada Holder', password, role: 'holder' as const }
   const user = await createUser(db, openPasswords(1), holder, act)
-  const account = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
-  await addAccount(db, user, { ...account, account_number: 'ACC1', environment: 'live' }, act)
+  const account = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+  await addAccount(db, user, { ...account, accountNumber: 'ACC1', environment: 'live' }, act)
   return {
     branchId,
     client: { id: made.client.id, secret: made.secret.text },

@@ -6,6 +6,7 @@ import { openAnchorWriter } from '../../../src/audit/anchor.ts'
 import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
 import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
+import { entryColumns } from '../../../src/audit/entries.sql.ts'
 import { type Database, statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
@@ -71,7 +72,7 @@ async function makeFailing(path: string, failures = 1) {
   return { id, partner }
 }
 
-const newestEntries = statement('', 'SELECT * FROM audit_entries WHERE subject = $1 ORDER BY id')
+const newestEntries = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE subject = $1 ORDER BY id`)
 const entriesAbout = (subject: string) => db.query<AuditEntry>(newestEntries, [subject])
 
 const urlsIn = (text: string) => [...text.matchAll(/console\/webhooks\/(\d+)">/g)].map((match) => Number(match[1]))
@@ -317,6 +318,7 @@ test('an export holds all that the search finds, as CSV and as JSON, and is reco
     json.json<{ id: number; actor: string }[]>().map(({ id }) => id),
     about.map(({ id }) => id),
   )
+  assert.deepEqual(Object.keys(json.json<object[]>()[0]!), head, 'by the same names')
   const [first, second] = (await entriesAbout('audit:log')).filter(({ action }) => action === 'audit.exported')
   assert.equal(first!.actor, `user:${olga.user.id}`)
   assert.deepEqual(first!.details, { format: 'csv', search: { subject: mark } })

@@ -51,7 +51,7 @@ test('an operator reads an application that waits and approves it, and its membe
   const subject = `branch:${partner.branch_id}`
   const [entry] = await findEntries(house.gateway.context.db, { subject, action: 'partner.approved' })
   assert.deepEqual([entry!.actor, entry!.address], [`user:${desk.user.id}`, '127.0.0.1'])
-  assert.equal(entry!.request_id, done.headers['x-request-id'])
+  assert.equal(entry!.requestId, done.headers['x-request-id'])
 })
 
 test('what a stranger wrote in an application is text on the page, and nothing else', async () => {

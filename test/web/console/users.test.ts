@@ -60,8 +60,8 @@ async function connect(user: User): Promise<{ token: string; authorization: numb
 test('users are found by username, by the words of their name, by id and by account number', async () => {
   const { db } = house.gateway.context
   const user = await makeNamed("Grace O'Hopper-Murray", 'amazing.grace@navy.example')
-  const account = { account_number: '6YA98765', environment: 'live', classification: 'individual' } as const
-  const rest = { day_trader: false, option_level: 1, type: 'cash' } as const
+  const account = { accountNumber: '6YA98765', environment: 'live', classification: 'individual' } as const
+  const rest = { dayTrader: false, optionLevel: 1, type: 'cash' } as const
   await addAccount(db, user, { ...account, ...rest }, house.act())
   const find = async (text: string) =>
     usernamesIn(await desk.browser.get(`/console/users?q=${encodeURIComponent(text)}`))
