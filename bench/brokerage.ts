@@ -89,8 +89,8 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
 /** Of an approved partner of its own. */
 export async function makeClient(db: Database, vault: Vault): Promise<{ client: Client; secret: Token }> {
   const now = new Date()
-  const { branch_id } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, by, now)
-  const partner = await getPartner(db, String(branch_id))
+  const { branchId } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, by, now)
+  const partner = await getPartner(db, String(branchId))
   await setPartnerStatus(db, partner, 'approved', undefined, by, now)
   await setRefreshAccess(db, partner, true, by, now)
   const draft = { name: 'Bench Client', callbackUrl, scope: 'read trade', rotateRefreshTokens: false }

@@ -113,8 +113,8 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
   await addAccount(db, user, { ...common, account_number: '6YA10001', environment: 'live', type: 'margin' }, by, now)
   await addAccount(db, user, { ...common, account_number: 'VA20001', environment: 'sandbox', type: 'cash' }, by, now)
 
-  const { branch_id } = await applyAsPartner(db, 'Example Partner', by, now)
-  const partner = await getPartner(db, String(branch_id))
+  const { branchId } = await applyAsPartner(db, 'Example Partner', by, now)
+  const partner = await getPartner(db, String(branchId))
   await setPartnerStatus(db, partner, 'approved', undefined, by, now)
   await setRefreshAccess(db, partner, true, by, now)
   await addMember(db, partner, user, by, now)
@@ -126,7 +126,7 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
       by,
       now,
     })
-    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branch_id }
+    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branchId }
   }
   const makeToken = async (environment: Environment) =>
     (await createApiToken(db, user, { environment, name: 'demo' }, by, now)).token.text

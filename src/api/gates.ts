@@ -88,8 +88,8 @@ function askingService(request: FastifyRequest, { id }: Service): Asker {
   return { kind: 'service' }
 }
 
-function noteClient(request: FastifyRequest, { id, branch_id }: Registration): void {
-  request.who = { clientId: id, branchId: branch_id }
+function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {
+  request.who = { clientId: id, branchId: branchId }
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
@@ -170,7 +170,7 @@ async function clientBranch(
   if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
   const { by } = callerOf(context, request, found)
   const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
-  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by, judgeAnew }
+  return { branchId: found.branchId, environment: context.environment, clientId: found.id, by, judgeAnew }
 }
 
 /** One of the brokerage's own systems. */

@@ -77,7 +77,7 @@ export function openCodeExchange(db: Database, clock: Clock, environment: Enviro
         throw new OAuthError('invalid_grant', refusals.foreign)
       const now = clock.now()
       const access = issueToken('access', environment)
-      const refresh = client.refresh_access ? issueToken('refresh', environment) : undefined
+      const refresh = client.refreshAccess ? issueToken('refresh', environment) : undefined
       const judged = await batch.run({
         codeHash: code.hash,
         clientId: client.id,

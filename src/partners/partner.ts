@@ -11,12 +11,12 @@ export const partnerStatuses = ['applied', 'approved', 'suspended'] as const
 export type PartnerStatus = (typeof partnerStatuses)[number]
 
 export interface Partner {
-  readonly branch_id: number
+  readonly branchId: number
   readonly name: string
   readonly status: PartnerStatus
-  readonly status_reason: string | null
-  readonly refresh_access: boolean
-  readonly created_at: Date
+  readonly statusReason: string | null
+  readonly refreshAccess: boolean
+  readonly createdAt: Date
 }
 
 export async function applyAsPartner(db: Database, name: string, by: Actor, now: Date): Promise<Partner> {
@@ -64,7 +64,7 @@ export async function applyWithDetails(
       throw new Conflict('You have applied already. Wait for the answer before you apply again.')
     const partner = await applyIn(sql, name.trim(), by, now)
     const { website, contact, purpose } = application
-    await sql.query(table.insertApplication, [partner.branch_id, applicant.id, website, contact, purpose, now])
+    await sql.query(table.insertApplication, [partner.branchId, applicant.id, website, contact, purpose, now])
     await addMemberIn(sql, partner, applicant, by, now)
     return partner
   })
@@ -91,8 +91,8 @@ function isMail(text: string): boolean {
   return text.length <= 320 && !unprintable.test(text) && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
 }
 
-export async function findApplication(sql: Sql, { branch_id }: Partner): Promise<Application | undefined> {
-  const [application] = await sql.query<Application>(table.selectApplication, [branch_id])
+export async function findApplication(sql: Sql, { branchId }: Partner): Promise<Application | undefined> {
+  const [application] = await sql.query<Application>(table.selectApplication, [branchId])
   return application
 }
 
@@ -137,7 +137,7 @@ export function decide(
   const problem = reason === undefined ? undefined : findTextProblem(reason, 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
-    const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now, seen])
+    const changed = await sql.query(table.updatePartnerStatus, [partner.branchId, status, reason, now, seen])
     if (changed.length === 0) return false
     await recordAct(sql, by, `partner.${status}`, subjectOf(partner), now, reason === undefined ? {} : { reason })
     return true
@@ -153,7 +153,7 @@ export async function setRefreshAccess(
   now: Date,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateRefreshAccess, [partner.branch_id, allowed, now])
+    await sql.query(table.updateRefreshAccess, [partner.branchId, allowed, now])
     await recordAct(sql, by, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner), now)
   })
 }
@@ -163,13 +163,13 @@ export async function addMember(db: Database, partner: Partner, user: User, by: 
 }
 
 export async function addMemberIn(sql: Sql, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
-  await sql.query(table.insertMember, [partner.branch_id, user.id, now])
+  await sql.query(table.insertMember, [partner.branchId, user.id, now])
   await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
 }
 
 export async function removeMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
   await db.transaction(async (sql) => {
-    const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
+    const [removed] = await sql.query(table.deleteMember, [partner.branchId, user.id])
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId: user.id })
   })
@@ -184,11 +184,11 @@ export async function removeMemberButLast(
   now: Date,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.lockPartner, [partner.branch_id])
+    await sql.query(table.lockPartner, [partner.branchId])
     const members = await listMembers(sql, partner)
     if (!members.some((member) => member.id === userId)) return
     if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
-    await sql.query(table.deleteMember, [partner.branch_id, userId])
+    await sql.query(table.deleteMember, [partner.branchId, userId])
     await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId })
   })
 }
@@ -197,11 +197,11 @@ export interface ListedMember {
   readonly id: string
   readonly username: string
   readonly name: string
-  readonly added_at: Date
+  readonly addedAt: Date
 }
 
 export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]> {
-  return sql.query<ListedMember>(table.selectMembers, [partner.branch_id])
+  return sql.query<ListedMember>(table.selectMembers, [partner.branchId])
 }
 
 /** Whatever their state, for the pages of their members. */
@@ -211,13 +211,13 @@ export function listPartnersOf(sql: Sql, userId: string): Promise<Partner[]> {
 
 /** The branch a member acts for: that of the one approved partner they belong to. */
 export async function getBranchOfMember(sql: Sql, userId: string): Promise<number> {
-  const rows = await sql.query<{ branch_id: number }>(table.selectBranchesOfMember, [userId])
+  const rows = await sql.query<{ branchId: number }>(table.selectBranchesOfMember, [userId])
   if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
   if (rows.length > 1)
     throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")
-  return rows[0]!.branch_id
+  return rows[0]!.branchId
 }
 
 function subjectOf(partner: Partner): string {
-  return `branch:${partner.branch_id}`
+  return `branch:${partner.branchId}`
 }

@@ -140,7 +140,7 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
   const { db, vault, guard } = gateway.context
   const partner = await applyAsPartner(db, 'Partner', operator, new Date())
   await setPartnerStatus(db, partner, 'approved', undefined, operator, new Date())
-  const { branch_id: branchId } = partner
+  const { branchId } = partner
   for (const path of paths) {
     const draft = { url: receiver.url(path), secret: 'a secret of its own', kinds: undefined }
     const desk = { db, vault, policy: guard }

@@ -158,11 +158,11 @@ function describe(
       return createUser(db, passwords, draft, operator, clock.now())
     },
     async makePartner({ refresh = true } = {}) {
-      const { branch_id } = await applyAsPartner(db, `Partner ${makeUpWord()}`, operator, clock.now())
-      const partner = await getPartner(db, String(branch_id))
+      const { branchId } = await applyAsPartner(db, `Partner ${makeUpWord()}`, operator, clock.now())
+      const partner = await getPartner(db, String(branchId))
       await setPartnerStatus(db, partner, 'approved', undefined, operator, clock.now())
       await setRefreshAccess(db, partner, refresh, operator, clock.now())
-      return getPartner(db, String(branch_id))
+      return getPartner(db, String(branchId))
     },
     async makeClient(options = {}) {
       const {

@@ -142,7 +142,7 @@ async function openNode(
 async function makePeople(db: Database, key: string, receiver: Receiver, hooks: readonly string[]) {
   const now = new Date()
   const vault = openVault({ kind: 'environment', keys: [parseKey(key)!] })
-  const { branch_id: branchId } = await applyAsPartner(db, 'Partner', operator, now)
+  const { branchId } = await applyAsPartner(db, 'Partner', operator, now)
   const partner = await getPartner(db, String(branchId))
   await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
   await setRefreshAccess(db, partner, true, operator, now)
