@@ -104,7 +104,7 @@ async function makeReplayable(house: Branches, receiver: Receiver, rows: number)
   await house.gateway.db.script(`
     WITH stored AS (
       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-      SELECT event_offset + nextval('event_numbers'), 'live', ${webhook.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
+      SELECT event_offset + nextval('event_numbers'), 'live', ${webhook.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
       FROM days, generate_series(1, ${rows}) AS n WHERE day = day_of(now()) RETURNING id, entity)
     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
     SELECT delivery_offset + nextval('delivery_numbers'), ${webhook.id}, stored.id, entity, 'delivered', 1, now(), now()

@@ -88,8 +88,8 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
 
 /** Of an approved partner of its own. */
 export async function makeClient(db: Database, vault: Vault): Promise<{ client: Client; secret: Token }> {
-  const { branch_id } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, act())
-  const partner = await getPartner(db, String(branch_id))
+  const { branchId } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, act())
+  const partner = await getPartner(db, String(branchId))
   await setPartnerStatus(db, partner, 'approved', undefined, act())
   await setRefreshAccess(db, partner, true, act())
   const draft = { name: 'Bench Client', callbackUrl, scope: 'read trade', rotateRefreshTokens: false }

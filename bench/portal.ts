@@ -96,16 +96,16 @@ async function measure(act: () => Promise<unknown>): Promise<number[]> {
 async function fill(db: Database): Promise<number> {
   const partner = await applyAsPartner(db, 'Bench Partner', act())
   await setPartnerStatus(db, partner, 'approved', undefined, act())
-  const { branch_id } = partner
+  const { branchId } = partner
   const events = deliveries / webhooks
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-    SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, part) SELECT id, ${partOf(branch_id)} FROM webhooks;
+    SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
+    INSERT INTO lanes (webhook_id, part) SELECT id, ${partOf(branchId)} FROM webhooks;
     SELECT open_day(day_of(at)) FROM generate_series(now() - interval '1 s' * ${events}, now() + interval '1 day', interval '1 h') AS at;
     INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
     SELECT (SELECT event_offset FROM days WHERE day = day_of(at)) + nextval('event_numbers'),
-      'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), at
+      'live', ${branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), at
     FROM generate_series(1, ${events}) AS n, LATERAL (SELECT now() - interval '1 s' * (${events} - n) AS at) moment;
     CREATE TEMPORARY TABLE made AS
     SELECT (SELECT delivery_offset FROM days WHERE day = wanted.event_id / 10000000000) + nextval('delivery_numbers') AS id, wanted.* FROM (
@@ -120,5 +120,5 @@ async function fill(db: Database): Promise<number> {
     SELECT id / 10000000000, id, 1, created_at, id % 400, 'accepted', 200 FROM made WHERE state = 'delivered' ORDER BY id;
     DROP TABLE made`)
   await db.script('VACUUM ANALYZE')
-  return branch_id
+  return branchId
 }

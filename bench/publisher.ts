@@ -15,12 +15,12 @@ export async function makeBranch(
   urls: readonly string[],
 ): Promise<number> {
   const { client } = await makeClient(db, vault)
-  const branch = { branchId: client.branch_id, environment: 'live' as const }
+  const branch = { branchId: client.branchId, environment: 'live' as const }
   for (const url of urls) {
     const webhook = { url, secret: undefined, kinds: undefined }
     await createWebhook({ db, vault, policy }, branch, client.id, webhook, act())
   }
-  return client.branch_id
+  return client.branchId
 }
 
 export async function makePublisher({ db }: Pick<GatewayUnderTest, 'db'>): Promise<Credentials> {

@@ -111,8 +111,8 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
   await addAccount(db, user, { ...common, accountNumber: '6YA10001', environment: 'live', type: 'margin' }, act)
   await addAccount(db, user, { ...common, accountNumber: 'VA20001', environment: 'sandbox', type: 'cash' }, act)
 
-  const { branch_id } = await applyAsPartner(db, 'Example Partner', act)
-  const partner = await getPartner(db, String(branch_id))
+  const { branchId } = await applyAsPartner(db, 'Example Partner', act)
+  const partner = await getPartner(db, String(branchId))
   await setPartnerStatus(db, partner, 'approved', undefined, act)
   await setRefreshAccess(db, partner, true, act)
   await addMember(db, partner, user, act)
@@ -123,7 +123,7 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
       ...act,
       development: true,
     })
-    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branch_id }
+    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branchId }
   }
   const makeToken = async (environment: Environment) =>
     (await createApiToken(db, user, { environment, name: 'demo' }, act)).token.text

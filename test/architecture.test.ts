@@ -43,6 +43,14 @@ const statementsElsewhere = [
   'src/rounds.ts',
 ]
 
+/** Whose rows come out in camelCase, by aliases in their statements, and who reads such rows and no others. */
+const roomsInCamelCase = [
+  ...['partners', 'webhooks', 'notices', 'services', 'metrics', 'tracing', 'doctor', 'context', 'site'],
+  ...['worker-role', 'housekeeping', 'web/partner', 'web/gates'],
+]
+/** Names that are not ours inside: parameters of OAuth, fields of the log. */
+const wireNames: Readonly<Record<string, readonly string[]>> = {}
+
 interface Source {
   readonly path: string
   readonly text: string
@@ -121,6 +129,32 @@ test('statements live in the .sql.ts file of the room that owns the table', () =
     wrong.map(({ path }) => path),
     [],
   )
+})
+
+const snakeCase = '[a-z][a-z0-9]*(?:_[a-z0-9]+)+'
+const declared = new RegExp(`readonly (${snakeCase})`, 'g')
+/** Not in a word in quotes, such as an act's name. */
+const read = new RegExp(`(?:(?<!['\\w.-])\\w+(?:[!?]*\\.\\w+)*|[)\\]])[!?]*\\.(${snakeCase})\\b`, 'g')
+const takenApart = /\{([^{}]*)\}(?: =(?!>)|:|\)(?: =>|:)| of )|query<([^()]*)>\(/g
+
+function snakeMembersOf(text: string): string[] {
+  const code = withoutComments(text)
+  const taken = [...code.matchAll(takenApart)].map((found) => found[1] ?? found[2]).join(' ')
+  return [
+    ...[...code.matchAll(declared), ...code.matchAll(read)].map((found) => found[1]!),
+    ...(taken.match(new RegExp(`\\b${snakeCase}\\b`, 'g')) ?? []),
+  ]
+}
+
+test('rows come out of statements in camelCase, and nobody knows the names of columns', () => {
+  const wrong = shipped
+    .filter(({ path }) => roomsInCamelCase.includes(roomOf(path)) && !path.endsWith('.sql.ts'))
+    .flatMap(({ path, text }) =>
+      snakeMembersOf(text)
+        .filter((name) => !wireNames[path]?.includes(name))
+        .map((name) => `${path}: ${name}`),
+    )
+  assert.deepEqual(wrong, [])
 })
 
 /** What only some may touch. */

@@ -24,7 +24,7 @@ after(async () => {
   await database?.close()
 })
 
-const rooms = ['audit', 'database', 'oauth', 'services', 'users']
+const rooms = ['**']
 
 async function listStatements(file: string): Promise<Statement[]> {
   const values = Object.values((await import(pathToFileURL(resolve(file)).href)) as object)

@@ -93,8 +93,8 @@ function askingService(request: FastifyRequest, { id }: Service): Asker {
   return { kind: 'service' }
 }
 
-function noteClient(request: FastifyRequest, { id, branch_id }: Registration): void {
-  request.who = { clientId: id, branchId: branch_id }
+function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {
+  request.who = { clientId: id, branchId: branchId }
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
@@ -175,7 +175,7 @@ async function clientBranch(
   if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
   const { act } = callerOf(context, request, found)
   const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
-  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, act, judgeAnew }
+  return { branchId: found.branchId, environment: context.environment, clientId: found.id, act, judgeAnew }
 }
 
 /** One of the brokerage's own systems. */

@@ -55,7 +55,7 @@ export const clientCommands: readonly Command[] = [
       }
       const environment = parseEnvironment(words.find('environment'))
       const { client, secret } = await createClient(desk.db, desk.vault, partner, environment, draft, acting(desk))
-      desk.print.record({ ...client, client_secret: secret.text })
+      desk.print.record({ ...fieldsOf(client), client_secret: secret.text })
       desk.print.say('\nKeep the secret now: it is not shown again.')
     },
   },
@@ -66,11 +66,8 @@ export const clientCommands: readonly Command[] = [
     options: [{ name: 'partner', value: 'NAME|ID', meaning: 'only this partner' }],
     async run({ db, print }, words) {
       const key = words.find('partner')
-      const branchId = key === undefined ? undefined : (await getPartner(db, key)).branch_id
-      print.table(
-        (await listClients(db, branchId)).map((client) => ({ ...client })),
-        'There are no clients.',
-      )
+      const branchId = key === undefined ? undefined : (await getPartner(db, key)).branchId
+      print.table((await listClients(db, branchId)).map(fieldsOf), 'There are no clients.')
     },
   },
   {
@@ -81,9 +78,9 @@ export const clientCommands: readonly Command[] = [
     async run({ db, clock, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
       print.record({
-        ...client,
+        ...fieldsOf(client),
         secrets: (await listSecrets(db, client.id, clock.now())).map(
-          ({ id, hint, signs_from }) => `${id} (…${hint}), signs webhooks from ${signs_from.toISOString()}`,
+          ({ id, hint, signsFrom }) => `${id} (…${hint}), signs webhooks from ${signsFrom.toISOString()}`,
         ),
         ...(await describeRequest(db, client.id)),
       })
@@ -113,7 +110,7 @@ export const clientCommands: readonly Command[] = [
       const { db, act, print } = desk
       if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
       if (atMost) await setScopesAtMost(db, client, atMost, act())
-      print.record({ ...(await getClient(db, client.id)) })
+      print.record(fieldsOf(await getClient(db, client.id)))
     },
   },
   answerCommand('grant-scopes', 'Grants the wider scopes that a client was asked for.', true),
@@ -129,13 +126,13 @@ export const clientCommands: readonly Command[] = [
       const client = await getClient(db, positionals[0]!)
       const rows = await listSecrets(db, client.id, clock.now())
       print.table(
-        rows.map(({ id, hint, created_at, signs_from, expires_at, last_used_at }) => ({
+        rows.map(({ id, hint, createdAt, signsFrom, expiresAt, lastUsedAt }) => ({
           id,
           hint,
-          created_at,
-          signs_from,
-          expires_at,
-          last_used_at,
+          created_at: createdAt,
+          signs_from: signsFrom,
+          expires_at: expiresAt,
+          last_used_at: lastUsedAt,
         })),
         'The client has no live secret.',
       )
@@ -186,6 +183,15 @@ export const clientCommands: readonly Command[] = [
   },
 ]
 
+function fieldsOf(client: Client) {
+  const { id, environment, name, scopes, status } = client
+  return {
+    ...{ id, branch_id: client.branchId, environment, name, callback_url: client.callbackUrl },
+    ...{ scopes, scopes_at_most: client.scopesAtMost, status },
+    ...{ rotate_refresh_tokens: client.rotateRefreshTokens, created_at: client.createdAt },
+  }
+}
+
 function pointToSecrets({ message }: Conflict, { id }: Client): Conflict {
   return new Conflict(`${message} "countersign client secrets ${id}" lists them.`)
 }
@@ -212,7 +218,7 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
       const asked = await findOpenScopeRequest(db, client.id)
       if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
         throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
-      print.record({ ...(await getClient(db, client.id)) })
+      print.record(fieldsOf(await getClient(db, client.id)))
     },
   }
 }

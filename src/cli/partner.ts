@@ -28,18 +28,14 @@ export const partnerCommands: readonly Command[] = [
       const partner = await applyAsPartner(db, words.get('name'), act())
       if (words.has('approve')) await setPartnerStatus(db, partner, 'approved', undefined, act())
       if (words.has('refresh')) await setRefreshAccess(db, partner, true, act())
-      print.record({ ...(await getPartner(db, String(partner.branch_id))) })
+      print.record(fieldsOf(await getPartner(db, String(partner.branchId))))
     },
   },
   {
     name: 'partner list',
     needs: 'database',
     summary: 'Lists all partners.',
-    run: async ({ db, print }) =>
-      print.table(
-        (await listPartners(db)).map((each) => ({ ...each })),
-        'There are no partners.',
-      ),
+    run: async ({ db, print }) => print.table((await listPartners(db)).map(fieldsOf), 'There are no partners.'),
   },
   {
     name: 'partner show',
@@ -50,8 +46,8 @@ export const partnerCommands: readonly Command[] = [
       const partner = await getPartner(db, positionals[0]!)
       const members = (await listMembers(db, partner)).map((member) => member.username)
       const asked = await findRefreshRequest(db, partner)
-      const open = asked && asked.answered_at === null ? { asks_for_refresh: asked.reason } : {}
-      print.record({ ...partner, members, ...(await findApplication(db, partner)), ...open })
+      const open = asked && asked.answeredAt === null ? { asks_for_refresh: asked.reason } : {}
+      print.record({ ...fieldsOf(partner), members, ...(await findApplication(db, partner)), ...open })
     },
   },
   onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, act }, partner) =>
@@ -73,6 +69,13 @@ export const partnerCommands: readonly Command[] = [
   memberCommand('remove-member', 'Ends the membership of a user.', removeMember),
 ]
 
+function fieldsOf({ branchId, name, status, statusReason, refreshAccess, createdAt }: Partner) {
+  return {
+    ...{ branch_id: branchId, name, status, status_reason: statusReason },
+    ...{ refresh_access: refreshAccess, created_at: createdAt },
+  }
+}
+
 function onPartner(
   verb: string,
   summary: string,
@@ -88,7 +91,7 @@ function onPartner(
     async run(desk, words) {
       const key = words.positionals[0]!
       await change(desk, await getPartner(desk.db, key), words)
-      desk.print.record({ ...(await getPartner(desk.db, key)) })
+      desk.print.record(fieldsOf(await getPartner(desk.db, key)))
     },
   }
 }

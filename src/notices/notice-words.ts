@@ -112,7 +112,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
 
 export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.created_at, addresses)
+  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.createdAt, addresses)
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
   const all = [...facts, ...site]
   const width = Math.max(...all.map(([name]) => name.length)) + 3

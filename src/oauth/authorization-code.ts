@@ -75,7 +75,7 @@ export function openCodeExchange(db: Database, environment: Environment): CodeEx
       if (code?.kind !== 'code' || code.environment !== environment)
         throw new OAuthError('invalid_grant', refusals.foreign)
       const access = issueToken('access', environment)
-      const refresh = client.refresh_access ? issueToken('refresh', environment) : undefined
+      const refresh = client.refreshAccess ? issueToken('refresh', environment) : undefined
       const judged = await batch.run({
         codeHash: code.hash,
         clientId: client.id,

@@ -72,7 +72,7 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
   return {
     async refresh(client, presented, act) {
       if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
-      if (!client.refresh_access) {
+      if (!client.refreshAccess) {
         throw new OAuthError(
           'unauthorized_client',
           'This partner has no refresh access. Ask the brokerage for it, or send the user through authorization again.',
@@ -81,7 +81,7 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
       const token = parseToken(presented.refreshToken)
       if (token?.kind !== 'refresh' || token.environment !== environment) throw refusalOf('unknown')
       const scope = parseNarrowerScope(presented.scope)
-      if (client.rotate_refresh_tokens) return rotate(desk, client, token, scope, act)
+      if (client.rotateRefreshTokens) return rotate(desk, client, token, scope, act)
 
       const access = issueToken('access', environment)
       const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, access, act })

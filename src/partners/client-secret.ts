@@ -17,15 +17,15 @@ interface SecretOwner {
 
 export interface ClientSecret {
   readonly id: number
-  readonly client_id: string
+  readonly clientId: string
   readonly slot: 1 | 2
   readonly hint: string
-  readonly created_at: Date
+  readonly createdAt: Date
   /** From when on it signs webhooks, unless there is no other. */
-  readonly signs_from: Date
-  readonly expires_at: Date | null
-  readonly last_used_at: Date | null
-  readonly revoked_at: Date | null
+  readonly signsFrom: Date
+  readonly expiresAt: Date | null
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
 }
 
 /** Binds a sealed secret to its client: moved to another row, it does not open. */
@@ -112,11 +112,11 @@ export function listSecretsOfBranch(sql: Sql, branchId: number, now: Date): Prom
   return sql.query<ClientSecret>(table.selectSecretsOfBranch, [branchId, now])
 }
 
-export const sealedClientSecrets: SealedTable<{ id: number; client_id: string; sealed: Buffer }> = {
+export const sealedClientSecrets: SealedTable<{ id: number; clientId: string; sealed: Buffer }> = {
   select: table.selectSealed,
   read: table.readSealed,
   update: table.updateSealed,
-  purposeOf: (row) => purposeOf(row.client_id),
+  purposeOf: (row) => purposeOf(row.clientId),
 }
 
 /** For signing webhooks. Undefined when its key is gone. */

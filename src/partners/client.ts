@@ -18,24 +18,24 @@ import type { Partner, PartnerStatus } from './partner.ts'
 
 export interface Client {
   readonly id: string
-  readonly branch_id: number
+  readonly branchId: number
   readonly environment: Environment
   readonly name: string
-  readonly callback_url: string
+  readonly callbackUrl: string
   /** What it may ask for now, as the partner chose. */
   readonly scopes: readonly Scope[]
   /** What the brokerage lets the partner choose from. */
-  readonly scopes_at_most: readonly Scope[]
+  readonly scopesAtMost: readonly Scope[]
   readonly status: 'active' | 'suspended'
-  readonly rotate_refresh_tokens: boolean
-  readonly created_at: Date
+  readonly rotateRefreshTokens: boolean
+  readonly createdAt: Date
 }
 
 /** A client together with what decides whether it may act. */
 export interface Registration extends Client {
-  readonly partner_name: string
-  readonly partner_status: PartnerStatus
-  readonly refresh_access: boolean
+  readonly partnerName: string
+  readonly partnerStatus: PartnerStatus
+  readonly refreshAccess: boolean
   readonly secrets: readonly { readonly id: number; readonly hash: string; readonly expiresAt: string | null }[]
 }
 
@@ -96,11 +96,11 @@ function insertClient(
 ): Promise<NewClient> {
   const id = randomLetters(24)
   return db.transaction(async (sql) => {
-    const registered = [id, partner.branch_id, environment, name.trim(), callbackUrl]
+    const registered = [id, partner.branchId, environment, name.trim(), callbackUrl]
     const values = [...registered, chosen, atMost, rotateRefreshTokens, act.at]
     const [client] = await sql.query<Client>(table.insertClient, values)
     await recordAct(sql, act, 'client.created', `client:${id}`, {
-      branchId: partner.branch_id,
+      branchId: partner.branchId,
       environment,
       callbackUrl,
       scopes: chosen,
@@ -119,11 +119,11 @@ export async function updateClient(
 ): Promise<Client> {
   const draft: ClientDraft = {
     name: change.name ?? client.name,
-    callbackUrl: change.callbackUrl ?? client.callback_url,
+    callbackUrl: change.callbackUrl ?? client.callbackUrl,
     scope: change.scope ?? client.scopes.join(' '),
-    rotateRefreshTokens: change.rotateRefreshTokens ?? client.rotate_refresh_tokens,
+    rotateRefreshTokens: change.rotateRefreshTokens ?? client.rotateRefreshTokens,
   }
-  const { environment, scopes_at_most: atMost } = client
+  const { environment, scopesAtMost: atMost } = client
   const chosen = checkDraft(draft, { environment, development: acting.development, atMost })
   return db.transaction(async (sql) => {
     const asked = change.scope === undefined ? undefined : chosen
@@ -171,7 +171,7 @@ function tooWide(atMost: readonly Scope[]): FieldProblem {
 export function setScopesAtMost(db: Database, client: Client, atMost: readonly Scope[], act: Act): Promise<Client> {
   return db.transaction(async (sql) => {
     const [updated] = await sql.query<Client>(table.updateScopesAtMost, [client.id, atMost, act.at])
-    const details = { branchId: client.branch_id, scopesAtMost: atMost }
+    const details = { branchId: client.branchId, scopesAtMost: atMost }
     await recordAct(sql, act, 'client.scopes_set', `client:${client.id}`, details)
     return updated!
   })

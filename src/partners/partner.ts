@@ -11,12 +11,12 @@ export const partnerStatuses = ['applied', 'approved', 'suspended'] as const
 export type PartnerStatus = (typeof partnerStatuses)[number]
 
 export interface Partner {
-  readonly branch_id: number
+  readonly branchId: number
   readonly name: string
   readonly status: PartnerStatus
-  readonly status_reason: string | null
-  readonly refresh_access: boolean
-  readonly created_at: Date
+  readonly statusReason: string | null
+  readonly refreshAccess: boolean
+  readonly createdAt: Date
 }
 
 export async function applyAsPartner(db: Database, name: string, act: Act): Promise<Partner> {
@@ -63,7 +63,7 @@ export async function applyWithDetails(
       throw new Conflict('You have applied already. Wait for the answer before you apply again.')
     const partner = await applyIn(sql, name.trim(), act)
     const { website, contact, purpose } = application
-    await sql.query(table.insertApplication, [partner.branch_id, applicant.id, website, contact, purpose, act.at])
+    await sql.query(table.insertApplication, [partner.branchId, applicant.id, website, contact, purpose, act.at])
     await addMemberIn(sql, partner, applicant, act)
     return partner
   })
@@ -90,8 +90,8 @@ function isMail(text: string): boolean {
   return text.length <= 320 && !unprintable.test(text) && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
 }
 
-export async function findApplication(sql: Sql, { branch_id }: Partner): Promise<Application | undefined> {
-  const [application] = await sql.query<Application>(table.selectApplication, [branch_id])
+export async function findApplication(sql: Sql, { branchId }: Partner): Promise<Application | undefined> {
+  const [application] = await sql.query<Application>(table.selectApplication, [branchId])
   return application
 }
 
@@ -129,7 +129,7 @@ export function decide(db: Database, partner: Partner, { status, reason, seen }:
   const problem = reason === undefined ? undefined : findTextProblem(reason, 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
-    const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, act.at, seen])
+    const changed = await sql.query(table.updatePartnerStatus, [partner.branchId, status, reason, act.at, seen])
     if (changed.length === 0) return false
     await recordAct(sql, act, `partner.${status}`, subjectOf(partner), reason === undefined ? {} : { reason })
     return true
@@ -139,7 +139,7 @@ export function decide(db: Database, partner: Partner, { status, reason, seen }:
 /** Spec 5.8. Withdrawing it stops refresh tokens at once; granting it shows in the next authorization. */
 export async function setRefreshAccess(db: Database, partner: Partner, allowed: boolean, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateRefreshAccess, [partner.branch_id, allowed, act.at])
+    await sql.query(table.updateRefreshAccess, [partner.branchId, allowed, act.at])
     await recordAct(sql, act, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner))
   })
 }
@@ -149,13 +149,13 @@ export async function addMember(db: Database, partner: Partner, user: User, act:
 }
 
 export async function addMemberIn(sql: Sql, partner: Partner, user: User, act: Act): Promise<void> {
-  await sql.query(table.insertMember, [partner.branch_id, user.id, act.at])
+  await sql.query(table.insertMember, [partner.branchId, user.id, act.at])
   await recordAct(sql, act, 'partner.member_added', subjectOf(partner), { userId: user.id })
 }
 
 export async function removeMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
+    const [removed] = await sql.query(table.deleteMember, [partner.branchId, user.id])
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId: user.id })
   })
@@ -164,11 +164,11 @@ export async function removeMember(db: Database, partner: Partner, user: User, a
 /** As the partner does it: the last one stays, because nobody could let the next one in. */
 export async function removeMemberButLast(db: Database, partner: Partner, userId: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.lockPartner, [partner.branch_id])
+    await sql.query(table.lockPartner, [partner.branchId])
     const members = await listMembers(sql, partner)
     if (!members.some((member) => member.id === userId)) return
     if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
-    await sql.query(table.deleteMember, [partner.branch_id, userId])
+    await sql.query(table.deleteMember, [partner.branchId, userId])
     await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId })
   })
 }
@@ -177,11 +177,11 @@ export interface ListedMember {
   readonly id: string
   readonly username: string
   readonly name: string
-  readonly added_at: Date
+  readonly addedAt: Date
 }
 
 export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]> {
-  return sql.query<ListedMember>(table.selectMembers, [partner.branch_id])
+  return sql.query<ListedMember>(table.selectMembers, [partner.branchId])
 }
 
 /** Whatever their state, for the pages of their members. */
@@ -191,13 +191,13 @@ export function listPartnersOf(sql: Sql, userId: string): Promise<Partner[]> {
 
 /** The branch a member acts for: that of the one approved partner they belong to. */
 export async function getBranchOfMember(sql: Sql, userId: string): Promise<number> {
-  const rows = await sql.query<{ branch_id: number }>(table.selectBranchesOfMember, [userId])
+  const rows = await sql.query<{ branchId: number }>(table.selectBranchesOfMember, [userId])
   if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
   if (rows.length > 1)
     throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")
-  return rows[0]!.branch_id
+  return rows[0]!.branchId
 }
 
 function subjectOf(partner: Partner): string {
-  return `branch:${partner.branch_id}`
+  return `branch:${partner.branchId}`
 }

@@ -12,14 +12,14 @@ import * as table from './scope-requests.sql.ts'
 
 export interface ScopeRequest {
   readonly id: number
-  readonly client_id: string
+  readonly clientId: string
   /** What is not in the most. */
   readonly scopes: readonly Scope[]
   readonly reason: string
-  readonly asked_at: Date
+  readonly askedAt: Date
   /** Empty when it was declined; null while it waits. */
   readonly granted: readonly Scope[] | null
-  readonly answered_at: Date | null
+  readonly answeredAt: Date | null
 }
 
 /** One question of a client waits at a time. */
@@ -39,14 +39,14 @@ export async function askForScopes(
     await sql.query(table.insertRequest, [client.id, asked, reason, act.at]).catch((error: unknown) => {
       throw violates(error, 'scope_requests_open') ? new Conflict('You have asked already.') : error
     })
-    const details = { branchId: client.branch_id, scopes: asked }
+    const details = { branchId: client.branchId, scopes: asked }
     await recordAct(sql, act, 'client.scopes_asked', `client:${client.id}`, details)
   })
 }
 
-function parseWider({ scopes_at_most }: Client, wider: string): readonly Scope[] {
+function parseWider({ scopesAtMost }: Client, wider: string): readonly Scope[] {
   const parsed = parseScopes(wider)
-  return parsed.kind === 'scopes' ? without(parsed.scopes, scopes_at_most) : []
+  return parsed.kind === 'scopes' ? without(parsed.scopes, scopesAtMost) : []
 }
 
 /**
@@ -60,12 +60,12 @@ export function answerScopeRequest(
   act: Act,
 ): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [held] = await sql.query<Pick<Client, 'scopes_at_most'>>(lockClient, [client.id])
+    const [held] = await sql.query<Pick<Client, 'scopesAtMost'>>(lockClient, [client.id])
     const [request] = await sql.query<ScopeRequest>(table.selectOpen, [client.id])
     if (!held || request?.id !== id) return false
-    if (granted) await sql.query(updateScopesAtMost, [client.id, union(held.scopes_at_most, request.scopes), act.at])
+    if (granted) await sql.query(updateScopesAtMost, [client.id, union(held.scopesAtMost, request.scopes), act.at])
     else await sql.query(table.declineRequest, [id, act.at])
-    const details = { branchId: client.branch_id, scopes: request.scopes }
+    const details = { branchId: client.branchId, scopes: request.scopes }
     const action = granted ? 'client.scopes_granted' : 'client.scopes_declined'
     await recordAct(sql, act, action, `client:${client.id}`, details)
     return true

@@ -15,20 +15,20 @@ export type DeliveryState = (typeof deliveryStates)[number]
 
 export interface Delivery {
   readonly id: number
-  readonly webhook_id: number
-  readonly event_id: number
+  readonly webhookId: number
+  readonly eventId: number
   readonly state: DeliveryState
   readonly entity: string
   /** Of one that waits. */
-  readonly due_at: Date
+  readonly dueAt: Date
   readonly attempts: number
-  readonly created_at: Date
-  readonly settled_at: Date | null
+  readonly createdAt: Date
+  readonly settledAt: Date | null
   /** The delivery that this one sends again. */
   readonly repeats: number | null
   /** Of one that was canceled: why, and who did it. Null where nobody wrote it down. */
   readonly reason: string | null
-  readonly canceled_by: string | null
+  readonly canceledBy: string | null
   readonly uid: string
   readonly kind: Kind
   readonly action: string
@@ -43,7 +43,7 @@ export interface DeliveryWithBody extends Delivery {
 export interface Attempt {
   readonly number: number
   readonly at: Date
-  readonly duration_ms: number
+  readonly durationMs: number
   readonly outcome: 'accepted' | 'refused' | 'unreachable'
   readonly status: number | null
   readonly why: string | null
@@ -106,26 +106,26 @@ export async function redeliverByWorker(db: Database, branchId: number, delivery
 }
 
 async function findRepeat(sql: Sql, delivery: Delivery): Promise<number | undefined> {
-  const values = [delivery.webhook_id, delivery.entity, delivery.id, delivery.event_id]
+  const values = [delivery.webhookId, delivery.entity, delivery.id, delivery.eventId]
   const [repeat] = await sql.query<{ id: number | null }>(table.selectRepeat, values)
   return repeat?.id ?? undefined
 }
 
-async function sendAgain(sql: Sql, { id, webhook_id, state }: Delivery, act: Act): Promise<void> {
+async function sendAgain(sql: Sql, { id, webhookId, state }: Delivery, act: Act): Promise<void> {
   const [pulled] = state === 'waiting' ? await sql.query(table.pullForward, [id, act.at]) : []
   const [asked] = pulled ? [] : await sql.query(table.requestRepeats, [[id], null])
   if (!pulled && !asked)
     throw new Conflict('This delivery cannot be sent again: its event has left, or its webhook is deleted.')
-  await recordAct(sql, act, 'webhook.redelivered', `webhook:${webhook_id}`, { deliveryId: id })
+  await recordAct(sql, act, 'webhook.redelivered', `webhook:${webhookId}`, { deliveryId: id })
 }
 
 export interface EventDelivery {
   readonly id: number
-  readonly webhook_id: number
+  readonly webhookId: number
   readonly state: DeliveryState
   readonly attempts: number
   readonly url: string
-  readonly last_attempt: Omit<Attempt, 'at' | 'response'> | null
+  readonly lastAttempt: Omit<Attempt, 'at' | 'response'> | null
 }
 
 export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventDelivery[]> {

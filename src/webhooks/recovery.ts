@@ -49,10 +49,10 @@ export function startRecovery(db: Database, webhook: Webhook, since: Date, act: 
 
 interface Pull {
   readonly id: number
-  readonly webhook_id: number
-  readonly branch_id: number
-  readonly pull_from: number
-  readonly pull_until: number
+  readonly webhookId: number
+  readonly branchId: number
+  readonly pullFrom: number
+  readonly pullUntil: number
 }
 
 /** One bite, of the recovery whose turn it is or of the one that is named; 0 when there is none or another node is at it. */
@@ -60,15 +60,15 @@ export function pullOnce(db: Database, clock: Clock, replayId?: number): Promise
   return db.transaction(async (sql) => {
     const [pull] = await sql.query<Pull>(table.takePull, [replayId])
     if (!pull) return 0
-    await sql.query(lockPart, [partOf(pull.branch_id)])
+    await sql.query(lockPart, [partOf(pull.branchId)])
     return takeBite(sql, pull, clock.now())
   })
 }
 
 async function takeBite(sql: Sql, pull: Pull, now: Date): Promise<number> {
-  const { id, webhook_id, pull_from, pull_until } = pull
+  const { id, webhookId, pullFrom, pullUntil } = pull
   const [bitten] = await sql.query<{ looked: number; reached: number; pulled: number }>(table.pullBite, [
-    ...[webhook_id, now, pull_from, pull_until, bite, pull_from === 0, breakerThreshold],
+    ...[webhookId, now, pullFrom, pullUntil, bite, pullFrom === 0, breakerThreshold],
   ])
   const { looked, reached, pulled } = bitten!
   await sql.query(table.advancePull, [id, pulled, reached, looked < bite, now])

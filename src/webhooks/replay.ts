@@ -25,15 +25,15 @@ export interface Selection {
 
 export interface Replay {
   readonly id: number
-  readonly webhook_id: number
+  readonly webhookId: number
   readonly selection: Selection
   readonly state: 'running' | 'finished' | 'canceled'
   readonly total: number
   readonly done: number
   /** Of a recovery: how many that waited for their next attempt were made due. */
   readonly pulled: number
-  readonly created_at: Date
-  readonly finished_at: Date | null
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
 }
 
 interface Chosen {
@@ -124,21 +124,21 @@ export function advanceReplay(db: Database, now: Date): Promise<number> {
     const ids = await selectPage(sql, replay)
     if (ids.length > 0) await sql.query(table.requestRepeats, [ids, replay.id])
     const finished = ids.length < pageSize
-    await sql.query(table.advanceReplay, [replay.id, ids.length, ids.at(-1) ?? replay.last_id, finished, now])
+    await sql.query(table.advanceReplay, [replay.id, ids.length, ids.at(-1) ?? replay.lastId, finished, now])
     return Math.max(1, ids.length)
   })
 }
 
 interface RunningReplay extends Replay {
-  readonly last_id: number
-  readonly until_id: number
+  readonly lastId: number
+  readonly untilId: number
 }
 
-async function selectPage(sql: Sql, { webhook_id, selection, last_id, until_id }: RunningReplay): Promise<number[]> {
+async function selectPage(sql: Sql, { webhookId, selection, lastId, untilId }: RunningReplay): Promise<number[]> {
   const ids: number[] = []
-  for (const day of await listDays(sql, selection, last_id, until_id)) {
+  for (const day of await listDays(sql, selection, lastId, untilId)) {
     const select = statementsOf(selection).select(day)
-    const values = [...chosenBy(webhook_id, selection, last_id, until_id), pageSize - ids.length]
+    const values = [...chosenBy(webhookId, selection, lastId, untilId), pageSize - ids.length]
     ids.push(...(await sql.query<{ id: number }>(select, values)).map((row) => row.id))
     if (ids.length === pageSize) break
   }

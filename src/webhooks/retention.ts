@@ -71,8 +71,8 @@ async function expireAll(db: Database, select: Statement, day: number, clock: Cl
 export function expire(db: Database, part: number, ids: readonly number[], clock: Clock): Promise<number> {
   return writeToPart(db, part, async (sql) => {
     const now = clock.now()
-    const gone = await sql.query<{ id: number; webhook_id: number }>(statements.expireQueued, [ids, now])
-    const byWebhook = Map.groupBy(gone, (row) => row.webhook_id)
+    const gone = await sql.query<{ id: number; webhookId: number }>(statements.expireQueued, [ids, now])
+    const byWebhook = Map.groupBy(gone, (row) => row.webhookId)
     await sql.query(joinBehind, [gone.map((row) => row.id), now])
     await sql.query(tellLanes, [[...byWebhook.keys()], now])
     for (const [webhookId, { length }] of byWebhook)

@@ -201,7 +201,7 @@ async function settleAll(
   const accepted = acceptedOf(rows)
   const missed = judged.filter(({ delivery }) => !accepted.has(delivery.id))
   if (missed.length > 0) for (const id of await settleLate(desk.db, missed, now)) accepted.add(id)
-  const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhook_id] : [])))
+  const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhookId] : [])))
   return judged.map(({ lane, delivery, verdict }) => ({
     accepted: accepted.has(delivery.id),
     releasedAt: released.has(lane.webhookId) ? now : undefined,
@@ -257,7 +257,7 @@ function attemptColumns(items: readonly Judged[]): unknown[][] {
 }
 
 type SettledRow =
-  | { readonly freed: true; readonly webhook_id: number }
+  | { readonly freed: true; readonly webhookId: number }
   | { readonly freed: false; readonly id: number; readonly state: string }
 
 function settling(day: number, items: readonly Judged[], now: Date): Step {

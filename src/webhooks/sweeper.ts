@@ -74,8 +74,8 @@ async function mendPart(sql: Sql, part: number, found: readonly Broken[], now: D
   const webhookIds: number[] = []
   for (const [mend, mended] of mends) {
     if (!found.some(({ promise }) => mended.includes(promise))) continue
-    const rows = await sql.query<{ webhook_id: number }>(mend, [part, now, mendedAtOnce])
-    webhookIds.push(...rows.map((row) => row.webhook_id))
+    const rows = await sql.query<{ webhookId: number }>(mend, [part, now, mendedAtOnce])
+    webhookIds.push(...rows.map((row) => row.webhookId))
   }
   if (webhookIds.length === 0) return 0
   await sql.query(tellLanes, [webhookIds, now])

@@ -26,15 +26,15 @@ export interface Branch {
 
 export interface Webhook {
   readonly id: number
-  readonly branch_id: number
+  readonly branchId: number
   readonly environment: Environment
-  readonly client_id: string | null
+  readonly clientId: string | null
   readonly url: string
   readonly kinds: readonly Kind[]
   readonly state: 'active' | 'paused' | 'disabled' | 'deleted'
-  readonly disabled_reason: string | null
-  readonly created_at: Date
-  readonly updated_at: Date
+  readonly disabledReason: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
 }
 
 export interface WebhookDraft {
@@ -168,19 +168,19 @@ export async function findSwitches(
   now: Date,
 ): Promise<ReadonlyMap<number, Date>> {
   const ids = webhooks.map((webhook) => webhook.id)
-  const rows = await sql.query<{ webhook_id: number; signs_from: Date }>(table.selectSwitches, [ids, now])
-  return new Map(rows.map((row) => [row.webhook_id, row.signs_from]))
+  const rows = await sql.query<{ webhookId: number; signsFrom: Date }>(table.selectSwitches, [ids, now])
+  return new Map(rows.map((row) => [row.webhookId, row.signsFrom]))
 }
 
 export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffer): string | undefined {
   return vault.open(secretPurpose(webhookId), sealed)
 }
 
-export const sealedWebhookSecrets: SealedTable<{ id: number; webhook_id: number; sealed: Buffer }> = {
+export const sealedWebhookSecrets: SealedTable<{ id: number; webhookId: number; sealed: Buffer }> = {
   select: table.selectSealedWebhookSecrets,
   read: table.readSealedWebhookSecrets,
   update: table.updateSealedWebhookSecret,
-  purposeOf: (row) => secretPurpose(row.webhook_id),
+  purposeOf: (row) => secretPurpose(row.webhookId),
 }
 
 async function rotateIn(

@@ -236,7 +236,7 @@ async function runHere(name: string, ...args: string[]): Promise<Record<string, 
 test('every command of an operator that changes something is recorded, and those that only read are not', async () => {
   const user = await house.makeUser()
   const client = await house.makeClient()
-  const partner = String(client.branch_id)
+  const partner = String(client.branchId)
   const browser = await house.signIn(user)
   await house.approve(client, browser)
   const [authorization] = await db.query<{ id: number }>(

@@ -81,7 +81,7 @@ test('invitations that are declined or withdrawn are recorded, in the act itself
   assert.equal(await countRows(db(), 'member_invitations'), 2, 'nothing happens without its entry')
   await db().script('ALTER TABLE audit_entries DROP CONSTRAINT full_disk')
   assert.deepEqual([(await decline()).status, (await withdraw()).status], [303, 303])
-  const subject = `branch:${own.partner.branch_id}`
+  const subject = `branch:${own.partner.branchId}`
   const [declined] = await find('partner.invitation_declined', subject)
   const [withdrawn] = await find('partner.invitation_withdrawn', subject)
   assert.deepEqual([declined?.actor, declined?.details], [`user:${invited.id}`, { username: invited.username }])

@@ -55,12 +55,13 @@ test('settling and creating deliveries of one part take turns: whoever comes sec
   const event = {
     id: first!.event_id,
     uid: first!.uid,
-    published_at: now,
+    publishedAt: now,
     traceparent: null,
     simulated: false,
     body: '',
   }
-  const delivery = { ...first!, branch_id: engine.branchId, url: '', event }
+  const { id, entity, attempts, webhook_id: webhookId, event_id: eventId, due_at: dueAt } = first!
+  const delivery = { id, webhookId, eventId, entity, attempts, dueAt, branchId: engine.branchId, url: '', event }
   const outcome = { kind: 'accepted', status: 200, response: '' } as const
   const settled = openSettlements(dispatch).settle({
     ...{ lane, delivery, outcome, at: now, durationMs: 1, now, disable: undefined },

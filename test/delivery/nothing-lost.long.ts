@@ -141,7 +141,7 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
   const act = operatorAct(new Date())
   const partner = await applyAsPartner(db, 'Partner', act)
   await setPartnerStatus(db, partner, 'approved', undefined, act)
-  const { branch_id: branchId } = partner
+  const { branchId } = partner
   for (const path of paths) {
     const draft = { url: receiver.url(path), secret: 'a secret of its own', kinds: undefined }
     const desk = { db, vault, policy: guard }

@@ -186,7 +186,7 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
 test("of the brokerage's people a partner learns only that it was one of them", async () => {
   const [first] = await poison()
   const act = engine.house.act()
-  assert.ok(await skipDelivery(engine.db, engine.branchId, { id: first!, webhook_id: webhook.id }, 'x', act))
+  assert.ok(await skipDelivery(engine.db, engine.branchId, { id: first!, webhookId: webhook.id }, 'x', act))
   assert.equal((await stored())[0]!.canceled_by, operator.name)
   const shown = await engine.call('GET', `/v2/deliveries/${first}`)
   assert.equal(shown.json<{ canceledBy: string }>().canceledBy, 'brokerage')
@@ -196,9 +196,9 @@ test("of the brokerage's people a partner learns only that it was one of them", 
 test('nobody skips what belongs to another branch', async () => {
   const [first] = await poison()
   const partner = await engine.house.makePartner()
-  const target = await engine.makeWebhook('/theirs', { branchId: partner.branch_id })
+  const target = await engine.makeWebhook('/theirs', { branchId: partner.branchId })
   assert.equal(
-    await skipDelivery(engine.db, partner.branch_id, { id: first!, webhook_id: target.id }, 'x', engine.house.act()),
+    await skipDelivery(engine.db, partner.branchId, { id: first!, webhookId: target.id }, 'x', engine.house.act()),
     false,
   )
   assert.equal((await engine.call('POST', `/v2/webhooks/${target.id}/skips`, {})).status, 404)

@@ -173,7 +173,7 @@ for (const [what, status] of [
   test(`a partner that ${what} is sent nothing, live and in the sandbox, until it is approved`, async () => {
     const { db, vault, guard } = engine.house.gateway.context
     const act = engine.house.act()
-    const { branch_id: branchId } = await applyAsPartner(db, `Newcomer that ${what}`, act)
+    const { branchId } = await applyAsPartner(db, `Newcomer that ${what}`, act)
     if (status === 'suspended') await set('suspended', branchId)
     for (const environment of ['live', 'sandbox'] as const) {
       const draft = { url: engine.receiver.url(`/${environment}`), kinds: undefined, secret: 'a secret of its own' }

@@ -145,7 +145,7 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'a partner that is suspended'() {
     const { access, client } = await connect()
-    const partner = await getPartner(db, String(client.branch_id))
+    const partner = await getPartner(db, String(client.branchId))
     const suspend = () => setPartnerStatus(db, partner, 'suspended', 'a test', act())
     return { accepts: () => accepts(access), revoke: suspend }
   },
@@ -187,7 +187,7 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'refresh access that is withdrawn'() {
     const { client, refreshToken } = await connect()
-    const partner = await getPartner(db, String(client.branch_id))
+    const partner = await getPartner(db, String(client.branchId))
     return {
       accepts: async () => (await refresh(there.baseUrl, client, refreshToken)).status === 200,
       revoke: () => setRefreshAccess(db, partner, false, act()),

@@ -94,7 +94,7 @@ async function makePartner(house: TestGateway, name: string): Promise<Partner> {
   const partner = await applyAsPartner(db, name, house.act())
   await setPartnerStatus(db, partner, 'approved', undefined, house.act())
   await setRefreshAccess(db, partner, true, house.act())
-  return getPartner(db, String(partner.branch_id))
+  return getPartner(db, String(partner.branchId))
 }
 
 async function makeClient(house: TestGateway, partner: Partner, name: string): Promise<TestClient> {
@@ -129,12 +129,7 @@ function slowly({ clock }: TestGateway): Behaviour {
 }
 const delay = () => (randomInt(20) === 0 ? 120 + randomInt(200) : 5 + randomInt(55))
 
-async function register(
-  house: TestGateway,
-  { branch_id: branchId }: Partner,
-  receiver: Receiver,
-  path: string,
-): Promise<number> {
+async function register(house: TestGateway, { branchId }: Partner, receiver: Receiver, path: string): Promise<number> {
   receiver.on(path, slowly(house))
   const { db, vault, guard: policy } = house.gateway.context
   const branch = { branchId, environment: 'live' } as const
@@ -143,7 +138,7 @@ async function register(
 }
 
 /** Until whatever can be delivered has been. */
-async function publish(house: TestGateway, { branch_id: branchId }: Partner, count: number): Promise<void> {
+async function publish(house: TestGateway, { branchId }: Partner, count: number): Promise<void> {
   const { db, publisher } = house.gateway.context
   const events = Array.from({ length: count }, (): NewEvent => {
     const transactionId = randomInt(100_000, 999_999)

@@ -16,8 +16,8 @@ const escaped = (name: string) =>
 const house = await openHouse()
 const { db, vault, passwords } = house.gateway.context
 const act = house.act()
-const { branch_id } = await applyAsPartner(db, evil('partner'), act)
-const partner = await getPartner(db, String(branch_id))
+const { branchId } = await applyAsPartner(db, evil('partner'), act)
+const partner = await getPartner(db, String(branchId))
 await setPartnerStatus(db, partner, 'approved', undefined, act)
 const draft = { name: evil('client'), callbackUrl: 'https://app.example.com/callback', rotateRefreshTokens: false }
 const made = await createClient(

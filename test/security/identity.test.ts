@@ -50,12 +50,10 @@ test("a user who is called by another's id is neither shown nor locked out in th
 
 test('no partner is called by a number, which is a branch id', async () => {
   const partner = await house.makePartner()
-  const number = String(partner.branch_id)
+  const number = String(partner.branchId)
   await assert.rejects(applyAsPartner(db, ` ${number} `, house.act()), /must not be a number/)
   const other = await house.makePartner()
   const update = statement('', 'UPDATE partners SET name = $2 WHERE branch_id = $1')
-  await assert.rejects(db.query(update, [other.branch_id, number]), (error) =>
-    violates(error, 'partners_name_is_no_id'),
-  )
+  await assert.rejects(db.query(update, [other.branchId, number]), (error) => violates(error, 'partners_name_is_no_id'))
   assert.equal((await getPartner(db, number)).name, partner.name)
 })

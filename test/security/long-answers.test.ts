@@ -323,7 +323,7 @@ test('what was said while a node could not listen ends its streams when it liste
 
 test('whoever reads slowly gets nothing more of what is waiting for them', async () => {
   const { client, partner } = await openPartner(house)
-  const common = { environment: 'live', branchId: partner.branch_id, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
+  const common = { environment: 'live', branchId: partner.branchId, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
   const body = JSON.stringify('x'.repeat(3_000))
   const events = Array.from({ length: 4_000 }, (_, n) => ({
     ...common,
@@ -332,10 +332,10 @@ test('whoever reads slowly gets nothing more of what is waiting for them', async
     simulated: false,
   }))
   await insertEvents(db, events, now())
-  const logged = `SELECT FROM branch_log WHERE branch_id = ${partner.branch_id} AND sequence = 4000`
+  const logged = `SELECT FROM branch_log WHERE branch_id = ${partner.branchId} AND sequence = 4000`
   await eventually('numbers', async () => (await run(logged)).length === 1)
   const socket = await openStalled({ accept: 'text/event-stream', ...basic(client) }, '/v2/events')
-  await setPartnerStatus(db, await getPartner(db, String(partner.branch_id)), 'suspended', 'a test', house.act())
+  await setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'suspended', 'a test', house.act())
   await untilCut(socket)
   let left = ''
   for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) left += chunk

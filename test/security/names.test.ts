@@ -24,7 +24,7 @@ test('every name and every reason refuses control and format characters, and say
   const client = await house.makeClient({ partner })
   const { vault } = house.gateway.context
   const act = house.act()
-  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const branch = { branchId: partner.branchId, environment: 'live' } as const
   const hook = { url: 'https://a.example/hooks', secret: 'long enough', kinds: undefined }
   const desk = { db, vault, policy: house.gateway.context.guard }
   const webhook = await createWebhook(desk, branch, undefined, hook, act)
@@ -46,7 +46,7 @@ test('every name and every reason refuses control and format characters, and say
     ['name', (name) => createApiToken(db, user, { environment: 'live', name }, act)],
     ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, act)],
     ['reason', (reason) => askForRefresh(db, partner, reason, act)],
-    ['reason', (reason) => skipDelivery(db, partner.branch_id, { id: 1, webhook_id: 1 }, reason, act)],
+    ['reason', (reason) => skipDelivery(db, partner.branchId, { id: 1, webhookId: 1 }, reason, act)],
     ['reason', (reason) => startSkip(db, webhook, reason, act)],
     [
       'classification',

@@ -56,7 +56,7 @@ function giveUp(client: TestClient, token: string) {
 
 async function makeSignedWebhook() {
   const { client } = await hold()
-  const [owner, desk] = [{ branchId: client.branch_id, environment: 'live' } as const, { db, vault, policy: guard }]
+  const [owner, desk] = [{ branchId: client.branchId, environment: 'live' } as const, { db, vault, policy: guard }]
   const draft = { url: 'https://hooks.example.com/', secret: undefined, kinds: undefined }
   const webhook = await createWebhook(desk, owner, client.id, draft, house.act())
   return { client, desk, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
@@ -113,7 +113,7 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
   branch: {
     'an operator suspends a partner': async () => {
       const { client, ask } = await hold()
-      const partner = await getPartner(db, String(client.branch_id))
+      const partner = await getPartner(db, String(client.branchId))
       return { ask, act: () => setPartnerStatus(db, partner, 'suspended', 'x', house.act()) }
     },
   },

@@ -34,7 +34,7 @@ const ofLiveSite = pageRoutes.filter(({ sites }) => !sites.includes('sandbox'))
 const fill = (path: string, user: User = partner.user) =>
   path
     .replace('/users/:id', `/users/${user.id}`)
-    .replace(':branch', String(partner.partner.branch_id))
+    .replace(':branch', String(partner.partner.branchId))
     .replaceAll(/:\w+/g, '1')
 
 test('the console, the security of a person and what concerns a partner as a whole are on the live site alone', () => {
@@ -116,13 +116,13 @@ test('an operator’s sandbox session changes no partner, and is no session of t
   const desk = await openDesk(house)
   const play = await house.signIn(desk.user, 'sandbox')
   const target = await house.makePartner()
-  const action = `/console/partners/${target.branch_id}/suspend`
+  const action = `/console/partners/${target.branchId}/suspend`
   const fields = { csrf: await tokenOf(play), seen: 'approved', reason: 'Because I can.' }
   assert.equal((await play.post(action, fields)).status, 404)
   const carried = new Browser(house.baseUrl)
   carried.cookies.set('countersign-live-session', play.cookies.get('countersign-sandbox-session')!)
   assert.match((await carried.post(action, fields)).location!, /^\/login\?/)
-  assert.match((await desk.browser.get(`/console/partners/${target.branch_id}`)).text, /approved<\/span>/)
+  assert.match((await desk.browser.get(`/console/partners/${target.branchId}`)).text, /approved<\/span>/)
 })
 
 test('no page of the sandbox leads to what is not there', async () => {

@@ -78,8 +78,8 @@ test('a client that is suspended, whose partner is suspended, or whose partner w
   const fallen = await house.makePartner()
   const ofFallen = await house.makeClient({ callbackUrl, partner: fallen })
   await setPartnerStatus(db, fallen, 'suspended', 'fraud', house.act())
-  const { branch_id } = await applyAsPartner(db, 'Hopeful', house.act())
-  const unapproved = await house.makeClient({ callbackUrl, partner: await getPartner(db, String(branch_id)) })
+  const { branchId } = await applyAsPartner(db, 'Hopeful', house.act())
+  const unapproved = await house.makeClient({ callbackUrl, partner: await getPartner(db, String(branchId)) })
   for (const each of [suspended, ofFallen, unapproved]) assertShownPage(await ask({ client_id: each.id }))
 })
 

@@ -111,7 +111,7 @@ test('refresh access that is granted later shows in the next authorization', asy
   const partner = await house.makePartner({ refresh: false })
   const modest = await house.makeClient({ partner })
   assert.equal((await holder.tokens(modest)).refresh_token, undefined)
-  const heard = hears(house.gateway, `branch:${partner.branch_id}`)
+  const heard = hears(house.gateway, `branch:${partner.branchId}`)
   await setRefreshAccess(house.gateway.context.db, partner, true, house.act())
   await heard
   const { refresh_token } = await holder.tokens(modest)
@@ -125,7 +125,7 @@ test('refresh access that is withdrawn stops refresh tokens at once, and given b
   const favoured = await house.makeClient({ partner })
   const { refresh_token } = await holder.tokens(favoured)
   for (const allowed of [false, true]) {
-    const heard = hears(house.gateway, `branch:${partner.branch_id}`)
+    const heard = hears(house.gateway, `branch:${partner.branchId}`)
     await setRefreshAccess(db, partner, allowed, house.act())
     await heard
     const answer = await house.refresh(favoured, refresh_token!)
@@ -143,7 +143,7 @@ test('the refresh tokens of a suspended client or of a suspended partner are ref
   const [first, second] = [await holder.tokens(suspended), await holder.tokens(ofSuspended)]
   const heard = Promise.all([
     hears(house.gateway, `client:${suspended.id}`),
-    hears(house.gateway, `branch:${partner.branch_id}`),
+    hears(house.gateway, `branch:${partner.branchId}`),
   ])
   await setClientStatus(db, suspended, 'suspended', house.act())
   await setPartnerStatus(db, partner, 'suspended', 'fraud', house.act())

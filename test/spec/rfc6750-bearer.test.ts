@@ -132,7 +132,7 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
   const act = house.act()
   const ends: Record<string, (tied: TestClient, userId: string) => Promise<void>> = {
     client: (tied) => setClientStatus(db, tied, 'suspended', act),
-    partner: async (tied) => setPartnerStatus(db, await getPartner(db, String(tied.branch_id)), 'suspended', 'x', act),
+    partner: async (tied) => setPartnerStatus(db, await getPartner(db, String(tied.branchId)), 'suspended', 'x', act),
     user: async (_tied, userId) => setUserStatus(db, await getUserById(db, userId), 'disabled', act),
     authorization: async (tied, userId) => {
       const [standing] = await listAuthorizations(db, { userId, clientId: tied.id })
@@ -145,7 +145,7 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
     const code = (await house.approve(tied, await house.signIn(user))).get('code')!
     const { access_token } = (await house.exchange(tied, code)).json<TokenBody>()
     assert.equal((await house.profile(access_token)).status, 200)
-    const tags = { client: `client:${tied.id}`, partner: `branch:${tied.branch_id}`, user: `user:${user.id}` }
+    const tags = { client: `client:${tied.id}`, partner: `branch:${tied.branchId}`, user: `user:${user.id}` }
     const heard = what in tags ? hears(house.gateway, tags[what as keyof typeof tags]) : Promise.resolve()
     await end(tied, user.id)
     await heard

@@ -85,7 +85,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   const partner = await house.makePartner()
   const client = await house.makeClient({ partner })
   const { db, vault, guard } = house.gateway.context
-  const branchId = partner.branch_id
+  const branchId = partner.branchId
   const nodes: Gateway[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)

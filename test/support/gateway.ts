@@ -166,11 +166,11 @@ function describe(
       return createUser(db, passwords, draft, self.act())
     },
     async makePartner({ refresh = true } = {}) {
-      const { branch_id } = await applyAsPartner(db, `Partner ${makeUpWord()}`, self.act())
-      const partner = await getPartner(db, String(branch_id))
+      const { branchId } = await applyAsPartner(db, `Partner ${makeUpWord()}`, self.act())
+      const partner = await getPartner(db, String(branchId))
       await setPartnerStatus(db, partner, 'approved', undefined, self.act())
       await setRefreshAccess(db, partner, refresh, self.act())
-      return getPartner(db, String(branch_id))
+      return getPartner(db, String(branchId))
     },
     async makeClient(options = {}) {
       const {

@@ -25,12 +25,12 @@ export async function openPartner(house: TestGateway): Promise<PartnerHouse> {
   await addMember(db, partner, user, house.act())
   const browser = await house.signIn(user)
   const program = await openBranch(house, { client })
-  return { partner, user, browser, client, program, home: `/partner/${partner.branch_id}` }
+  return { partner, user, browser, client, program, home: `/partner/${partner.branchId}` }
 }
 
 export async function suspend(house: TestGateway, partner: Partner, reason: string): Promise<void> {
   const { db } = house.gateway.context
-  const current = await getPartner(db, String(partner.branch_id))
+  const current = await getPartner(db, String(partner.branchId))
   await setPartnerStatus(db, current, 'suspended', reason, house.act())
 }
 

@@ -161,9 +161,7 @@ export class Quarter {
   }
 
   #living(branchId?: number): Hook[] {
-    return this.hooks.filter(
-      (hook) => !hook.isDeleted && (branchId ?? hook.webhook.branch_id) === hook.webhook.branch_id,
-    )
+    return this.hooks.filter((hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId)
   }
 
   #pathsOf({ place }: Pick<Hook, 'place'>): string[] {
@@ -219,7 +217,7 @@ export class Quarter {
     const hook = this.chance.pick(this.#living())
     await deleteWebhook(this.engine.db, hook.webhook, this.engine.house.act())
     hook.isDeleted = true
-    await this.#addHook(hook.webhook.branch_id)
+    await this.#addHook(hook.webhook.branchId)
   }
 
   async #setPartner(status: 'approved' | 'suspended', branchId = this.chance.pick(this.branches)): Promise<void> {
@@ -253,7 +251,7 @@ export class Quarter {
     const hook = this.chance.pick(this.#living())
     const held = gate((request, response) => this.#answer(hook, request, response))
     for (const path of this.#pathsOf(hook)) this.engine.receiver.on(path, held.behaviour)
-    await this.#publish(10, hook.webhook.branch_id)
+    await this.#publish(10, hook.webhook.branchId)
     const underWay = () => this.#pathsOf(hook).some((path) => this.engine.receiver.underWay(path) > 0)
     const isIdle = () =>
       this.engine.idle(0).then(
@@ -325,7 +323,7 @@ export class Quarter {
   /** A webhook whose receiver said 410 has been disabled. */
   async #refresh(): Promise<void> {
     for (const hook of this.#living()) {
-      const owner = { branchId: hook.webhook.branch_id, environment: 'live' } as const
+      const owner = { branchId: hook.webhook.branchId, environment: 'live' } as const
       hook.webhook = await getWebhook(this.engine.db, owner, hook.webhook.id)
     }
   }
@@ -375,5 +373,5 @@ export async function openQuarter(seed: number): Promise<Quarter> {
     EVENT_RETENTION_DAYS: String(eventDays),
   })
   const other = await engine.house.makePartner()
-  return new Quarter(engine, [engine.branchId, other.branch_id], seed)
+  return new Quarter(engine, [engine.branchId, other.branchId], seed)
 }

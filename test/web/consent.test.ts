@@ -167,7 +167,7 @@ test('fields that the page does not have change nothing', async () => {
   const answer = await browser.post('/consent', {
     ...approveForm(page),
     account: ['6YA11111', '6YA00666'],
-    ...{ scope: 'read trade', scopes: 'trade', client_id: other.id, redirect_uri: other.callback_url },
+    ...{ scope: 'read trade', scopes: 'trade', client_id: other.id, redirect_uri: other.callbackUrl },
     ...{ state: 'theirs', user: stranger.id, user_id: stranger.id, code_challenge: 'x'.repeat(43) },
   })
   const callback = new URL(answer.location!)
@@ -228,7 +228,7 @@ const withdrawals: Record<string, (of: TestClient) => Promise<unknown>> = {
     updateClient(house.gateway.context.db, of, { scope: 'market stream' }, acting()),
   'the partner is suspended': async (of) => {
     const { db } = house.gateway.context
-    const partner = await getPartner(db, String(of.branch_id))
+    const partner = await getPartner(db, String(of.branchId))
     await setPartnerStatus(db, partner, 'suspended', 'late fees', house.act())
   },
 }
@@ -238,7 +238,7 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
     const changing = await house.makeClient()
     const { browser, page } = await visit({ scope: 'read' }, changing)
     const before = await countGrants()
-    const heard = Promise.race([hear(house, `client:${changing.id}`), hear(house, `branch:${changing.branch_id}`)])
+    const heard = Promise.race([hear(house, `client:${changing.id}`), hear(house, `branch:${changing.branchId}`)])
     await withdraw(changing)
     await heard
     const answer = await browser.post('/consent', approveForm(page))

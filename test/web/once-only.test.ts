@@ -60,7 +60,7 @@ const run = (text: string, values: readonly unknown[] = []) => db.query(statemen
 
 async function addWebhook({ partner }: PartnerHouse): Promise<number> {
   const { vault, guard: policy } = house.gateway.context
-  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const branch = { branchId: partner.branchId, environment: 'live' } as const
   const draft = { url: url(), secret: 'a secret of its own', kinds: undefined }
   return (await createWebhook({ db, vault, policy }, branch, undefined, draft, house.act())).id
 }
@@ -76,13 +76,13 @@ async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: n
   const webhookId = await addWebhook(own)
   const common = {
     environment: 'live',
-    branchId: own.partner.branch_id,
+    branchId: own.partner.branchId,
     kind: 'TRANSACTION',
     action: 'SUBMITTED',
   } as const
   const now = house.clock.now()
   await insertEvents(db, [{ ...common, entity: newName(), body: '{}', simulated: false }], now)
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branch_id))
+  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
   const [delivery] = await db.query<{ id: number }>(statement('', 'SELECT id FROM deliveries WHERE webhook_id = $1'), [
     webhookId,
   ])
@@ -214,7 +214,7 @@ const samples: Record<string, () => Promise<Sample>> = {
       const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { username })
       return {
         ...sample,
-        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branch_id]),
+        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branchId]),
       }
     }),
 }

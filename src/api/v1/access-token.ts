@@ -67,7 +67,7 @@ export const accessToken: Endpoint<ClientCaller> = {
       case 'authorization_code': {
         const code = form.get('code')
         const sent = form.find('redirect_uri')
-        const answered = { callbackUrl: caller.client.callback_url, code, issuer: context.baseUrl }
+        const answered = { callbackUrl: caller.client.callbackUrl, code, issuer: context.baseUrl }
         const presented = {
           code,
           callbackUrl: sent === undefined ? undefined : readRedirectUri(sent, answered),

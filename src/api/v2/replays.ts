@@ -178,10 +178,10 @@ function replayIdOf(params: unknown): number {
   return (params as { replayId: number }).replayId
 }
 
-function printReplay({ id, webhook_id, selection, state, total, done, pulled, created_at, finished_at }: Replay) {
+function printReplay({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {
   return {
-    ...{ id, webhookId: webhook_id, state, total, done, createdAt: created_at.getTime() },
+    ...{ id, webhookId: webhookId, state, total, done, createdAt: createdAt.getTime() },
     ...(selection.since !== undefined && { since: selection.since, pulled }),
-    ...(finished_at && { finishedAt: finished_at.getTime() }),
+    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
   }
 }

@@ -77,9 +77,9 @@ export const fetchSkip: Endpoint<BranchCaller> = {
   },
 }
 
-function printSkip({ id, webhook_id, state, reason, skipped, created_at, finished_at }: Skip) {
+function printSkip({ id, webhookId, state, reason, skipped, createdAt, finishedAt }: Skip) {
   return {
-    ...{ id, webhookId: webhook_id, state, reason, skipped, createdAt: created_at.getTime() },
-    ...(finished_at && { finishedAt: finished_at.getTime() }),
+    ...{ id, webhookId: webhookId, state, reason, skipped, createdAt: createdAt.getTime() },
+    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
   }
 }

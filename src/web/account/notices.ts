@@ -87,7 +87,7 @@ ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'As a member of a p
 </form>`
 }
 
-function printLast({ kind, email, state, created_at }: NoticeSeen): Html {
+function printLast({ kind, email, state, createdAt }: NoticeSeen): Html {
   const badge = html`<span class="badge${state !== 'sent' && html` off`}">${state}</span>`
-  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(created_at)} · to <span class="address">${email}</span></span></div></li>`
+  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`
 }

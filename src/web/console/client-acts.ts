@@ -53,6 +53,6 @@ async function answer(visit: Visit, { act }: StrongOperator, form: SubmittedForm
 async function clientOf(visit: Visit): Promise<{ partner: Partner; client: Client }> {
   const partner = await partnerOf(visit)
   const client = await getClient(visit.context.db, paramsOf(visit.request).client ?? '')
-  if (client.branch_id !== partner.branch_id) throw new NotFound()
+  if (client.branchId !== partner.branchId) throw new NotFound()
   return { partner, client }
 }

@@ -81,8 +81,8 @@ ${printApplications(page, await listAuthorizations(db, { userId: user.id }))}
 
 function printPerson(user: User, accounts: readonly Account[], partners: readonly Partner[]): Html {
   const memberships = partners.map(
-    ({ branch_id, name, status }) =>
-      html`<a href="/console/partners/${branch_id}">${name}</a> ${partnerBadge(status)}<br>`,
+    ({ branchId, name, status }) =>
+      html`<a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)}<br>`,
   )
   return html`<section class="card"><h2>Person</h2>${facts([
     ['Username', user.username],

@@ -48,13 +48,13 @@ async function sendMembers(visit: Visit, member: Member, draft: Draft) {
   const invitations = await listInvitations(db, member.partner)
   const rows = [
     ...members.map((each) =>
-      printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.added_at)}`, {
+      printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.addedAt)}`, {
         ...{ action: `${member.home}/members/remove`, field: 'user', value: each.id, csrf: member.csrf },
         label: each.id === member.session.user.id ? 'Leave' : 'Remove',
       }),
     ),
     ...invitations.map((each) =>
-      printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invited_at)}`, {
+      printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invitedAt)}`, {
         ...{ action: `${member.home}/members/uninvite`, field: 'username', value: each.username, csrf: member.csrf },
         label: 'Take back',
       }),

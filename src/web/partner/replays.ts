@@ -162,20 +162,20 @@ function printReplays(replays: readonly Replay[], { home }: Member): Html | unde
   if (replays.length === 0) return undefined
   const rows = replays.map(
     (each) =>
-      html`<tr><td><a href="${home}/webhooks/${each.webhook_id}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.created_at)}</td></tr>`,
+      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
   return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Set going', 'Started (UTC)'], rows)}`
 }
 
 function printProgress(replay: Replay): Html {
-  const { state, done, total, created_at, finished_at, selection, pulled } = replay
+  const { state, done, total, createdAt, finishedAt, selection, pulled } = replay
   const since = selection.since === undefined ? undefined : new Date(selection.since)
   return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} set going</p>
 ${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Set going"></progress>`}
 ${facts([
   ['Given up since', since && printMoment(since)],
   ['Waiting, tried now', since && pulled.toLocaleString('en')],
-  ['Started', printMoment(created_at)],
-  ['Ended', finished_at ? printMoment(finished_at) : undefined],
+  ['Started', printMoment(createdAt)],
+  ['Ended', finishedAt ? printMoment(finishedAt) : undefined],
 ])}</section>`
 }

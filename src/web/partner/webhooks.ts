@@ -173,7 +173,7 @@ function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, Web
 <td>${webhook.kinds.join(', ')}</td>
 <td class="number">${printCount(state?.waiting ?? 0)}</td>
 <td class="number">${printCount(state?.exhausted ?? 0)}</td>
-<td>${printMoment(webhook.created_at)}</td>
+<td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
   return table('Webhooks', ['URL', 'Health', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
@@ -205,15 +205,15 @@ function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member
   const deliveries = `${member.home}/deliveries?webhook=${webhook.id}`
   return html`<section class="card">
 <p>${conditionWords[condition]}</p>
-${webhook.disabled_reason !== null && html`<p class="notice error">It was disabled: ${webhook.disabled_reason}</p>`}
+${webhook.disabledReason !== null && html`<p class="notice error">It was disabled: ${webhook.disabledReason}</p>`}
 ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
-  ['Failing since', health?.failing_since ? printDate(health.failing_since) : undefined],
+  ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
   ['Waiting', html`<a href="${deliveries}&state=waiting">${printCount(health?.waiting ?? 0)}</a>`],
   ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
-  ['Created', printDate(webhook.created_at)],
-  ['Changed', printDate(webhook.updated_at)],
+  ['Created', printDate(webhook.createdAt)],
+  ['Changed', printDate(webhook.updatedAt)],
 ])}
 <div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}

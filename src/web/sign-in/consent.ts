@@ -60,7 +60,7 @@ export async function submitConsent({ context, request, reply }: Visit) {
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
   const act = actOf(context, request, session)
   const { state } = pending.request
-  const callbackUrl = pending.client.callback_url
+  const callbackUrl = pending.client.callbackUrl
   switch (form.find('decision')) {
     case 'approve': {
       const accounts = await listOpenAccounts(context.db, session.user.id, context.environment)
@@ -122,7 +122,7 @@ async function sendConsent(
   const csrf = issueFormToken(formSecret(token.text, pending))
   const accounts = await listOpenAccounts(context.db, user.id, context.environment)
   const standing = await findStanding(context.db, user.id, client.id)
-  const host = new URL(client.callback_url).host
+  const host = new URL(client.callbackUrl).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
     environment: context.environment,
@@ -130,7 +130,7 @@ async function sendConsent(
     leadsOn: true,
     body: html`<section class="card narrow">
 <h1>Allow <em>${client.name}</em> to use your account?</h1>
-<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
+<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
 ${problem !== undefined && notice('error', problem.text)}
 ${standing && printStanding(standing, request)}
 <form method="post" action="/consent">
@@ -140,7 +140,7 @@ ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 ${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
 ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accountNumber} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
 <h2>For how long</h2>
-<p>${client.refresh_access ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
+<p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
 <div class="choices">
 <button class="primary" name="decision" value="approve">Allow</button>
 <button name="decision" value="deny">Deny</button>

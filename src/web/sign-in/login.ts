@@ -72,7 +72,7 @@ export async function cancelLogin({ context, request, reply }: Visit) {
   const error = new OAuthError('access_denied', 'The user did not sign in.')
   request.refusal = error.code
   clearCookie(context, reply, 'step')
-  return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
+  return reply.redirect(printErrorCallback(client.callbackUrl, error, pending.state, context.baseUrl), 303)
 }
 
 export async function logout({ context, request, reply }: Visit) {
@@ -106,7 +106,7 @@ function sendLogin(context: Context, request: FastifyRequest, reply: FastifyRepl
     leadsOn: pending !== undefined,
     body: html`<section class="card narrow">
 <h1>${title}</h1>
-${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partner_name} asks for access to your account. Sign in to see what it asks for.</p>`}
+${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partnerName} asks for access to your account. Sign in to see what it asks for.</p>`}
 ${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
 ${problem !== undefined && notice('error', problem)}
 ${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
@@ -116,7 +116,7 @@ ${csrf}${carried}
 <label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${username !== '' && html` autofocus`}></label>
 <button class="primary">${session ? 'Continue' : 'Sign in'}</button>
 </form>
-${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
+${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
 <p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>
 </section>`,
   })

@@ -128,7 +128,7 @@ async function sendSecondStep(context: Context, request: FastifyRequest, reply: 
 ${passkey}
 ${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(hidden, refused))}
 ${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}
-${pending && html`<form method="post" action="/login/cancel">${hidden}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
+${pending && html`<form method="post" action="/login/cancel">${hidden}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
 <p class="small"><a href="/login?${new URLSearchParams([[field.name, field.value]]).toString()}&amp;confirm=1">Start again</a></p>
 </section>`,
   })

@@ -142,7 +142,7 @@ async function openNode(
 async function makePeople(db: Database, key: string, receiver: Receiver, hooks: readonly string[]) {
   const act = operatorAct(new Date())
   const vault = openVault({ kind: 'environment', keys: [parseKey(key)!] })
-  const { branch_id: branchId } = await applyAsPartner(db, 'Partner', act)
+  const { branchId } = await applyAsPartner(db, 'Partner', act)
   const partner = await getPartner(db, String(branchId))
   await setPartnerStatus(db, partner, 'approved', undefined, act)
   await setRefreshAccess(db, partner, true, act)

@@ -78,12 +78,12 @@ const entriesAbout = (subject: string) => db.query<AuditEntry>(newestEntries, [s
 const urlsIn = (text: string) => [...text.matchAll(/console\/webhooks\/(\d+)">/g)].map((match) => Number(match[1]))
 
 test('the overview names who waits for an operator, and leads to them', async () => {
-  const { branch_id } = await applyAsPartner(db, 'Tax <Wizards>', house.act())
+  const { branchId } = await applyAsPartner(db, 'Tax <Wizards>', house.act())
   await askForRefresh(db, own.partner, 'long evenings', house.act())
   const page = await show('/console')
   assert.match(page, /<a href="\/console\/partners\?state=applied">1<\/a>/)
-  assert.match(page, new RegExp(`<a href="/console/partners/${branch_id}">Tax &lt;Wizards&gt;</a>`))
-  assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branch_id}">${own.partner.name}</a>`))
+  assert.match(page, new RegExp(`<a href="/console/partners/${branchId}">Tax &lt;Wizards&gt;</a>`))
+  assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`))
 })
 
 test('the overview counts deliveries and how soon they were, and says what it counts', async () => {
@@ -130,29 +130,29 @@ test('webhooks are listed worst first, each with its partner, and can be filtere
   assert.deepEqual(urlsIn(await show('/console/webhooks?condition=disabled')), [disabled])
   const unwell = urlsIn(await show('/console/webhooks?condition=not+well'))
   assert.ok(unwell.includes(open) && unwell.includes(disabled) && !unwell.includes(well))
-  assert.ok(urlsIn(await show(`/console/webhooks?partner=${own.partner.branch_id}`)).includes(well))
+  assert.ok(urlsIn(await show(`/console/webhooks?partner=${own.partner.branchId}`)).includes(well))
   const part = encodeURIComponent(own.partner.name.slice(2).toUpperCase())
   assert.ok(urlsIn(await show(`/console/webhooks?partner=${part}`)).includes(well))
   assert.deepEqual(urlsIn(await show('/console/webhooks?site=sandbox')), [])
 })
 
 test('a webhook whose receiver is well but that nobody serves is late', async () => {
-  const { branch_id } = await house.makePartner()
+  const { branchId } = await house.makePartner()
   // No worker looks at a lane that asks for no attention.
   await db.script(`
     WITH made AS (
       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT ${branch_id}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
-    lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, ${branch_id % 16} FROM made)
+      SELECT ${branchId}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
+    lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, ${branchId % 16} FROM made)
     INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
     SELECT nextval('delivery_numbers'), id, 0, 'transaction:1', 0, at, at
     FROM made, (SELECT '${house.clock.now().toISOString()}'::timestamptz AS now) clock,
       LATERAL (SELECT now - CASE WHEN url LIKE '%1' THEN interval '2 h' ELSE interval '59 s' END AS at) due`)
-  const page = await show(`/console/webhooks?partner=${branch_id}`)
+  const page = await show(`/console/webhooks?partner=${branchId}`)
   const [late, soon] = urlsIn(page)
   assert.match(page, /<td>2 h<\/td>/)
-  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=late`)), [late])
-  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=healthy`)), [soon])
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=late`)), [late])
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=healthy`)), [soon])
   assert.match(await show('/console'), />late: 1</)
   await db.script(`DELETE FROM queued_deliveries WHERE event_id = 0`)
 })
@@ -172,14 +172,14 @@ test('filters of webhooks take any text for what it is', async () => {
 })
 
 test('pages of webhooks lead on without a double', async () => {
-  const { branch_id } = await house.makePartner()
+  const { branchId } = await house.makePartner()
   await db.script(`
     WITH made AS (
       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT ${branch_id}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n RETURNING id)
-    INSERT INTO lanes (webhook_id, part) SELECT id, ${branch_id % 16} FROM made`)
+      SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n RETURNING id)
+    INSERT INTO lanes (webhook_id, part) SELECT id, ${branchId % 16} FROM made`)
   const seen: number[] = []
-  let path: string | undefined = `/console/webhooks?partner=${branch_id}`
+  let path: string | undefined = `/console/webhooks?partner=${branchId}`
   while (path !== undefined) {
     const page: string = await show(path)
     seen.push(...urlsIn(page))
@@ -193,7 +193,7 @@ test('a webhook shows why it fails and holds no secret', async () => {
   const { id, partner } = await makeFailing('/shown')
   const page = await showUntil(`/console/webhooks/${id}?period=day`, />failing</)
   assert.match(page, />500 after /)
-  assert.match(page, new RegExp(`/console/partners/${partner.branch_id}`))
+  assert.match(page, new RegExp(`/console/partners/${partner.branchId}`))
   assert.match(page, new RegExp(`/console/audit\\?subject=webhook%3A${id}`))
   assert.ok(!page.includes(hunter), 'neither the secret nor what the receiver wrote')
   for (const absent of ['0', 'x', '1e9', '1000000000', '999999999999999', '%27'])
@@ -220,7 +220,7 @@ test('an operator pauses and resumes a webhook, once however often the form is s
     ['webhook.paused', `user:${olga.user.id}`],
     ['webhook.resumed', `user:${olga.user.id}`],
   ])
-  const branch = { branchId: single.partner.branch_id, environment: 'live' } as const
+  const branch = { branchId: single.partner.branchId, environment: 'live' } as const
   await deleteWebhook(db, await getWebhook(db, branch, id), house.act())
   await show(home, 404)
   const csrf = /name="csrf" value="([^"]+)"/.exec(await show('/console'))![1]!

@@ -78,7 +78,7 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Suspend', exact: true }).click()
     await page.getByText('Suspended. Reason: Complaints of holders').waitFor()
     const decided = await getPartner(db, partner)
-    assert.deepEqual([decided.status, decided.refresh_access], ['suspended', true])
+    assert.deepEqual([decided.status, decided.refreshAccess], ['suspended', true])
 
     await go('Users')
     await page.getByLabel('Username, name').fill(member.username)
@@ -119,10 +119,10 @@ async function tour(): Promise<Record<string, string>> {
     partners: '/console/partners',
     'partners-none': '/console/partners?q=nobody&state=approved',
     'partners-wrong': '/console/partners?state=lost',
-    'partner-applied': `/console/partners/${waiting.branch_id}`,
-    'partner-approved': `/console/partners/${partner.branch_id}`,
-    'partner-asking': `/console/partners/${asking.branch_id}`,
-    'partner-suspended': `/console/partners/${suspended.branch_id}?done=suspended`,
+    'partner-applied': `/console/partners/${waiting.branchId}`,
+    'partner-approved': `/console/partners/${partner.branchId}`,
+    'partner-asking': `/console/partners/${asking.branchId}`,
+    'partner-suspended': `/console/partners/${suspended.branchId}?done=suspended`,
     users: '/console/users',
     'users-found': `/console/users?q=${member.username}`,
     user: `/console/users/${user.id}`,

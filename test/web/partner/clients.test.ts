@@ -34,7 +34,7 @@ test('an application is registered; its secret is shown once, works, and is in n
   assertGuarded(made, 'the page with the secret is kept by nobody')
   const secret = secretOf(made)!
   const { db } = house.gateway.context
-  const client = (await listClients(db, own.partner.branch_id)).find(({ name }) => name === 'Trader')!
+  const client = (await listClients(db, own.partner.branchId)).find(({ name }) => name === 'Trader')!
   assert.deepEqual(client.scopes, ['read', 'market'])
   assert.equal(await works(client.id, secret), true)
   const page = await own.browser.get(`${own.home}/clients/${client.id}`)

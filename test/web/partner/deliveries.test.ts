@@ -39,7 +39,7 @@ async function fill(count: number, change = ''): Promise<number> {
     SELECT open_day(260302);
     WITH happened AS (
       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-      SELECT event_offset + nextval('event_numbers'), 'live', ${own.partner.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}',
+      SELECT event_offset + nextval('event_numbers'), 'live', ${own.partner.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}',
         '2026-03-02 ${10 + ++filled}:00Z'::timestamptz + n * interval '1 s'
       FROM generate_series(1, ${count}) AS n, days WHERE day = 260302 RETURNING id, entity, created_at)
     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at)

@@ -20,7 +20,7 @@ before(async () => {
 })
 after(() => house.close())
 
-const allowed = ({ scopes, scopes_at_most }: Client) => [scopes.join(' '), scopes_at_most.join(' ')]
+const allowed = ({ scopes, scopesAtMost }: Client) => [scopes.join(' '), scopesAtMost.join(' ')]
 const read = ({ client }: PartnerHouse) => getClient(house.gateway.context.db, client.id)
 
 /** A partner whose client may ask for these at most. */
@@ -68,7 +68,7 @@ test('a client that a member registers begins with read and market at most; in t
   assert.match(refused.text, /It may name read, market\. More has to be asked for/)
   assert.match(refused.text, /An application begins with read and market at most/)
   assert.equal((await register(sandbox)).status, 200)
-  const made = (await listClients(house.gateway.context.db, partner.partner.branch_id)).filter((c) => c.name === 'Wide')
+  const made = (await listClients(house.gateway.context.db, partner.partner.branchId)).filter((c) => c.name === 'Wide')
   assert.deepEqual(made.map(allowed), [['read trade', 'read write market trade stream']])
 })
 
@@ -104,7 +104,7 @@ test('a member asks for more once, an operator grants it in the console, and acc
   }
   assert.deepEqual(allowed(await read(partner)), ['read', 'read'], 'asking gives nothing')
   assert.match((await partner.browser.get(pageOf(partner))).text, /Our users place orders\.”\. The brokerage has not/)
-  const at = `/console/partners/${partner.partner.branch_id}`
+  const at = `/console/partners/${partner.partner.branchId}`
   for (const address of ['/console', '/console/partners'])
     assert.match((await desk.browser.get(address)).text, new RegExp(`href="${at}"`), address)
   assert.match((await desk.browser.get(at)).text, /Asked for <strong>trade stream<\/strong>[\s\S]*place orders/)
@@ -129,7 +129,7 @@ test('a declined request changes nothing, is shown, and may be made again', asyn
   const partner = await openBounded('read')
   const desk = await openDesk(house)
   await ask(partner, ['trade'])
-  const at = `/console/partners/${partner.partner.branch_id}`
+  const at = `/console/partners/${partner.partner.branchId}`
   const page = await desk.browser.get(at)
   const send = (verb: string) => desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, {})
   assert.match((await send('decline')).location!, /done=scopes-declined$/)
@@ -149,7 +149,7 @@ test('of operators who grant and decline at once one decides, and whoever sets t
     const set = () => setScopesAtMost(db, client, ['read', 'write'], house.act())
     const [granted, declined] = await Promise.all([answer(true), answer(false), set()])
     assert.ok(!(granted && declined))
-    assert.notEqual((await findScopeRequest(db, client.id))!.answered_at, null)
+    assert.notEqual((await findScopeRequest(db, client.id))!.answeredAt, null)
   }
 })
 
@@ -159,7 +159,7 @@ test('an operator narrows a client in the console: its tokens have what is left 
   const holder = await openHolder(house)
   const { access_token } = await holder.tokens(partner.client, { scope: 'read trade' })
   assert.equal((await house.profile(access_token)).status, 200)
-  const at = `/console/partners/${partner.partner.branch_id}`
+  const at = `/console/partners/${partner.partner.branchId}`
   const set = async (scope: string[]) => {
     const page = await desk.browser.get(at)
     return desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })

@@ -48,7 +48,7 @@ async function furnish(): Promise<PartnerHouse> {
   const made = await openPartner(house)
   const { db } = house.gateway.context
   const { webhookId, deliveryId } = await deliverOne(made, receiver)
-  const webhook = await getWebhook(db, { branchId: made.partner.branch_id, environment: 'live' }, webhookId)
+  const webhook = await getWebhook(db, { branchId: made.partner.branchId, environment: 'live' }, webhookId)
   const replay = await startReplay(db, webhook, { from: 1 }, house.act())
   const skip = await startSkip(db, webhook, 'walls', house.act())
   const event = await lastEvent(made)
@@ -78,7 +78,7 @@ async function settle(): Promise<void> {
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const { db } = house.gateway.context
   const text = 'SELECT max(id) AS id FROM events WHERE branch_id = $1'
-  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branch_id])
+  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branchId])
   return String(found!.id)
 }
 
@@ -86,7 +86,7 @@ async function lastEvent({ partner }: PartnerHouse): Promise<string> {
 function addressOf(path: string, of: PartnerHouse): string {
   const { id, delivery, replay, skip, event } = things.get(of)!
   return path
-    .replace(':branch', String(of.partner.branch_id))
+    .replace(':branch', String(of.partner.branchId))
     .replace('deliveries/:id', `deliveries/${delivery}`)
     .replace(':id', id!)
     .replace(':replay', replay!)
@@ -138,7 +138,7 @@ async function realise(fields: Fields): Promise<Fields> {
   if (fields.branch === 'invited') {
     const partner = await house.makePartner()
     await inviteMember(db, partner, own.user.username, act)
-    return { branch: String(partner.branch_id) }
+    return { branch: String(partner.branchId) }
   }
   if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], act)
   if (fields.user !== 'second') return {}
