@@ -123,7 +123,7 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
       ...act,
       development: true,
     })
-    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branchId }
+    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId }
   }
   const makeToken = async (environment: Environment) =>
     (await createApiToken(db, user, { environment, name: 'demo' }, act)).token.text

@@ -94,7 +94,7 @@ function askingService(request: FastifyRequest, { id }: Service): Asker {
 }
 
 function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {
-  request.who = { clientId: id, branchId: branchId }
+  request.who = { clientId: id, branchId }
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */

@@ -40,7 +40,7 @@ export const selectKept = statement(
 /** Before the first is opened nothing is old. */
 export const selectFirstDay = statement('select_first_day', `SELECT coalesce(min(day), ${lastDay}) AS day FROM days`)
 
-export const dropDay = statement('drop_day', 'SELECT drop_day($1, $2)')
+export const dropDay = statement('drop_day', 'SELECT drop_day($1, $2) AS dropped')
 
 export const closeLogDay = statement(
   'close_log_day',

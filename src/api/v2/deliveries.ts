@@ -196,7 +196,7 @@ function printDelivery(delivery: Delivery) {
   const { id, webhookId, uid, kind, action, entity, state, attempts, createdAt, dueAt, settledAt, repeats } = delivery
   const { reason, canceledBy } = delivery
   return {
-    ...{ id, webhookId: webhookId, eventId: printEventId(uid), kind, action, entity, state, attempts },
+    ...{ id, webhookId, eventId: printEventId(uid), kind, action, entity, state, attempts },
     createdAt: createdAt.getTime(),
     ...(state === 'waiting' && { nextAttemptAt: dueAt.getTime() }),
     ...(settledAt && { settledAt: settledAt.getTime() }),
@@ -208,7 +208,7 @@ function printDelivery(delivery: Delivery) {
 
 function printAttempt({ number, at, durationMs, outcome, status, why, response }: Attempt) {
   return {
-    ...{ number, at: at.getTime(), durationMs: durationMs, outcome },
+    ...{ number, at: at.getTime(), durationMs, outcome },
     ...(status !== null && { status }),
     ...(why !== null && { why }),
     ...(response !== null && { response }),

@@ -180,7 +180,7 @@ function replayIdOf(params: unknown): number {
 
 function printReplay({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {
   return {
-    ...{ id, webhookId: webhookId, state, total, done, createdAt: createdAt.getTime() },
+    ...{ id, webhookId, state, total, done, createdAt: createdAt.getTime() },
     ...(selection.since !== undefined && { since: selection.since, pulled }),
     ...(finishedAt && { finishedAt: finishedAt.getTime() }),
   }

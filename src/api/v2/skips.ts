@@ -79,7 +79,7 @@ export const fetchSkip: Endpoint<BranchCaller> = {
 
 function printSkip({ id, webhookId, state, reason, skipped, createdAt, finishedAt }: Skip) {
   return {
-    ...{ id, webhookId: webhookId, state, reason, skipped, createdAt: createdAt.getTime() },
+    ...{ id, webhookId, state, reason, skipped, createdAt: createdAt.getTime() },
     ...(finishedAt && { finishedAt: finishedAt.getTime() }),
   }
 }

@@ -118,8 +118,8 @@ async function findDeliveries(
 }
 
 function printEventDelivery({ id, webhookId, url, state, lastAttempt }: EventDelivery) {
-  if (!lastAttempt) return { id, webhookId: webhookId, url, state }
+  if (!lastAttempt) return { id, webhookId, url, state }
   const { outcome, status, why, durationMs } = lastAttempt
-  const attempt = { outcome, ...(status !== null && { status }), ...(why !== null && { why }), durationMs: durationMs }
-  return { id, webhookId: webhookId, url, state, attempt }
+  const attempt = { outcome, ...(status !== null && { status }), ...(why !== null && { why }), durationMs }
+  return { id, webhookId, url, state, attempt }
 }

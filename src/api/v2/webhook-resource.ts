@@ -50,7 +50,7 @@ export function printListedWebhook(webhook: Webhook) {
     ...printWebhook(webhook),
     kinds: [...subscribed],
     state,
-    ...(disabledReason !== null && { disabledReason: disabledReason }),
+    ...(disabledReason !== null && { disabledReason }),
   }
 }
 
