@@ -9,7 +9,7 @@ import { insertEvents } from '../../src/webhooks/event.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
-import { operator, type TestGateway } from './gateway.ts'
+import type { TestGateway } from './gateway.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
 import { openConsent } from './web.ts'
 
@@ -29,7 +29,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   await run(`UPDATE users SET role = 'operator' WHERE id = $1`, [own.user.id])
   const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
   assert.equal(consent.status, 200)
-  await addMember(db, await house.makePartner({ refresh: false }), own.user, operator, house.clock.now())
+  await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
   await own.program.register('https://active.example.com/hook')
   await own.browser.submit(await own.browser.get(`${own.home}/clients`), `${own.home}/clients/create`, {
     name: 'Modest',
@@ -45,7 +45,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
     [
       {
         environment: 'live',
-        branchId: own.partner.branch_id,
+        branchId: own.partner.branchId,
         kind: 'TRANSACTION',
         action: 'SUBMITTED',
         entity: 'transaction:42',
@@ -55,7 +55,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
     ],
     house.clock.now(),
   )
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branch_id))
+  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
   const applicant = await house.signIn(await house.makeUser())
   await applicant.submit(await applicant.get('/partner'), '/partner/apply', {
     name: 'Applicant Ltd',
@@ -63,7 +63,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
     contact: 'a@applicant.example.com',
     purpose: 'something',
   })
-  await setUserStatus(db, await house.makeUser('locked-out'), 'disabled', operator, house.clock.now())
+  await setUserStatus(db, await house.makeUser('locked-out'), 'disabled', house.act())
   return { user: own.user, own, starts: ['/account', '/partner', own.home, '/console', '/account/security/email'] }
 }
 

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { addMember } from '../../src/partners/partner.ts'
 import { launchChromium } from '../support/chromium.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
@@ -23,7 +23,7 @@ for (const javaScriptEnabled of [true, false]) {
   test(`a member of two partners looks at the webhooks of both, live and in the sandbox, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const own = await openPartner(house)
     const other = await house.makePartner()
-    await addMember(house.gateway.context.db, other, own.user, operator, house.clock.now())
+    await addMember(house.gateway.context.db, other, own.user, house.act())
     const { page, enter, close } = await openScreen(chromium, { viewport: phone, javaScriptEnabled, bypassCSP: true })
     await enter(house.baseUrl, own.user)
     await page.getByRole('link', { name: own.partner.name }).click()
@@ -32,15 +32,15 @@ for (const javaScriptEnabled of [true, false]) {
     await page.locator('.partners summary').click()
     if (javaScriptEnabled) assert.deepEqual(await lookAt(page, 'switches'), fine)
     await page.getByRole('link', { name: other.name }).click()
-    await page.waitForURL(`${house.baseUrl}/partner/${other.branch_id}/webhooks`)
+    await page.waitForURL(`${house.baseUrl}/partner/${other.branchId}/webhooks`)
     await page.getByRole('navigation', { name: 'Environment' }).getByRole('link', { name: 'Sandbox' }).click()
     await page.getByLabel('Username').fill(own.user.username)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL(`${house.sandboxUrl}/partner/${other.branch_id}/webhooks`)
+    await page.waitForURL(`${house.sandboxUrl}/partner/${other.branchId}/webhooks`)
     await page.getByText('Sandbox: nothing here touches real money.').waitFor()
     await page.getByRole('navigation', { name: 'Environment' }).getByRole('link', { name: 'Live' }).click()
-    await page.waitForURL(`${house.baseUrl}/partner/${other.branch_id}/webhooks`)
+    await page.waitForURL(`${house.baseUrl}/partner/${other.branchId}/webhooks`)
     await close()
   })
 }

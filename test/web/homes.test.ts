@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
 import { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openHouse, operator } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { openPartner, suspend } from '../support/portal.ts'
 import { signInWith } from '../support/web.ts'
 
@@ -26,10 +26,10 @@ test('whoever asks for nothing in particular lands at the desk that can do most'
   assert.equal(await landingOf(holder.username), '/account')
   assert.equal(await landingOf(own.user.username), own.home)
   assert.equal(await landingOf(desk.user.username), '/console')
-  await addMember(db, own.partner, desk.user, operator, house.clock.now())
+  await addMember(db, own.partner, desk.user, house.act())
   assert.equal(await landingOf(desk.user.username), '/console')
   assert.equal(await landingOf(desk.user.username, house.sandboxUrl), own.home, 'the console is on the live site alone')
-  await addMember(db, await house.makePartner(), own.user, operator, house.clock.now())
+  await addMember(db, await house.makePartner(), own.user, house.act())
   assert.equal(await landingOf(own.user.username), '/partner', 'which of them is to be chosen')
   assert.equal((await new Browser(house.baseUrl).get('/')).location, '/login')
 })
@@ -70,11 +70,11 @@ test('a member of several partners goes from one to the other and stays on the p
   const own = await openPartner(house)
   assert.doesNotMatch((await own.browser.get(own.home)).text, /Other partners/)
   const [other, stopped] = [await house.makePartner(), await house.makePartner()]
-  for (const partner of [other, stopped]) await addMember(db, partner, own.user, operator, house.clock.now())
+  for (const partner of [other, stopped]) await addMember(db, partner, own.user, house.act())
   await suspend(house, stopped, 'The terms were not kept.')
   const { text } = await own.browser.get(`${own.home}/clients`)
-  assert.equal(linkTo(text, other.name), `/partner/${other.branch_id}/clients`)
-  assert.equal(linkTo(text, stopped.name), `/partner/${stopped.branch_id}`, 'where it says why it stands still')
+  assert.equal(linkTo(text, other.name), `/partner/${other.branchId}/clients`)
+  assert.equal(linkTo(text, stopped.name), `/partner/${stopped.branchId}`, 'where it says why it stands still')
   assert.equal(linkTo(text, own.partner.name), undefined)
 })
 

@@ -14,7 +14,7 @@ export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: S
   const { context, reply } = visit
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
-  const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.by, context.clock.now())
+  const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.act)
   const sent = await makeOnce(context, visitor, form, make, () => '/account/security?done=codes-before')
   if (sent.kind === 'before') return reply.redirect(sent.path, 303)
   return sendRecoveryCodes(visit, visitor, token, sent.made)

@@ -6,6 +6,6 @@ import type { User } from '../../users/user.ts'
 export async function homeOf({ db, environment }: Pick<Context, 'db' | 'environment'>, user: User): Promise<string> {
   if (user.role === 'operator' && environment === 'live') return '/console'
   const partners = await listPartnersOf(db, user.id)
-  if (partners.length === 1) return `/partner/${partners[0]!.branch_id}`
+  if (partners.length === 1) return `/partner/${partners[0]!.branchId}`
   return partners.length > 1 ? '/partner' : '/account'
 }

@@ -40,9 +40,9 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
 
 /** The same page of each other partner, if it may be seen there. */
 function partnersOf({ partners, partner }: AnyMember, section: string) {
-  const others = partners.filter(({ branch_id }) => branch_id !== partner.branch_id)
-  const links = others.map(({ branch_id, name, status }) => ({
-    path: `/partner/${branch_id}${status === 'approved' ? section : ''}`,
+  const others = partners.filter(({ branchId }) => branchId !== partner.branchId)
+  const links = others.map(({ branchId, name, status }) => ({
+    path: `/partner/${branchId}${status === 'approved' ? section : ''}`,
     label: name,
   }))
   return { current: partner.name, others: links }
