@@ -26,12 +26,12 @@ export async function listCheckableSecrets(
   sql: Sql,
   vault: Vault,
   { branchId, environment }: Branch,
-  webhook: Pick<Webhook, 'id' | 'client_id'> | undefined,
+  webhook: Pick<Webhook, 'id' | 'clientId'> | undefined,
   now: Date,
 ): Promise<NamedSecret[]> {
   const values = (only: number | string | null | undefined) => [branchId, environment, only, secretsAtMost]
   const own = await sql.query<OwnSecret>(table.selectOwnSecrets, values(webhook?.id))
-  const borrowed = await sql.query<ClientSecret>(table.selectClientSecrets, values(webhook?.client_id))
+  const borrowed = await sql.query<ClientSecret>(table.selectClientSecrets, values(webhook?.clientId))
   const ofWebhooks = [...Map.groupBy(own, ({ webhookId }) => webhookId)].flatMap(([id, secrets]) =>
     named(`own secret of webhook ${id}`, secrets, now, ({ sealed }) => openWebhookSecret(vault, id, sealed)),
   )

@@ -1,5 +1,5 @@
 /** For whoever wants to know whether a receiver is well again: one attempt at once, and what became of it. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
 import { dayOfId } from './days.ts'
@@ -22,12 +22,12 @@ export interface Probe {
  * A real attempt of a real delivery, made by a worker through the same guard as any other: it counts as one of the delivery's attempts, and what is behind
  * it keeps its order. Whoever is switched off is sent nothing.
  */
-export function startProbe(db: Database, webhook: Webhook, by: Actor, now: Date): Promise<Probe> {
+export function startProbe(db: Database, webhook: Webhook, act: Act): Promise<Probe> {
   if (webhook.state !== 'active') throw new Conflict(`This webhook is ${webhook.state}. Resume it, then probe.`)
-  return writeToPart(db, partOf(webhook.branch_id), async (sql) => {
-    const [probe] = await sql.query<Probe>(table.probeNow, [webhook.id, now])
+  return writeToPart(db, partOf(webhook.branchId), async (sql) => {
+    const [probe] = await sql.query<Probe>(table.probeNow, [webhook.id, act.at])
     if (!probe) throw new Conflict('Nothing is queued for this webhook. Send a test event instead.')
-    await recordAct(sql, by, 'webhook.probed', `webhook:${webhook.id}`, now, { deliveryId: probe.deliveryId })
+    await recordAct(sql, act, 'webhook.probed', `webhook:${webhook.id}`, { deliveryId: probe.deliveryId })
     return probe
   })
 }

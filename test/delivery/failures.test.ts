@@ -156,7 +156,9 @@ describe('what a webhook is told to fail by', () => {
     const third = (await read())!
     assert.ok(third.since > first.since)
     assert.deepEqual([third.first!.status, third.last!.status], [410, 410])
-    assert.deepEqual((await engine.sql('SELECT failing_since FROM lanes'))[0], { failing_since: third.since })
+    assert.deepEqual((await engine.sql('SELECT failing_since AS "failingSince" FROM lanes'))[0], {
+      failingSince: third.since,
+    })
   })
 
   test('of many that fail together each webhook has its own first and last', async () => {

@@ -7,7 +7,6 @@ import { readBacklog } from '../../src/webhooks/backlog.ts'
 import { findProbeOutcome, startProbe } from '../../src/webhooks/probe.ts'
 import { setWebhookState, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
-import { operator } from '../support/gateway.ts'
 import { accept, answer, fail } from '../support/receiver.ts'
 
 let engine: Engine
@@ -18,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => engine.close())
 
-const probe = () => startProbe(engine.db, webhook, operator, engine.house.clock.now())
+const probe = () => startProbe(engine.db, webhook, engine.house.act())
 const count = () => engine.receiver.at('/hook').length
 
 test('a delivery that waits for its next attempt is tried at once, once, and its outcome is found', async () => {
@@ -68,8 +67,8 @@ test('a receiver that asked to be left alone is asked all the same', async () =>
 
 test('where nothing is queued, or the webhook is switched off, there is nothing to probe with', async () => {
   await assert.rejects(probe, new Conflict('Nothing is queued for this webhook. Send a test event instead.'))
-  const paused = await setWebhookState(engine.db, webhook, 'paused', operator, engine.house.clock.now())
-  const attempt = () => startProbe(engine.db, paused, operator, engine.house.clock.now())
+  const paused = await setWebhookState(engine.db, webhook, 'paused', engine.house.act())
+  const attempt = () => startProbe(engine.db, paused, engine.house.act())
   assert.throws(attempt, new Conflict('This webhook is paused. Resume it, then probe.'))
 })
 

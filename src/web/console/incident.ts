@@ -33,7 +33,7 @@ export async function probe(visit: Visit, operator: StrongOperator, form: Submit
   const lane = await laneOf(visit)
   const make = async (db: Database) => {
     await context.probes.count(String(lane.id))
-    return startProbe(db, lane, operator.by, context.clock.now())
+    return startProbe(db, lane, operator.act)
   }
   let sent: Sent<Probe> | undefined
   const problem = await findProblem(async () => {
@@ -51,7 +51,7 @@ export async function showRecovery(visit: Visit, operator: Operator) {
 export async function recover(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { context, reply } = visit
   const lane = await laneOf(visit)
-  const make = (db: Database) => startRecovery(db, lane, sinceOf(lane), operator.by, context.clock.now())
+  const make = (db: Database) => startRecovery(db, lane, sinceOf(lane), operator.act)
   let sent: Sent<Replay> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, operator, form, make, () => pathOf(lane))
@@ -71,8 +71,8 @@ function pathOf({ id }: LaneHealth): string {
 }
 
 /** Of one that does not fail any more: since it was last changed, by whoever paused, resumed or disabled it. */
-function sinceOf({ failing_since, updated_at }: LaneHealth): Date {
-  return failing_since ?? updated_at
+function sinceOf({ failingSince, updatedAt }: LaneHealth): Date {
+  return failingSince ?? updatedAt
 }
 
 const trail = (lane: LaneHealth) => [
@@ -90,7 +90,7 @@ async function sendIncident(visit: Visit, operator: Operator, problem: Problem |
     status: problem?.status ?? 200,
     body: html`${crumbs(trail(lane))}
 <h1>Why webhook ${lane.id} fails ${laneBadge(lane.condition)}</h1>
-<p><code>${lane.url}</code> of <a href="/console/partners/${lane.branch_id}">${lane.partner}</a>, ${lane.environment}</p>
+<p><code>${lane.url}</code> of <a href="/console/partners/${lane.branchId}">${lane.partner}</a>, ${lane.environment}</p>
 ${problem && notice('error', problem.message)}
 ${printActs(lane, operator)}
 ${problem ? part : livePart(visit.request, part)}`,
@@ -99,7 +99,7 @@ ${problem ? part : livePart(visit.request, part)}`,
 
 /** What would be refused is not offered. */
 function printActs(lane: LaneHealth, { csrf }: Operator): Html {
-  const probes = lane.state === 'active' && lane.condition !== 'held' && lane.due_at !== null
+  const probes = lane.state === 'active' && lane.condition !== 'held' && lane.dueAt !== null
   return html`<div class="acts">
 ${probes && html`<form method="post" action="${pathOf(lane)}/probe">${csrfField(csrf)}${onceField()}<button class="primary">Probe now</button></form>`}
 ${lane.state !== 'paused' && html`<a class="button" href="${webhooks}/${lane.id}/recover">Recover…</a>`}

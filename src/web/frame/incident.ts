@@ -102,13 +102,13 @@ function printCourse({ health, failure, webhook }: Incident, { delivery }: Incid
   const first = failure?.first
   return html`<section class="card"><h2>Since when</h2>
 ${facts([
-  ['Failing since', health.failing_since ? printDate(health.failing_since) : undefined],
+  ['Failing since', health.failingSince ? printDate(health.failingSince) : undefined],
   ['Failures in a row', health.failures > 0 && health.failures.toLocaleString('en')],
   [
     'First failure',
     first && html`${nameAnswer(first)}, ${printMoment(first.at)} UTC, delivery ${delivery(first.deliveryId)}`,
   ],
-  ['Disabled', webhook.disabled_reason !== null && webhook.disabled_reason],
+  ['Disabled', webhook.disabledReason !== null && webhook.disabledReason],
   ['Failed after all retries', printCount(health.exhausted)],
 ])}</section>`
 }
@@ -148,9 +148,9 @@ function printProbe(outcome: ProbeOutcome | undefined, { delivery }: IncidentLin
 
 const recoveryWords = { running: 'wait', finished: 'good', canceled: 'off' } as const
 
-function printRecovery({ id, state, done, total, pulled, created_at }: Replay, { recovery }: IncidentLinks): Html {
+function printRecovery({ id, state, done, total, pulled, createdAt }: Replay, { recovery }: IncidentLinks): Html {
   const name = `Recovery ${id}`
   return html`<section class="card"><h2>Recovery</h2>
-<p>${badge(recoveryWords[state], state)} ${recovery ? html`<a href="${recovery(id)}">${name}</a>` : name}, started ${printMoment(created_at)} UTC: ${pulled.toLocaleString('en')} that waited are tried now, ${done.toLocaleString('en')} of ${total.toLocaleString('en')} that had failed are sent again.</p>
+<p>${badge(recoveryWords[state], state)} ${recovery ? html`<a href="${recovery(id)}">${name}</a>` : name}, started ${printMoment(createdAt)} UTC: ${pulled.toLocaleString('en')} that waited are tried now, ${done.toLocaleString('en')} of ${total.toLocaleString('en')} that had failed are sent again.</p>
 ${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Sent again"></progress>`}</section>`
 }

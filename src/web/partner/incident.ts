@@ -30,7 +30,7 @@ export async function probe(visit: Visit, member: Member, form: SubmittedForm) {
   const webhook = await webhookOf(visit, member)
   const make = async (db: Database) => {
     await context.probes.count(String(webhook.id))
-    return startProbe(db, webhook, member.by, context.clock.now())
+    return startProbe(db, webhook, member.act)
   }
   let sent: Sent<Probe> | undefined
   const problem = await findProblem(async () => {
@@ -60,7 +60,7 @@ async function sendIncident(visit: Visit, member: Member, problem: Problem | und
 <h1>Why webhook ${webhook.id} fails ${conditionBadge(judgeHealth(webhook, health))}</h1>
 <p><code>${webhook.url}</code></p>
 ${problem && notice('error', problem.message)}
-${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failing_since ?? undefined, member)}
+${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? undefined, member)}
 ${problem ? part : livePart(visit.request, part)}`,
   })
 }

@@ -77,7 +77,7 @@ test('how to fix a failing webhook is one click from the partner’s home, the l
   const fix = /How to fix it: Let POST requests to this path through/
   for (const home of [own.home, `${own.home}/webhooks`, `${own.home}/webhooks/${id}`])
     assert.equal(await countClicks(own.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
-  for (const home of ['/console', `/console/webhooks?partner=${own.partner.branch_id}`, `/console/webhooks/${id}`])
+  for (const home of ['/console', `/console/webhooks?partner=${own.partner.branchId}`, `/console/webhooks/${id}`])
     assert.equal(await countClicks(desk.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
 })
 
@@ -88,7 +88,7 @@ test('the last answer stands on every such page already: status, when, the begin
     await own.browser.get(own.home),
     await own.browser.get(`${own.home}/webhooks`),
     await own.browser.get(`${own.home}/webhooks/${id}`),
-    await desk.browser.get(`/console/webhooks?partner=${own.partner.branch_id}`),
+    await desk.browser.get(`/console/webhooks?partner=${own.partner.branchId}`),
     await desk.browser.get(`/console/webhooks/${id}`),
   ]
   for (const { text } of pages) {
