@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import type { Browser } from '../../support/browser.ts'
 import { type Desk, openDesk, press } from '../../support/console.ts'
+import { eventOf } from '../../support/engine.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
@@ -43,9 +44,9 @@ async function makeFailing(behaviour = proxied): Promise<Failing> {
   const path = `/failing-${++receivers}`
   receiver.on(path, behaviour)
   const id = await own.program.register(receiver.url(path))
-  const first = transactionOf(7)
-  await own.program.fire(first)
-  await own.program.call('POST', '/v2/webhooks/transaction', { ...first, action: 'SETTLED' })
+  await publish(own, 'transaction:7')
+  await receiver.count(path, 1)
+  await publish(own, 'transaction:7')
   const failing = { own, id, path, page: `${own.home}/webhooks/${id}/incident` }
   await eventually('a lane that nobody holds', async () =>
     /failing/.test((await own.browser.get(`${own.home}/webhooks`)).text),
@@ -53,10 +54,11 @@ async function makeFailing(behaviour = proxied): Promise<Failing> {
   return failing
 }
 
-const transactionOf = (transactionId: number) => ({
-  ...{ type: 'TRANSACTION', action: 'SUBMITTED', transactionId, clearingAccount: '1', branchId: 7 },
-  ...{ email: 'a@b.example', amount: 1.5, direction: 'DEPOSIT' },
-})
+/** What happened, as the brokerage tells it. */
+async function publish({ partner }: PartnerHouse, entity: string): Promise<void> {
+  const { publisher, clock } = house.gateway.context
+  await publisher.publish([eventOf(partner.branchId, { entity })], clock.now())
+}
 
 /** How many links are followed from a page until a text stands there; at most two. */
 async function countClicks(browser: Browser, home: string, sought: RegExp, link: RegExp): Promise<number> {
