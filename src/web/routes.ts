@@ -75,6 +75,8 @@ const entry = whenVisited(() => import('./partner/entry.ts'))
 const webhooks = whenVisited(() => import('./partner/webhooks.ts'))
 const replays = whenVisited(() => import('./partner/replays.ts'))
 const recovery = whenVisited(() => import('./partner/recovery.ts'))
+const incident = whenVisited(() => import('./partner/incident.ts'))
+const signature = whenVisited(() => import('./partner/signature.ts'))
 const skips = whenVisited(() => import('./partner/skips.ts'))
 const deliveries = whenVisited(() => import('./partner/deliveries.ts'))
 const delivery = whenVisited(() => import('./partner/delivery.ts'))
@@ -101,6 +103,8 @@ const portalRows: readonly Row[] = [
   form('/partner/:branch/webhooks/:id/replays/:replay/cancel', approvedMember, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', approvedMember, recovery.showRecovery),
   makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery)),
+  page('/partner/:branch/webhooks/:id/incident', approvedMember, incident.showIncident),
+  makes(form('/partner/:branch/webhooks/:id/incident/probe', approvedMember, incident.probe)),
   page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
   makes(form('/partner/:branch/webhooks/:id/skip/start', approvedMember, skips.startSkip)),
   page('/partner/:branch/webhooks/:id/skips/:skip', approvedMember, skips.showSkipProgress),
@@ -119,6 +123,8 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/clients/:client/rotate', approvedMember.and(freshlySignedIn), clients.rotateSecret)),
   form('/partner/:branch/clients/:client/revoke', approvedMember, clients.revokeSecret),
   page('/partner/:branch/refusals', approvedMember, refusals.showRefusals),
+  page('/partner/:branch/signature', approvedMember, signature.showSignature),
+  form('/partner/:branch/signature/check', approvedMember, signature.checkSignature),
   page('/partner/:branch/reference', approvedMember, reference.showReference),
 ]
 
@@ -138,6 +144,7 @@ const partnerRows: readonly Row[] = [
 
 const overview = whenVisited(() => import('./console/overview.ts'))
 const lanes = whenVisited(() => import('./console/webhooks.ts'))
+const laneIncident = whenVisited(() => import('./console/incident.ts'))
 const audit = whenVisited(() => import('./console/audit.ts'))
 const auditExport = whenVisited(() => import('./console/audit-export.ts'))
 const chain = whenVisited(() => import('./console/chain.ts'))
@@ -156,6 +163,10 @@ const consoleRows: readonly Row[] = [
   page('/console/webhooks/:id', operator, lanes.showWebhook),
   form('/console/webhooks/:id/pause', operator.and(strongly), lanes.pauseWebhook),
   form('/console/webhooks/:id/resume', operator.and(strongly), lanes.resumeWebhook),
+  page('/console/webhooks/:id/incident', operator, laneIncident.showIncident),
+  makes(form('/console/webhooks/:id/incident/probe', operator.and(strongly), laneIncident.probe)),
+  page('/console/webhooks/:id/recover', operator, laneIncident.showRecovery),
+  makes(form('/console/webhooks/:id/recover/start', operator.and(strongly), laneIncident.recover)),
   page('/console/audit', operator, audit.showAudit),
   page('/console/audit/export', operator, auditExport.exportAudit),
   page('/console/audit/chain', operator, chain.showChain),

@@ -5,6 +5,7 @@ import { type AllWaiting, findWaiting, type Waiting } from '../../partners/waiti
 import type { Period } from '../../webhooks/columns.ts'
 import { readThroughput } from '../../webhooks/delivery-statistics.ts'
 import { type Depths, readDepths } from '../../webhooks/depths.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
   countLanes,
   type LaneCondition,
@@ -15,6 +16,7 @@ import {
 } from '../../webhooks/lane-health.ts'
 import { listWorkers, type SeenWorker } from '../../webhooks/worker-list.ts'
 import { periodOf } from '../frame/charts.ts'
+import { printWhy } from '../frame/failure-words.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
@@ -51,12 +53,13 @@ function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
     () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
     second,
   )
+  const failures = held(async () => readFailures(db, await worst()), second)
   const workers = held(() => listWorkers(db, clock.now()), second)
   const refused = held(() => readRefused(context), second)
   const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
   return async () => html`${printWaiting(await waiting())}
 ${printQueue(await depths(), await refused())}
-${printLanes(await lanes(), await worst(), clock.now())}
+${printLanes(await lanes(), await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}
 ${printThroughput(await throughput(), period, here)}`
 }
@@ -108,25 +111,33 @@ ${facts([
 that name no partner are in the metrics alone.</p></section>`
 }
 
-function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly LaneHealth[], now: Date): Html {
+type Failures = ReadonlyMap<number, WebhookFailure>
+
+function printLanes(
+  counts: ReadonlyMap<LaneCondition, number>,
+  worst: readonly LaneHealth[],
+  failures: Failures,
+  now: Date,
+): Html {
   const links = laneConditions.map(
     (condition) =>
       html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
   )
   return html`<section class="card"><h2>Webhooks</h2><ul class="legend" aria-label="How many there are">${links}</ul></section>
-${worst.length > 0 && printWorst(worst, now)}`
+${worst.length > 0 && printWorst(worst, failures, now)}`
 }
 
-function printWorst(worst: readonly LaneHealth[], now: Date): Html {
+function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date): Html {
   const rows = worst.map(
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
 <td>${laneBadge(lane.condition)}</td>
+<td class="why">${printWhy(lane.condition, failures.get(lane.id), `/console/webhooks/${lane.id}/incident`)}</td>
 <td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
 <td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
 </tr>`,
   )
-  return table('Webhooks that are not well', ['URL', 'Health', 'Partner', 'Failing for'], rows)
+  return table('Webhooks that are not well', ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'], rows)
 }
 
 const workerTones: Record<SeenWorker['state'], Tone> = { well: 'good', silent: 'wait', gone: 'bad' }

@@ -13,6 +13,7 @@ const sections: readonly Link[] = [
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
+  { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
 ]
 

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { Database } from '../../database/database.ts'
 import { Conflict, type Problem } from '../../problem.ts'
 import { readStatistics } from '../../webhooks/attempt-statistics.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
@@ -18,6 +19,7 @@ import {
 } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
 import { periodOf, printCharts } from '../frame/charts.ts'
+import { printWhy } from '../frame/failure-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../frame/health-words.ts'
@@ -29,6 +31,7 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
+import { printTroubles } from './troubles.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)
@@ -136,7 +139,7 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     section: '/webhooks',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
-${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, member)}
+${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, await readFailures(db, webhooks), member)}
 <section class="card">
 <h2>Register a webhook</h2>
 ${formNotice(draft, 'url', 'secret')}
@@ -164,19 +167,25 @@ function printSecretField(draft: Draft, hint: string): Html {
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
 }
 
-function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, WebhookHealth>, { home }: Member): Html {
+function printList(
+  webhooks: readonly Webhook[],
+  health: ReadonlyMap<number, WebhookHealth>,
+  failures: ReadonlyMap<number, WebhookFailure>,
+  { home }: Member,
+): Html {
   const rows = webhooks.map((webhook) => {
     const state = health.get(webhook.id)
     return html`<tr>
 <td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a></td>
 <td>${conditionBadge(judgeHealth(webhook, state))}</td>
+<td class="why">${printWhy(judgeHealth(webhook, state), failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)}</td>
 <td>${webhook.kinds.join(', ')}</td>
 <td class="number">${printCount(state?.waiting ?? 0)}</td>
 <td class="number">${printCount(state?.exhausted ?? 0)}</td>
 <td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
-  return table('Webhooks', ['URL', 'Health', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
+  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -191,6 +200,7 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
     status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
+${await printTroubles(db, [webhook], new Map(health && [[webhook.id, health]]), member.home)}
 ${printHealth(webhook, health, member)}
 ${printCharts(await readStatistics(db, webhook, period, clock.now()), period, `${member.home}/webhooks/${webhook.id}`)}
 ${printChangeForm(webhook, draft, member)}
