@@ -16,6 +16,11 @@ export const selectNewest = statement(
    ORDER BY id DESC LIMIT $4`,
 )
 
+export const selectIds = statement(
+  'select_entry_ids',
+  'SELECT id FROM audit_entries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC',
+)
+
 /** Each part walks an index of its own; the second and the third are made for this question (migrations/0004-audit.sql). */
 export const selectHistory = statement(
   'select_history',

@@ -1,7 +1,7 @@
 /** Whether the audit log is as it was written: a verification of its chain, watched while it runs. */
 import type { AnchorReport } from '../../audit/anchor-check.ts'
 import type { AuditEntry } from '../../audit/audit.ts'
-import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
+import { type ChainHead, parseHead, printHead } from '../../audit/block.ts'
 import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
 import { cut } from '../../cut.ts'
