@@ -35,8 +35,11 @@ async function* stopWith(stop: AbortSignal, pieces: AsyncIterable<string>): Asyn
   }
 }
 
-export function readTicked({ entry = [] }: Form): number[] {
+/** None where all that a search finds is meant. */
+export function readTicked({ entry = [], of }: Form): number[] {
   const ticked = [entry].flat()
+  if (of === 'ticked' && ticked.length === 0)
+    throw new Invalid([{ field: 'entry', problem: 'must be ticked in the list: choose at least one' }])
   if (ticked.length > entriesAtMost || !ticked.every((text) => /^[1-9]\d{0,14}$/.test(text)))
     throw new Invalid([{ field: 'entry', problem: 'must be the number of an entry' }])
   return [...new Set(ticked.map(Number))]

@@ -22,7 +22,8 @@ interface UserPage {
 }
 
 /** More are closed together. */
-const sessionsShown = 50
+const sessionsShown = 10
+const applicationsShown = 20
 
 export function printStatus({ user, home, csrf, isSelf }: UserPage): Html {
   if (isSelf)
@@ -107,7 +108,7 @@ export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[
 }
 
 export function printApplications({ home, csrf }: UserPage, applications: readonly Authorization[]): Html {
-  const items = applications.map((each) =>
+  const items = applications.slice(0, applicationsShown).map((each) =>
     printItem(
       html`<strong>${each.client_name}</strong> by ${each.partner_name} ${inSandbox(each)} ${each.paused_at !== null && badge('off', 'paused by the user')}`,
       html`${each.scopes.join(' ')} · accounts ${each.account_numbers.length > 0 ? each.account_numbers.join(', ') : 'none'} · since ${printDate(each.approved_at)} · ${lastUse(each)}`,
@@ -117,7 +118,8 @@ export function printApplications({ home, csrf }: UserPage, applications: readon
       },
     ),
   )
-  return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}</section>`
+  return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}
+${applications.length > applicationsShown && html`<p class="faint">and ${applications.length - applicationsShown} more, in use less lately</p>`}</section>`
 }
 
 function lastUse({ last_used_at }: { readonly last_used_at: Date | null }): Html {

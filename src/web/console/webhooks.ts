@@ -23,6 +23,7 @@ import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
+import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
 
@@ -122,7 +123,7 @@ function printOverdue({ due_at }: LaneHealth, now: Date): string {
   return due_at && due_at < now ? printDuration(now.getTime() - due_at.getTime()) : '–'
 }
 
-const doneWords = {
+export const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
   active: 'The webhook is resumed. What gathered goes out.',
 }
@@ -200,10 +201,11 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { by }: StrongOperator) => {
+  return async (visit: Visit, { by }: StrongOperator) => {
+    const { context, request } = visit
     const now = context.clock.now()
     const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)
-    return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
+    return goBack(visit, { path: `${here}/${lane.id}`, about: `webhook:${lane.id}`, done: state })
   }
 }
