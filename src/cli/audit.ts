@@ -1,5 +1,5 @@
 import { compareAnchors } from '../audit/anchor-check.ts'
-import { findEntries } from '../audit/audit.ts'
+import { findEntries, printEntry } from '../audit/audit.ts'
 import { parseHead, printHead } from '../audit/block.ts'
 import { containsHead, verifyChain } from '../audit/chain.ts'
 import { openHeadSigner } from '../audit/head-signer.ts'
@@ -22,10 +22,7 @@ export const auditCommands: readonly Command[] = [
     async run({ db, print }, words) {
       const filter = { actor: words.find('actor'), action: words.find('action'), subject: words.find('subject') }
       const rows = await findEntries(db, { ...filter, limit: parseLimit(words.find('limit') ?? '50') })
-      print.table(
-        rows.map((row) => ({ ...row })),
-        'No entries.',
-      )
+      print.table(rows.map(printEntry), 'No entries.')
     },
   },
   {

@@ -9,5 +9,5 @@ export const selectLockedPeople = statement(
 
 export const deleteOldWaits = statement(
   'delete_old_waits',
-  `DELETE FROM locked_people WHERE reason = 'must wait' AND since <= $1 RETURNING user_id`,
+  `DELETE FROM locked_people WHERE reason = 'must wait' AND since <= $1 RETURNING user_id AS "userId"`,
 )

@@ -42,7 +42,8 @@ function tamper(...changes: readonly string[]): Promise<void> {
   })
 }
 
-const write = (sql: Sql, subject: string) => recordAct(sql, by, 'client.updated', subject, now, { name: subject })
+const write = (sql: Sql, subject: string) =>
+  recordAct(sql, { by, at: now }, 'client.updated', subject, { name: subject })
 const sign = async () => signHead(db, await openHeadSigner(db, vault), await findHead(db), now)
 
 /** Six blocks of three entries each, with the numbers 1 to 18. The heads at the blocks 2, 4 and 6 are signed. */

@@ -1,6 +1,6 @@
 /** What a search of the audit log finds, as a file. It is read page by page and sent as it is read: never is all of it in memory. */
 import { Readable } from 'node:stream'
-import { type AuditEntry, recordAct } from '../../audit/audit.ts'
+import { type AuditEntry, printEntry, recordAct } from '../../audit/audit.ts'
 import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
 import type { Form } from '../../http/form.ts'
@@ -24,7 +24,7 @@ const retrySeconds = 30
 
 const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
 
-export async function exportAudit(visit: Visit, { by }: Operator) {
+export async function exportAudit(visit: Visit, { act }: Operator) {
   const { context, request, reply } = visit
   // It leaves an entry in the log: no other site may bring that about.
   refuseForeignOrigin(request)
@@ -40,10 +40,9 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
     watch.close()
   }
   try {
-    const now = context.clock.now()
     const entries = format === 'evidence' ? readTicked(request.query as Form) : []
     const search = entries.length > 0 ? { entries } : values
-    await recordAct(context.db, by, 'audit.exported', logSubject, now, { format, search })
+    await recordAct(context.db, act, 'audit.exported', logSubject, { format, search })
     const left = new AbortController()
     const { socket } = request.raw
     socket.once('close', () => left.abort(new Error('The reader has left.')))
@@ -55,7 +54,7 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
     const body = Readable.from(pieces, { objectMode: false })
     // However it ends: read to the end, given up by the reader, or broken.
     body.once('close', end)
-    const name = `countersign-audit-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${endings[format]}`
+    const name = `countersign-audit-${act.at.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${endings[format]}`
     return reply.header('content-disposition', `attachment; filename="${name}"`).type(types[format]).send(body)
   } catch (error) {
     end()
@@ -71,17 +70,18 @@ async function* printCsv(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGene
 }
 
 function cellsOf(entry: AuditEntry): string[] {
+  const printed = printEntry(entry)
   return columns.map((name) => {
     if (name === 'at') return entry.at.toISOString()
     if (name === 'details') return JSON.stringify(entry.details)
-    return String(entry[name] ?? '')
+    return String(printed[name] ?? '')
   })
 }
 
 async function* printJson(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGenerator<string> {
   let before = '[\n'
   for await (const page of pages) {
-    yield before + page.map((entry) => JSON.stringify(entry)).join(',\n')
+    yield before + page.map((entry) => JSON.stringify(printEntry(entry))).join(',\n')
     before = ',\n'
   }
   yield before === '[\n' ? '[]\n' : '\n]\n'

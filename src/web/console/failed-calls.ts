@@ -13,11 +13,11 @@ const shownEach = 200
 
 export async function showFailedCalls(visit: Visit, operator: Operator) {
   const partner = await partnerOf(visit)
-  const home = `/console/partners/${partner.branch_id}`
+  const home = `/console/partners/${partner.branchId}`
   const sites = await Promise.all(
     environments.map(async (site) => ({
       site,
-      calls: await listRefusedCalls(visit.context.db, partner.branch_id, site, shownEach),
+      calls: await listRefusedCalls(visit.context.db, partner.branchId, site, shownEach),
     })),
   )
   return sendConsole(visit, operator, {
@@ -36,13 +36,13 @@ ${sites.map(({ site, calls }) => html`<h2>${site === 'live' ? 'Live' : 'Sandbox'
 function printCalls(calls: readonly KeptRefusedCall[], site: string): Html {
   if (calls.length === 0) return html`<p class="card empty">No call was refused lately.</p>`
   const rows = calls.map(
-    ({ at, method, route, status, code, description, client_id, claimed, request_id }) => html`<tr>
+    ({ at, method, route, status, code, description, clientId, isClaimed, requestId }) => html`<tr>
 <td>${printMoment(at)}</td>
 <td>${badge('bad', String(status))}</td>
 <td>${method} ${route}</td>
 <td class="url"><code>${code}</code> ${description}</td>
-<td><code>${client_id ?? '–'}</code>${claimed && html`<br><span class="faint">only claimed</span>`}</td>
-<td><code>${request_id}</code></td>
+<td><code>${clientId ?? '–'}</code>${isClaimed && html`<br><span class="faint">only claimed</span>`}</td>
+<td><code>${requestId}</code></td>
 </tr>`,
   )
   return table(`Failed API calls, ${site}`, ['When (UTC)', 'Status', 'Call', 'Why', 'Client', 'Request id'], rows)

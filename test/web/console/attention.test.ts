@@ -43,7 +43,7 @@ const application: Application = {
 }
 
 async function apply(name: string, at = house.clock.now()) {
-  await applyWithDetails(db, await house.makeUser(), { name, ...application }, operator, at)
+  await applyWithDetails(db, await house.makeUser(), { name, ...application }, { by: operator, at })
   return getPartner(db, name)
 }
 
@@ -86,16 +86,16 @@ test('the most urgent comes first, of those what waits longest, each with its re
   await apply('Second Desk', later(now, -2 * hour))
   await apply('First Desk', later(now, -3 * day))
   const asking = await house.makePartner({ refresh: false })
-  await askForRefresh(db, asking, 'long evenings', operator, later(now, -hour))
-  await askForScopes(db, own.client, { wider: 'trade', reason: 'orders' }, operator, now).catch(() => {})
+  await askForRefresh(db, asking, 'long evenings', { by: operator, at: later(now, -hour) })
+  await askForScopes(db, own.client, { wider: 'trade', reason: 'orders' }, { by: operator, at: now }).catch(() => {})
   const webhook = await own.program.register('https://failing.example/hooks')
   await db.script(
     `UPDATE lanes SET failures = 7, evidence = 5, failing_since = '${later(now, -hour).toISOString()}' WHERE webhook_id = ${webhook}`,
   )
   await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
-    SELECT ${own.partner.branch_id}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', n::text FROM generate_series(1, 60) n`)
+    SELECT ${own.partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', n::text FROM generate_series(1, 60) n`)
   const locked = await house.makeUser()
-  await setUserStatus(db, locked, 'disabled', operator, now)
+  await setUserStatus(db, locked, 'disabled', { by: operator, at: now })
   const found = await rows()
   assert.deepEqual(
     found.map((row) => row.split(' ').slice(0, 4).join(' ')),
@@ -119,20 +119,20 @@ test('the most urgent comes first, of those what waits longest, each with its re
 })
 
 test('acts of the queue lead back to it, and it says what was done to whom', async () => {
-  const { branch_id } = await getPartner(db, 'First Desk')
-  const at = `/console/partners/${branch_id}`
+  const { branchId } = await getPartner(db, 'First Desk')
+  const at = `/console/partners/${branchId}`
   const approved = await press(`${at}/approve`)
-  assert.equal(approved.location, `/console?done=approved&about=branch%3A${branch_id}`)
+  assert.equal(approved.location, `/console?done=approved&about=branch%3A${branchId}`)
   const page = await home(approved.location!.slice('/console'.length))
   assert.match(
     page,
-    new RegExp(`<a href="${at}" title="branch:${branch_id}">First Desk</a>: The partner is approved\\.`),
+    new RegExp(`<a href="${at}" title="branch:${branchId}">First Desk</a>: The partner is approved\\.`),
   )
   assert.equal((await getPartner(db, 'First Desk')).status, 'approved')
   const other = await getPartner(db, 'Second Desk')
-  const declined = await press(`/console/partners/${other.branch_id}/suspend`, { reason: 'We know too little.' })
+  const declined = await press(`/console/partners/${other.branchId}/suspend`, { reason: 'We know too little.' })
   assert.equal(declined.status, 303)
-  assert.equal((await getPartner(db, 'Second Desk')).status_reason, 'We know too little.')
+  assert.equal((await getPartner(db, 'Second Desk')).statusReason, 'We know too little.')
   const empty = await olga.browser.submit(await olga.browser.get(at), `${at}/suspend`, { reason: ' ', from: 'queue' })
   assert.equal(empty.status, 400, 'without a reason nothing is declined')
   assert.ok(!(await rows()).some((row) => row.startsWith('Application')))
@@ -167,7 +167,7 @@ test('who cannot sign in is in the queue as long as that lasts: locked, guessed 
   const isIn = async (reason: 'locked' | 'app locked' | 'must wait', id: string) =>
     (await listLockedPeople(db, reason, now(), 100)).some(({ userId }) => userId === id)
   const user = await house.makeUser()
-  await setUserStatus(db, user, 'disabled', operator, now())
+  await setUserStatus(db, user, 'disabled', house.act())
   assert.ok(await isIn('locked', user.id))
   const unlocked = await press(`/console/users/${user.id}/unlock`)
   assert.equal(unlocked.location, `/console?done=unlocked&about=user%3A${user.id}`)
@@ -197,7 +197,7 @@ test('what ends soon is told before it does: a secret in use, a certificate, a r
   const now = house.clock.now()
   const client = await house.makeClient()
   const rotation = { overlapMs: 2 * day }
-  await rotateSecret(db, house.gateway.context.vault, client, rotation, operator, now)
+  await rotateSecret(db, house.gateway.context.vault, client, rotation, { by: operator, at: now })
   const told = async (env: NodeJS.ProcessEnv = {}) =>
     (await attentionWith(env)).rows
       .map(({ kind, urgency }) => `${kind} ${urgency}`)

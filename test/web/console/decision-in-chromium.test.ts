@@ -6,7 +6,7 @@ import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { launchChromium } from '../../support/chromium.ts'
-import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 import { guess } from '../../support/web.ts'
@@ -25,7 +25,7 @@ after(async () => {
 async function apply(name: string): Promise<void> {
   const purpose = 'Portfolios for everybody, with charts that their grandparents understand.'
   const said = { name, website: 'https://app.example.com', contact: 'dev@app.example.com', purpose }
-  await applyWithDetails(house.gateway.context.db, await house.makeUser(), said, operator, house.clock.now())
+  await applyWithDetails(house.gateway.context.db, await house.makeUser(), said, house.act())
 }
 
 /** Counts what the hand does. */
@@ -68,7 +68,7 @@ for (const javaScriptEnabled of [true, false]) {
       .filter({ hasText: `${declined}: ` })
       .waitFor()
     assert.equal(second.clicks(), 2)
-    assert.equal((await getPartner(db, declined)).status_reason, 'We know too little of you.')
+    assert.equal((await getPartner(db, declined)).statusReason, 'We know too little of you.')
     assert.deepEqual(complaints, [])
     await close()
   })
@@ -81,22 +81,22 @@ test('the queue, a partner, a person and the log fit a phone and a desk, and axe
   const { partner, user, program, client, browser } = await openPartner(house)
   await house.approve(client, browser, { scope: 'read trade' })
   const asking = await house.makePartner({ refresh: false })
-  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', operator, now)
+  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', house.act())
   const failing = await program.register('https://receiver.example/a/very/long/path/to/where/hooks/are/received')
   await db.script(`UPDATE lanes SET failures = 7, evidence = 5, failing_since = '${now.toISOString()}' WHERE webhook_id = ${failing};
     INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
-    SELECT ${partner.branch_id}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text FROM generate_series(1, 60) n`)
+    SELECT ${partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text FROM generate_series(1, 60) n`)
   const guessed = await house.makeUser()
   for (let time = 0; time < 5; time++) await guess(house, guessed.username)
-  await setUserStatus(db, await house.makeUser(), 'disabled', operator, now)
+  await setUserStatus(db, await house.makeUser(), 'disabled', house.act())
   const { page, enter, close } = await openScreen(chromium, { bypassCSP: true })
   await enter(`${house.baseUrl}/console`, await house.makeOperator())
   await page.waitForURL(`${house.baseUrl}/console`)
   await page.locator('summary', { hasText: 'Decide about Patient Partners' }).click()
   const found: Record<string, unknown> = { home: await lookAt(page, 'console-home') }
   const pages = {
-    partner: `/console/partners/${partner.branch_id}`,
-    'failed-calls': `/console/partners/${partner.branch_id}/failed-calls`,
+    partner: `/console/partners/${partner.branchId}`,
+    'failed-calls': `/console/partners/${partner.branchId}/failed-calls`,
     person: `/console/users/${user.id}`,
     audit: '/console/audit',
   }
