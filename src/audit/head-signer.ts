@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
-import { getAnchorKey } from './anchor-key.ts'
+import { findAnchorKey, getAnchorKey } from './anchor-key.ts'
 import { type ChainHead, printHead } from './block.ts'
 import { insertHead } from './heads.sql.ts'
 
@@ -19,7 +19,17 @@ export interface HeadSigner {
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export async function openHeadSigner(sql: Sql, vault: Vault): Promise<HeadSigner> {
-  const seed = Buffer.from(hkdfSync('sha256', await getAnchorKey(sql, vault), '', 'audit-head-signature', 32))
+  return signerOf(await getAnchorKey(sql, vault))
+}
+
+/** Undefined before the first head was signed. */
+export async function findPublicKey(sql: Sql, vault: Vault): Promise<string | undefined> {
+  const key = await findAnchorKey(sql, vault)
+  return key && signerOf(key).publicKey
+}
+
+function signerOf(anchorKey: Buffer): HeadSigner {
+  const seed = Buffer.from(hkdfSync('sha256', anchorKey, '', 'audit-head-signature', 32))
   const key = createPrivateKey({ key: Buffer.concat([privatePrefix, seed]), format: 'der', type: 'pkcs8' })
   const { x } = createPublicKey(key).export({ format: 'jwk' })
   return { publicKey: x!, sign: (text) => sign(null, Buffer.from(text), key) }
