@@ -151,6 +151,7 @@ const chain = whenVisited(() => import('./console/chain.ts'))
 const settings = whenVisited(() => import('./console/settings.ts'))
 const partners = whenVisited(() => import('./console/partners.ts'))
 const partner = whenVisited(() => import('./console/partner.ts'))
+const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
 const client = whenVisited(() => import('./console/client-acts.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
@@ -174,6 +175,7 @@ const consoleRows: readonly Row[] = [
   page('/console/settings', operator, settings.showSettings),
   page('/console/partners', operator, partners.showPartners),
   page('/console/partners/:branch', operator, partner.showPartner),
+  page('/console/partners/:branch/failed-calls', operator, failedCalls.showFailedCalls),
   form('/console/partners/:branch/approve', operator.and(strongly), partner.approvePartner),
   form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),

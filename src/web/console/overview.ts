@@ -1,7 +1,6 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls, type RefusedCount } from '../../partners/refused-calls.ts'
-import { type AllWaiting, findWaiting, type Waiting } from '../../partners/waiting.ts'
 import type { Period } from '../../webhooks/columns.ts'
 import { readThroughput } from '../../webhooks/delivery-statistics.ts'
 import { type Depths, readDepths } from '../../webhooks/depths.ts'
@@ -17,36 +16,42 @@ import {
 import { listWorkers, type SeenWorker } from '../../webhooks/worker-list.ts'
 import { periodOf } from '../frame/charts.ts'
 import { printWhy } from '../frame/failure-words.ts'
-import { type Content, type Html, html } from '../frame/html.ts'
+import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../gates.ts'
+import { findAttention, printAttention } from './attention.ts'
+import { printDoneTo } from './back.ts'
 import { sendConsole } from './console.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
+import { doneWords as partnerWords } from './partner.ts'
 import { printThroughput } from './throughput-charts.ts'
+import { doneWords as userWords } from './user.ts'
+import { doneWords as webhookWords } from './webhooks.ts'
 
 const here = '/console'
 const listed = 5
 const refusedLookedAt = 1_000
+const doneWords = { ...partnerWords, ...userWords, ...webhookWords }
 
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
-  const print = printerOf(visit, period)
+  const print = printerOf(visit, period, operator)
   if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
   return sendConsole(visit, operator, {
     title: 'Console',
     section: here,
     live: true,
-    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
+    body: html`<h1>Console</h1>${await printDoneTo(visit.context.db, visit.request, doneWords)}${livePart(visit.request, await print())}`,
   })
 }
 
 /** Each part is asked anew as often as its cost allows. */
-function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
-  const { db, clock } = context
-  const waiting = held(() => findWaiting(db, listed), second)
+function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () => Promise<Html> {
+  const { db, clock, config, vault } = context
+  const attention = held(() => findAttention({ db, config, vault, csrf, now: clock.now() }), second)
   const depths = held(() => readDepths(db, clock.now()), second)
   const lanes = held(() => countLanes(db, clock.now()), second)
   const worst = held(
@@ -57,7 +62,7 @@ function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
   const workers = held(() => listWorkers(db, clock.now()), second)
   const refused = held(() => readRefused(context), second)
   const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
-  return async () => html`${printWaiting(await waiting())}
+  return async () => html`${printAttention(await attention())}
 ${printQueue(await depths(), await refused())}
 ${printLanes(await lanes(), await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}
@@ -66,29 +71,6 @@ ${printThroughput(await throughput(), period, here)}`
 
 function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {
   return countRefusedCalls(db, after(clock.now(), -hour), refusedLookedAt)
-}
-
-function printWaiting({ applications, refresh, scopes }: AllWaiting): Html {
-  if (applications.count + refresh.count + scopes.count === 0)
-    return html`<section class="card"><h2>Waits for you</h2><p class="empty">Nobody waits for an operator.</p></section>`
-  return html`<section class="card"><h2>Waits for you</h2>
-${facts([
-  [
-    'Applications',
-    html`<a href="/console/partners?state=applied">${applications.count}</a>${printLongest(applications)}`,
-  ],
-  ['Refresh access', html`<a href="/console/partners">${refresh.count}</a>${printLongest(refresh)}`],
-  ['Wider scopes', html`<a href="/console/partners">${scopes.count}</a>${printLongest(scopes)}`],
-])}</section>`
-}
-
-function printLongest({ longest }: Waiting): Content {
-  if (longest.length === 0) return undefined
-  const names = longest.map(
-    ({ branchId, name, since }) =>
-      html`<li><a href="/console/partners/${branchId}">${name}</a>, since ${printMoment(since)}</li>`,
-  )
-  return html`<ul>${names}</ul>`
 }
 
 function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {

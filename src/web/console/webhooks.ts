@@ -25,6 +25,7 @@ import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
+import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
 
@@ -140,7 +141,7 @@ function printOverdue({ dueAt }: LaneHealth, now: Date): string {
   return dueAt && dueAt < now ? printDuration(now.getTime() - dueAt.getTime()) : '–'
 }
 
-const doneWords = {
+export const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
   active: 'The webhook is resumed. What gathered goes out.',
 }
@@ -219,9 +220,10 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { act }: StrongOperator) => {
+  return async (visit: Visit, { act }: StrongOperator) => {
+    const { context, request } = visit
     const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
-    return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
+    return goBack(visit, { path: `${here}/${lane.id}`, about: `webhook:${lane.id}`, done: state })
   }
 }
