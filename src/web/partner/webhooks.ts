@@ -8,6 +8,7 @@ import {
   createWebhook as create,
   findSwitches,
   getWebhook,
+  hasSigner,
   listWebhooks,
   deleteWebhook as remove,
   rotateWebhookSecret,
@@ -142,16 +143,24 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
 ${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, member)}
 <section class="card">
 <h2>Register a webhook</h2>
-${formNotice(draft, 'url', 'secret')}
+${webhooks.length < webhooksPerBranch ? printRegistration(draft, chosen, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
+</section>`,
+  })
+}
+
+/** Where no client could sign, the webhook brings a secret of its own. */
+function printRegistration(draft: Draft, chosen: readonly Kind[], canLeaveEmpty: boolean, member: Member): Html {
+  const hint = canLeaveEmpty
+    ? 'Leave it empty to sign with the secret of your first client.'
+    : 'You have no client yet whose secret could sign.'
+  return html`${formNotice(draft, 'url', 'secret')}
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
 ${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen)}
-${printSecretField(draft, 'Leave it empty to sign with the secret of your first client.')}
+${printSecretField(draft, hint, !canLeaveEmpty)}
 <button class="primary">Register</button>
-</form>
-</section>`,
-  })
+</form>`
 }
 
 function printUrlField(draft: Draft): Html {
@@ -160,8 +169,8 @@ function printUrlField(draft: Draft): Html {
   return textField(draft, { name: 'url', label: 'URL', hint, more })
 }
 
-function printSecretField(draft: Draft, hint: string): Html {
-  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"`
+function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html {
+  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"${isRequired && html` required`}`
   const libraries =
     'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
@@ -218,7 +227,7 @@ ${facts([
   ['Created', printDate(webhook.created_at)],
   ['Changed', printDate(webhook.updated_at)],
 ])}
-<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
+<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
 </section>`
@@ -244,7 +253,7 @@ function printRotationForm(webhook: Webhook, draft: Draft, switchesAt: Date | un
 ${switchesAt && html`<p class="notice">A new secret signs from ${printMoment(switchesAt)} UTC. Until then the old one does.</p>`}
 ${formNotice(draft, 'secret', 'switchAt')}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}${onceField()}
-${printSecretField(draft, hint)}
+${printSecretField(draft, hint, true)}
 ${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most seven days on; at once when empty.', more: html`type="datetime-local"` })}
 <button class="primary">Replace the secret</button></form></section>`
 }
