@@ -35,6 +35,7 @@ import { openDays, openDaysAhead } from './webhooks/days.ts'
 import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
+import { openAttemptCounter } from './webhooks/webhook-counts.ts'
 import { openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
@@ -135,6 +136,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     bearers: openBearers(db, changes, clock),
     lastUse: openLastUse(db),
     activity: openActivity(db),
+    attemptCounter: openAttemptCounter(db),
     clientFailures: openRateLimit(
       ...([clock, clientFailuresPerMinute, tooManyFailures] as const),
       sibling.openTally('client failures', true),

@@ -50,8 +50,9 @@ export interface Attempt {
   readonly response: string | null
 }
 
+/** `unfinished`: everything that waits, for its moment or behind another. */
 export interface DeliveryFilter {
-  readonly state?: DeliveryState | undefined
+  readonly state?: DeliveryState | 'unfinished' | undefined
   readonly kind?: Kind | undefined
   readonly entity?: string | undefined
   readonly from?: Date | undefined

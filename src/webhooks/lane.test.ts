@@ -41,6 +41,7 @@ function dueOf(change: Partial<DueDelivery> = {}): DueDelivery {
     branch_id: 1,
     due_at: now,
     attempts: 0,
+    repeats: null,
     url: '',
     event,
     ...change,

@@ -36,7 +36,7 @@ const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url FROM webhooks WH
    CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND status = 'approved' OFFSET 0) p`
 
 const due = (urgency: 0 | 1) => `
-     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= $3
         AND q.id NOT IN (SELECT unnest($4::bigint[]))
       ORDER BY q.due_at, ${placeOf('q')} LIMIT lane.most)`
@@ -48,7 +48,7 @@ const due = (urgency: 0 | 1) => `
  */
 export const selectDue = statement(
   'select_due_deliveries',
-  `SELECT due.id, w.id AS webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
+  `SELECT due.id, w.id AS webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, due.repeats, w.url
    FROM unnest($1::bigint[], $2::int[], $5::timestamptz[]) AS lane (webhook_id, most, due_from)
    ${sendable}
    LEFT JOIN LATERAL (SELECT * FROM (${due(0)} UNION ALL ${due(1)}) both_urgencies LIMIT lane.most) due ON true`,
@@ -58,7 +58,7 @@ export const selectDue = statement(
 const candidates = 100
 
 const edge = (order: 'ASC' | 'DESC') => `
-     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = 0 AND q.due_at >= lane.due_from AND q.due_at <= $2
       ORDER BY q.due_at ${order}, ${placeOf('q')} ${order} LIMIT ${candidates})`
 
@@ -68,12 +68,12 @@ const edge = (order: 'ASC' | 'DESC') => `
  */
 export const selectProbes = statement(
   'select_probes',
-  `SELECT due.id, due.webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
+  `SELECT due.id, due.webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, due.repeats, w.url
    FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
    ${sendable}
    CROSS JOIN LATERAL (
      SELECT * FROM (${edge('ASC')} UNION ALL ${edge('DESC')} UNION ALL
-       (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+       (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
         WHERE q.webhook_id = lane.webhook_id AND q.urgency = 1 AND q.due_at >= lane.due_from AND q.due_at <= $2
         ORDER BY q.due_at, ${placeOf('q')} LIMIT ${candidates})) candidates
      ORDER BY attempts, due_at, id LIMIT 1) due`,

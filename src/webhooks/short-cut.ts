@@ -179,7 +179,7 @@ function letWait({ hurry }: ShortCutDesk, lane: Lane): void {
 
 function deliveryOf(row: PassedRow, event: DueEvent): DueDelivery {
   const { webhook_id, branch_id, event_id, entity, due_at, url } = row
-  return { id: row.id!, webhook_id, branch_id, event_id, entity, due_at, url, attempts: 0, event }
+  return { id: row.id!, webhook_id, branch_id, event_id, entity, due_at, url, attempts: 0, repeats: null, event }
 }
 
 function tell(desk: ShortCutDesk, deliveries: readonly PassedRow[], events: readonly NewEvent[]): void {

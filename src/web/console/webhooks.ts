@@ -1,7 +1,6 @@
 /** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
 import type { Form } from '../../http/form.ts'
-import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
 import {
   getLane,
@@ -12,8 +11,9 @@ import {
   unwellConditions,
 } from '../../webhooks/lane-health.ts'
 import { setWebhookState } from '../../webhooks/webhook.ts'
+import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { periodOf, printCharts } from '../frame/charts.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { printDone } from '../frame/done.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
 import { printCount, stateBadge } from '../frame/health-words.ts'
@@ -135,12 +135,17 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const health = (await readHealth(db, [lane])).get(lane.id)
   return sendConsole(visit, operator, {
     title: `Webhook ${lane.id}`,
+    scripts: [chartScript],
     section: here,
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
 <h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
 ${(visit.request.query as Form).done === lane.state && printDone(visit.request, doneWords)}
 ${printHealth(lane, health, operator, now)}
-${printCharts(await readStatistics(db, lane, period, now), period, `${here}/${lane.id}`)}
+${printCharts(await readCounts(db, lane.id, period, now), {
+  title: 'Attempts',
+  ...{ period, here: `${here}/${lane.id}`, durations: 'answered' },
+  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+})}
 <h2>Newest deliveries</h2>
 ${printDeliveries(await listNewestDeliveries(db, lane, newestShown))}`,
   })

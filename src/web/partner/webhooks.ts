@@ -2,7 +2,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Database } from '../../database/database.ts'
 import { Conflict, type Problem } from '../../problem.ts'
-import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
@@ -17,8 +16,9 @@ import {
   type Webhook,
   webhooksPerBranch,
 } from '../../webhooks/webhook.ts'
+import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { periodOf, printCharts } from '../frame/charts.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../frame/health-words.ts'
@@ -199,12 +199,17 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
   const problem: Problem | undefined = draft.problem ?? rotation.problem
   return sendPortal(visit, member, {
     title: `Webhook ${webhook.id}`,
+    scripts: [chartScript],
     section: '/webhooks',
     status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
 ${printHealth(webhook, health, member)}
-${printCharts(await readStatistics(db, webhook, period, clock.now()), period, `${member.home}/webhooks/${webhook.id}`)}
+${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
+  title: 'Attempts',
+  ...{ period, here: `${member.home}/webhooks/${webhook.id}`, durations: 'answered' },
+  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+})}
 ${printChangeForm(webhook, draft, member)}
 ${printRotationForm(webhook, rotation, switchesAt, member)}
 ${printDeleteForm(webhook, member)}`,
@@ -222,7 +227,7 @@ ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
   ['Failing since', health?.failing_since ? printDate(health.failing_since) : undefined],
-  ['Waiting', html`<a href="${deliveries}&state=waiting">${printCount(health?.waiting ?? 0)}</a>`],
+  ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],
   ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
   ['Created', printDate(webhook.created_at)],
   ['Changed', printDate(webhook.updated_at)],
