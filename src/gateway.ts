@@ -9,6 +9,7 @@ import { openChanges } from './database/changes.ts'
 import type { Database } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
+import type { SiteAddresses } from './environment.ts'
 import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
@@ -16,7 +17,6 @@ import { openRateLimit } from './http/rate-limit.ts'
 import { openSchemaCompilers } from './http/schema-compilers.ts'
 import { closeServer } from './http/server.ts'
 import { openMetricsServer } from './metrics/server.ts'
-import type { Addresses } from './notices/notice-words.ts'
 import { openActivity } from './oauth/activity.ts'
 import { openBearers } from './oauth/bearer.ts'
 import { openKnownClients, openServiceDesk } from './oauth/client-authentication.ts'
@@ -170,7 +170,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
 }
 
 /** Answers their addresses, each of which the other site knows too. */
-async function openSites(shared: SharedContext, sibling: Sibling, closers: Closers): Promise<Addresses> {
+async function openSites(shared: SharedContext, sibling: Sibling, closers: Closers): Promise<SiteAddresses> {
   const { sites, limits } = shared.config
   const compilers = openSchemaCompilers()
   const [live, sandbox] = sites.map((site) => openSite(shared, site, sibling)) as [OpeningContext, OpeningContext]

@@ -11,7 +11,7 @@ export const selectPublishes = statement(
 /** Test events may be for one webhook alone. */
 export const selectAims = statement(
   'select_event_aims',
-  'SELECT id, webhook_id FROM events WHERE id = ANY ($1::bigint[]) AND webhook_id IS NOT NULL',
+  'SELECT id, webhook_id AS "webhookId" FROM events WHERE id = ANY ($1::bigint[]) AND webhook_id IS NOT NULL',
 )
 
 export const selectThere = statement('select_events_there', 'SELECT id FROM events WHERE id = ANY ($1::bigint[])')
@@ -60,7 +60,7 @@ export const createDeliveries = statementOfDay(
      UPDATE lanes SET ${attention({ now: '$11', threshold: '$12' })},
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked WHERE ${needsTelling({ now: '$11', threshold: '$12' })})))
-   SELECT webhook_id, (SELECT count(*) FROM pairs) AS deliveries FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
+   SELECT webhook_id AS "webhookId", (SELECT count(*) FROM pairs) AS deliveries FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
 )
 
 /** The deliveries of what was told, and its place in the log. */

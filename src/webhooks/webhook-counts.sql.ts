@@ -47,18 +47,18 @@ export const thinCounts = statement(
      ARRAY(SELECT coalesce(c.answered, 0)::int FROM cells c WHERE c.webhook_id = h.webhook_id AND c.hour = h.hour ORDER BY place),
      ARRAY(SELECT coalesce(c.delivered, 0)::int FROM cells c WHERE c.webhook_id = h.webhook_id AND c.hour = h.hour ORDER BY place)
    FROM hours h GROUP BY h.webhook_id, h.hour`)})
-   SELECT webhook_id FROM gone`,
+   SELECT webhook_id AS "webhookId" FROM gone`,
 )
 
 export const deleteOldCounts = statement(
   'delete_old_webhook_counts',
   `DELETE FROM webhook_counts WHERE (webhook_id, starts_at, minutes) IN (
-     SELECT webhook_id, starts_at, minutes FROM webhook_counts WHERE minutes = 60 AND starts_at < $1 ORDER BY starts_at LIMIT $2) RETURNING webhook_id`,
+     SELECT webhook_id, starts_at, minutes FROM webhook_counts WHERE minutes = 60 AND starts_at < $1 ORDER BY starts_at LIMIT $2) RETURNING webhook_id AS "webhookId"`,
 )
 
 export const selectCounts = statement(
   'select_webhook_counts',
-  `SELECT starts_at, accepted, refused, unreachable, waiting, blocked, answered::text, delivered::text
+  `SELECT starts_at AS "startsAt", accepted, refused, unreachable, waiting, blocked, answered::text, delivered::text
    FROM webhook_counts WHERE webhook_id = $1 AND starts_at >= $2 ORDER BY starts_at`,
 )
 

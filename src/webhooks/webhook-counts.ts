@@ -40,7 +40,7 @@ export function openAttemptCounter(db: Database): AttemptCounter {
       // What was not written down will be sent again, by whoever has the lane now.
       if (!attempt.settled.accepted) return
       const startMs = Math.floor(attempt.at.getTime() / spanMs) * spanMs
-      for (const webhookId of [attempt.delivery.webhook_id, everyWebhook])
+      for (const webhookId of [attempt.delivery.webhookId, everyWebhook])
         addAttempt(tallyOf(noted, startMs, webhookId), attempt)
     },
     async flush() {
@@ -71,7 +71,7 @@ function addAttempt(tally: Tally, { delivery, outcome, timing, answeredAt }: Att
   tally[outcome.kind]++
   if (outcome.kind !== 'unreachable') addDuration(tally.answered, timing.totalMs)
   if (outcome.kind === 'accepted' && delivery.repeats === null)
-    addDuration(tally.delivered, answeredAt.getTime() - delivery.event.published_at.getTime())
+    addDuration(tally.delivered, answeredAt.getTime() - delivery.event.publishedAt.getTime())
 }
 
 function addTally(tally: Tally, more: Tally): void {
@@ -142,7 +142,7 @@ export interface Counts {
 }
 
 interface Row {
-  readonly starts_at: Date
+  readonly startsAt: Date
   readonly accepted: number
   readonly refused: number
   readonly unreachable: number
@@ -157,7 +157,7 @@ export async function readCounts(sql: Sql, webhookId: number, period: Period, no
   const startsAt = startOf(period, now)
   const rows = await sql.query<Row>(table.selectCounts, [webhookId, startsAt])
   const [first] = await sql.query<{ at: Date | null }>(table.selectFirstCount)
-  const placeOf = (row: Row) => Math.floor((row.starts_at.getTime() - startsAt.getTime()) / columnMs)
+  const placeOf = (row: Row) => Math.floor((row.startsAt.getTime() - startsAt.getTime()) / columnMs)
   const byPlace = Map.groupBy(rows, placeOf)
   const columns = Array.from({ length }, (_, place) => sumOf(byPlace.get(place) ?? []))
   const countedSince = first?.at && first.at > startsAt ? first.at : undefined

@@ -11,6 +11,14 @@ before(async () => {
 })
 after(() => line?.close())
 
+test('programs read a partner by these names, in this order', async () => {
+  const names = 'branch_id name status status_reason refresh_access created_at'
+  const listed = JSON.parse((await line.run('partner', 'list', '--json')).stdout) as object[]
+  for (const record of [await line.read('partner', 'grant-refresh', '1'), listed[0]!])
+    assert.equal(Object.keys(record).join(' '), names)
+  assert.equal(Object.keys(await line.read('partner', 'show', '1')).join(' '), `${names} members`)
+})
+
 test('a partner has only applied unless it is approved at once', async () => {
   const { stdout } = await line.run('partner', 'create', '--name', 'Newcomer')
   const record = parseRecord(stdout)

@@ -9,7 +9,7 @@ import { tellOfSignIn } from '../../src/users/sign-in-notice.ts'
 import type { User } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { makeApp, sendSecond, setUpApp } from '../support/second-factor.ts'
@@ -152,7 +152,7 @@ test('a new application is told once: not when it is approved again, and anew af
     statement('', 'SELECT id FROM authorizations WHERE user_id = $1 AND revoked_at IS NULL'),
     [reader.id],
   )
-  await revokeAuthorization(db(), { id: living!.id, reason: 'test' }, operator, house.clock.now())
+  await revokeAuthorization(db(), { id: living!.id, reason: 'test' }, house.act())
   await house.approve(client, browser)
   assert.equal((await told(reader, 'application')).length, 2)
 })

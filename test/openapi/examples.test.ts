@@ -8,7 +8,7 @@ import { createService } from '../../src/services/service.ts'
 import { type BranchProgram, openBranch, transaction } from '../support/branch.ts'
 import { type Answer, formOf, type SentRequest, send } from '../support/browser.ts'
 import { type DnsServer, openDnsServer } from '../support/dns-server.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { type Holder, openHolder } from '../support/oauth.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 import { allows, bodyOf, type OpenApi, type Operation, operationsOf, readDocument, responseOf } from './document.ts'
@@ -31,7 +31,7 @@ before(async () => {
   program = await openBranch(house, { client: await house.makeClient({ partner, scope: 'read trade' }) })
   holder = await openHolder(house)
   const { db } = house.gateway.context
-  const made = await createService(db, 'ledger', 'live', operator, house.clock.now())
+  const made = await createService(db, 'ledger', 'live', house.act())
   service = basic({ id: made.service.id, secret: made.secret.text })
   document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
 })

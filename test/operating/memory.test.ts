@@ -62,7 +62,7 @@ test('the bodies of events are kept to a bound in bytes: the oldest are read aga
   const idOf = (number: number) => 260101 * 10 ** 10 + number
   for (const number of [1, 2, 3, 4])
     bodies.keep({
-      ...{ id: idOf(number), uid: '', published_at: new Date(), traceparent: null, simulated: false },
+      ...{ id: idOf(number), uid: '', publishedAt: new Date(), traceparent: null, simulated: false },
       body: 'x'.repeat(10_000),
     })
   // The database knows none of them.

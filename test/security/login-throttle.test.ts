@@ -6,7 +6,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { guess, readTables, signInWith } from '../support/web.ts'
 
 let house: TestGateway
@@ -33,7 +33,7 @@ async function failFrom(addresses: readonly string[]): Promise<void> {
 async function makeRefusals(): Promise<Record<string, { username: string; password: string }>> {
   const [wrong, waiting, disabled] = await Promise.all([house.makeUser(), house.makeUser(), house.makeUser()])
   await failTimes(5, waiting.username)
-  await setUserStatus(house.gateway.context.db, disabled, 'disabled', operator, house.clock.now())
+  await setUserStatus(house.gateway.context.db, disabled, 'disabled', house.act())
   return {
     'a wrong password': { username: wrong.username, password: 'not the right password' },
     'an unknown user': { username: 'user-0000000000', password },

@@ -10,14 +10,7 @@ import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { createService } from '../../src/services/service.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, postForm, send } from '../support/browser.ts'
-import {
-  basic,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
+import { basic, openTestGateway, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
 
@@ -28,7 +21,7 @@ before(async () => {
   house = await openTestGateway()
   other = await openSecondNode(house)
   const { db } = house.gateway.context
-  const made = await createService(db, 'Orders', 'live', operator, house.clock.now())
+  const made = await createService(db, 'Orders', 'live', house.act())
   service = { id: made.service.id, secret: made.secret.text }
 })
 after(async () => {

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, send } from '../support/browser.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
@@ -164,7 +164,7 @@ async function tryForm(browser: Browser, { page, method, action, fields }: PageF
 test('no page and no form looks a name up that every object has', async () => {
   const { db } = house.gateway.context
   const member = await house.makeOperator()
-  await addMember(db, own.partner, member, operator, house.clock.now())
+  await addMember(db, own.partner, member, house.act())
   await house.approve(own.client, await house.signIn(member))
   const browser = await house.signIn(member)
   const forms = await walk(browser, [

@@ -8,7 +8,7 @@ import { reseal } from '../../src/database/reseal.ts'
 import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import { dumpTables } from '../support/oauth.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
@@ -128,12 +128,12 @@ test('a note of half a sign-in is worth nothing when it is old, changed, of the 
   assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   assert.equal(await isSignedIn(browser), false, 'too old')
   await startSignIn(house, user, browser)
-  await setPassword(db, passwords, user, 'a different password', operator, house.clock.now())
+  await setPassword(db, passwords, user, 'a different password', house.act())
   await sendSecond(browser, { code: app.code() })
   assert.equal(await isSignedIn(browser), false)
-  await setPassword(db, passwords, user, password, operator, house.clock.now())
+  await setPassword(db, passwords, user, password, house.act())
   await startSignIn(house, user, browser)
-  await setUserStatus(db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(db, user, 'disabled', house.act())
   await sendSecond(browser, { code: app.code() })
   assert.equal(await isSignedIn(browser), false)
 })

@@ -7,7 +7,7 @@ import { setEmail } from '../../src/users/email.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
@@ -99,7 +99,7 @@ test('of fifty guesses at once, on two nodes, ten are looked at', async () => {
 
 test('a hundred wrong codes in a row lock the app: the right code is refused, and the person is told', async () => {
   const { user, app, browser: owner } = await makeGuardedUser(house)
-  await setEmail(house.gateway.context.db, user, 'owner@holders.example', operator, house.clock.now())
+  await setEmail(house.gateway.context.db, user, 'owner@holders.example', house.act())
   await failSignIns(user, app, 90)
   const browser = await startSignIn(house, user)
   await fail(browser, app, 9)
@@ -144,7 +144,7 @@ test('an operator sees that an app is locked; after a reset, a new one is not', 
   await failSignIns(user, app, 100)
   const desk = await openDesk(house)
   assert.match((await desk.browser.get(`/console/users/${user.id}`)).text, /locked after a hundred wrong codes/)
-  await resetSecondFactor(house.gateway.context.db, user, operator, house.clock.now())
+  await resetSecondFactor(house.gateway.context.db, user, house.act())
   const browser = await house.signIn(user)
   const fresh = await setUpApp(house, browser, -1)
   await startSignIn(house, user, browser)

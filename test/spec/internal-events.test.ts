@@ -16,7 +16,7 @@ import {
   transaction,
 } from '../support/branch.ts'
 import type { Answer } from '../support/browser.ts'
-import { basic, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
 interface Logged {
@@ -46,13 +46,7 @@ after(async () => {
 })
 
 async function makeService(environment: Environment = 'live') {
-  const { service, secret } = await createService(
-    house.gateway.context.db,
-    'ledger',
-    environment,
-    operator,
-    house.clock.now(),
-  )
+  const { service, secret } = await createService(house.gateway.context.db, 'ledger', environment, house.act())
   return { service, headers: basic({ id: service.id, secret: secret.text }) }
 }
 
@@ -106,11 +100,11 @@ test('only a living service of this environment may publish', async () => {
   const sandbox = await makeService('sandbox')
   const revoked = await makeService()
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, house.clock.now())
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
   const token = await house.makeToken(member)
   const body = { events: [transaction({ branchId: branch.branchId })] }
   assert.equal((await publish(body, revoked.headers)).status, 202)
-  await revokeService(db, revoked.service.id, operator, house.clock.now())
+  await revokeService(db, revoked.service.id, house.act())
   const wrong: Headers[] = [
     { authorization: '' },
     { authorization: 'Basic !!' },

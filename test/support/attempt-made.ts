@@ -15,11 +15,11 @@ interface Told {
 
 export function attemptOf(told: Told): AttemptMade {
   const { webhookId, at, kind = 'accepted', ms = 40, publishedMsBefore = 5, repeats = null, accepted = true } = told
-  const published_at = new Date(at.getTime() - publishedMsBefore)
-  const event = { id: 1, uid: '', published_at, traceparent: null, simulated: false, body: '' }
+  const publishedAt = new Date(at.getTime() - publishedMsBefore)
+  const event = { id: 1, uid: '', publishedAt, traceparent: null, simulated: false, body: '' }
   return {
     delivery: {
-      ...{ id: 1, webhook_id: webhookId, event_id: 1, entity: 'transaction:1', branch_id: 1, due_at: at, attempts: 0 },
+      ...{ id: 1, webhookId: webhookId, eventId: 1, entity: 'transaction:1', branchId: 1, dueAt: at, attempts: 0 },
       ...{ repeats, url: '', event },
     },
     outcome: outcomeOf(kind),

@@ -8,7 +8,7 @@ import { noticeWords } from '../../src/notices/notice-words.ts'
 import type { PostDesk } from '../../src/notices/post.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { User } from '../../src/users/user.ts'
-import { operator, type TestGateway } from './gateway.ts'
+import type { TestGateway } from './gateway.ts'
 
 export const from = { name: 'Countersign', address: 'notices@broker.example' }
 
@@ -17,7 +17,7 @@ let people = 0
 export async function makeReader(house: TestGateway): Promise<User & { email: string }> {
   const user = await house.makeUser()
   const email = `reader-${++people}@example.com`
-  await setEmail(house.gateway.context.db, user, email, operator, house.clock.now())
+  await setEmail(house.gateway.context.db, user, email, house.act())
   return { ...user, email }
 }
 

@@ -18,7 +18,6 @@ import { type Chance, openChance } from './chance.ts'
 import { openWire, type Wire } from './cut-wire.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { eventually } from './eventually.ts'
-import { operator } from './gateway.ts'
 import { gate, type Received } from './receiver.ts'
 
 export const policy = { attemptDays: 7, eventDays: 20 }
@@ -162,9 +161,7 @@ export class Quarter {
   }
 
   #living(branchId?: number): Hook[] {
-    return this.hooks.filter(
-      (hook) => !hook.isDeleted && (branchId ?? hook.webhook.branch_id) === hook.webhook.branch_id,
-    )
+    return this.hooks.filter((hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId)
   }
 
   #pathsOf({ place }: Pick<Hook, 'place'>): string[] {
@@ -200,7 +197,7 @@ export class Quarter {
 
   async #setState(state: 'active' | 'paused'): Promise<void> {
     const hook = this.chance.pick(this.#living())
-    hook.webhook = await setWebhookState(this.engine.db, hook.webhook, state, operator, this.#now)
+    hook.webhook = await setWebhookState(this.engine.db, hook.webhook, state, this.engine.house.act())
   }
 
   async #edit(): Promise<void> {
@@ -208,20 +205,25 @@ export class Quarter {
     const hook = this.chance.pick(this.#living())
     const url = this.engine.receiver.url(this.chance.pick(this.#pathsOf(hook)))
     const kinds = this.chance.pick<readonly Kind[]>([['TRANSACTION'], ['APPLICATION'], ['TRANSACTION', 'APPLICATION']])
-    hook.webhook = await updateWebhook({ db, vault, policy: guard }, hook.webhook, { url, kinds }, operator, this.#now)
+    hook.webhook = await updateWebhook(
+      { db, vault, policy: guard },
+      hook.webhook,
+      { url, kinds },
+      this.engine.house.act(),
+    )
   }
 
   async #replace(): Promise<void> {
     const hook = this.chance.pick(this.#living())
-    await deleteWebhook(this.engine.db, hook.webhook, operator, this.#now)
+    await deleteWebhook(this.engine.db, hook.webhook, this.engine.house.act())
     hook.isDeleted = true
-    await this.#addHook(hook.webhook.branch_id)
+    await this.#addHook(hook.webhook.branchId)
   }
 
   async #setPartner(status: 'approved' | 'suspended', branchId = this.chance.pick(this.branches)): Promise<void> {
     const partner = await getPartner(this.engine.db, String(branchId))
     if (partner.status !== status)
-      await setPartnerStatus(this.engine.db, partner, status, 'a quarter', operator, this.#now)
+      await setPartnerStatus(this.engine.db, partner, status, 'a quarter', this.engine.house.act())
   }
 
   async #redeliver(): Promise<void> {
@@ -233,7 +235,7 @@ export class Quarter {
     if (rows.length === 0) return
     const { id, branch_id: branchId } = this.chance.pick(rows)
     const found = await getDelivery(db, { branchId, environment: 'live' }, id)
-    await askForRedelivery(db, branchId, found, operator, this.#now)
+    await askForRedelivery(db, branchId, found, this.engine.house.act())
     await this.#dispatch(branchId)
   }
 
@@ -241,7 +243,7 @@ export class Quarter {
     const { webhook } = this.chance.pick(this.#living())
     const from = after(this.#now, -this.chance.below(30) * day).getTime()
     const selection = this.chance.pick([{ from }, { failed: true }, { from, entity: 'transaction:1' }])
-    await startReplay(this.engine.db, webhook, selection, operator, this.#now)
+    await startReplay(this.engine.db, webhook, selection, this.engine.house.act())
   }
 
   /** The worker vanishes with deliveries in its hands, if there is anything to send, and another takes its place. */
@@ -249,7 +251,7 @@ export class Quarter {
     const hook = this.chance.pick(this.#living())
     const held = gate((request, response) => this.#answer(hook, request, response))
     for (const path of this.#pathsOf(hook)) this.engine.receiver.on(path, held.behaviour)
-    await this.#publish(10, hook.webhook.branch_id)
+    await this.#publish(10, hook.webhook.branchId)
     const underWay = () => this.#pathsOf(hook).some((path) => this.engine.receiver.underWay(path) > 0)
     const isIdle = () =>
       this.engine.idle(0).then(
@@ -321,7 +323,7 @@ export class Quarter {
   /** A webhook whose receiver said 410 has been disabled. */
   async #refresh(): Promise<void> {
     for (const hook of this.#living()) {
-      const owner = { branchId: hook.webhook.branch_id, environment: 'live' } as const
+      const owner = { branchId: hook.webhook.branchId, environment: 'live' } as const
       hook.webhook = await getWebhook(this.engine.db, owner, hook.webhook.id)
     }
   }
@@ -342,7 +344,7 @@ export class Quarter {
     await this.#rest()
     for (const branch of this.branches) await this.#setPartner('approved', branch)
     for (const hook of this.#living())
-      hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', operator, this.#now)
+      hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', this.engine.house.act())
     for (let looks = 0; looks < 40; looks++) {
       await this.#rest()
       const waiting = await this.engine.sql('SELECT FROM queued_deliveries LIMIT 1')
@@ -371,5 +373,5 @@ export async function openQuarter(seed: number): Promise<Quarter> {
     EVENT_RETENTION_DAYS: String(eventDays),
   })
   const other = await engine.house.makePartner()
-  return new Quarter(engine, [engine.branchId, other.branch_id], seed)
+  return new Quarter(engine, [engine.branchId, other.branchId], seed)
 }

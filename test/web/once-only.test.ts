@@ -15,7 +15,7 @@ import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
@@ -60,9 +60,9 @@ const run = (text: string, values: readonly unknown[] = []) => db.query(statemen
 
 async function addWebhook({ partner }: PartnerHouse): Promise<number> {
   const { vault, guard: policy } = house.gateway.context
-  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const branch = { branchId: partner.branchId, environment: 'live' } as const
   const draft = { url: url(), secret: 'a secret of its own', kinds: undefined }
-  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, operator, house.clock.now())).id
+  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, house.act())).id
 }
 
 /** A delivery that was settled, of a webhook of the partner. */
@@ -76,13 +76,13 @@ async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: n
   const webhookId = await addWebhook(own)
   const common = {
     environment: 'live',
-    branchId: own.partner.branch_id,
+    branchId: own.partner.branchId,
     kind: 'TRANSACTION',
     action: 'SUBMITTED',
   } as const
   const now = house.clock.now()
   await insertEvents(db, [{ ...common, entity: newName(), body: '{}', simulated: false }], now)
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branch_id))
+  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
   const [delivery] = await db.query<{ id: number }>(statement('', 'SELECT id FROM deliveries WHERE webhook_id = $1'), [
     webhookId,
   ])
@@ -190,13 +190,13 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/clients/refresh': () =>
     inPortal(async ({ browser, home, partner }) => {
-      await setRefreshAccess(db, partner, false, operator, house.clock.now())
+      await setRefreshAccess(db, partner, false, house.act())
       const sample = await fill(browser, `${home}/clients`, `${home}/clients/refresh`, { reason: 'It is needed.' })
-      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, operator, house.clock.now()) }
+      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, house.act()) }
     }),
   '/partner/:branch/clients/:client/scopes': () =>
     inPortal(async ({ browser, home, client }) => {
-      await setScopesAtMost(db, client, ['read'], operator, house.clock.now())
+      await setScopesAtMost(db, client, ['read'], house.act())
       const page = `${home}/clients/${client.id}`
       const sample = await fill(browser, page, `${page}/scopes`, { wider: 'trade', reason: 'It is needed.' })
       const decline = `UPDATE scope_requests SET granted = '{}', answered_at = asked_at WHERE client_id = $1`
@@ -214,7 +214,7 @@ const samples: Record<string, () => Promise<Sample>> = {
       const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { username })
       return {
         ...sample,
-        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branch_id]),
+        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branchId]),
       }
     }),
 }

@@ -7,7 +7,7 @@ import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import type { User } from '../../src/users/user.ts'
 import { Authenticator, addKey, readOptions, sendKey } from '../support/authenticator.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeGuardedUser, readRecoveryCodes, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, sessionCookie } from '../support/web.ts'
 
@@ -109,7 +109,7 @@ test('adding and removing need a fresh sign-in; a name is needed', async () => {
 
 test('an operator resets passkeys too', async () => {
   const { user } = await makeKeyHolder()
-  await resetSecondFactor(house.gateway.context.db, user, operator, house.clock.now())
+  await resetSecondFactor(house.gateway.context.db, user, house.act())
   assert.equal(await isSignedIn(await house.signIn(user)), true)
 })
 

@@ -5,7 +5,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { Browser } from '../support/browser.ts'
-import { openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import {
   makeApp,
   makeGuardedUser,
@@ -166,7 +166,7 @@ test('setting up, removing and new recovery codes need a sign-in at most five mi
 
 test('an operator resets what was lost: every session ends and the password signs in again', async () => {
   const { user, browser } = await makeGuardedUser(house)
-  await resetSecondFactor(house.gateway.context.db, user, operator, house.clock.now())
+  await resetSecondFactor(house.gateway.context.db, user, house.act())
   assert.equal(await isSignedIn(browser), false)
   const fresh = await house.signIn(user)
   assert.equal(await isSignedIn(fresh), true)

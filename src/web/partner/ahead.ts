@@ -4,9 +4,9 @@ import { type Html, html } from '../frame/html.ts'
 import { printMoment } from '../frame/parts.ts'
 import type { Member } from '../gates.ts'
 
-export function printAhead({ ahead_id, attempts, due_at }: Ahead, { home }: Member): Html {
+export function printAhead({ aheadId, attempts, dueAt }: Ahead, { home }: Member): Html {
   const failed =
     attempts > 0 &&
-    html`, which has failed ${attempts === 1 ? 'once' : `${attempts} times`} and is tried again at ${printMoment(due_at)} UTC`
-  return html`Queued behind <a href="${home}/deliveries/${ahead_id}">#${ahead_id}</a>${failed}. It goes out as soon as that one is delivered or skipped.`
+    html`, which has failed ${attempts === 1 ? 'once' : `${attempts} times`} and is tried again at ${printMoment(dueAt)} UTC`
+  return html`Queued behind <a href="${home}/deliveries/${aheadId}">#${aheadId}</a>${failed}. It goes out as soon as that one is delivered or skipped.`
 }

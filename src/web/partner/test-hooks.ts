@@ -129,7 +129,7 @@ function printForm(
   { values, problem }: Draft,
 ): Html {
   const properties = Object.entries(propertiesOf(kind)).filter(([name]) => name !== 'type')
-  const usual = { ...examples, ...freshId(kind), branchId: String(member.partner.branch_id) }
+  const usual = { ...examples, ...freshId(kind), branchId: String(member.partner.branchId) }
   const draft = { values: { ...usual, ...values }, problem }
   const hint = 'One that is paused or disabled gets it when you resume it.'
   return html`<section class="card">

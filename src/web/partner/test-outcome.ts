@@ -31,7 +31,7 @@ export async function showTestOutcome(visit: Visit, member: Member) {
     return printOutcomes(deliveries, await findAhead(db, deliveries), member)
   }
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
-  const again = `${member.home}/test?kind=${event.kind}${event.webhook_id === null ? '' : `&webhook=${event.webhook_id}`}`
+  const again = `${member.home}/test?kind=${event.kind}${event.webhookId === null ? '' : `&webhook=${event.webhookId}`}`
   return sendPortal(visit, member, {
     title: 'Test hook',
     section: '/test',
@@ -45,9 +45,9 @@ ${livePart(visit.request, await print())}
 }
 
 /** Whether somebody is there who will be told. */
-async function isExpected(sql: Sql, { branch }: Member, { webhook_id }: FoundEvent): Promise<boolean> {
+async function isExpected(sql: Sql, { branch }: Member, { webhookId }: FoundEvent): Promise<boolean> {
   const webhooks = await listWebhooks(sql, branch, 0, webhooksPerBranch)
-  return webhooks.some(({ id }) => webhook_id === null || id === webhook_id)
+  return webhooks.some(({ id }) => webhookId === null || id === webhookId)
 }
 
 function printNone(expected: boolean, { home }: Member): Html {
@@ -68,20 +68,20 @@ function printOutcomes(deliveries: readonly EventDelivery[], ahead: ReadonlyMap<
 }
 
 /** The deliveries of a deleted webhook are no longer shown. */
-function printUrl({ id, url, webhook_state }: EventDelivery, { home }: Member): Html {
-  if (webhook_state === 'deleted') return html`${url} <span class="faint">deleted since</span>`
+function printUrl({ id, url, webhookState }: EventDelivery, { home }: Member): Html {
+  if (webhookState === 'deleted') return html`${url} <span class="faint">deleted since</span>`
   return html`<a href="${home}/deliveries/${id}">${url}</a>`
 }
 
-function printWait({ state, webhook_id, webhook_state, url }: EventDelivery, ahead: Ahead | undefined, member: Member) {
+function printWait({ state, webhookId, webhookState, url }: EventDelivery, ahead: Ahead | undefined, member: Member) {
   if (ahead)
     return html`<p class="notice">${url}: ${printAhead(ahead, member)} A test event with an id of its own waits for nothing: send another.</p>`
-  if (state !== 'waiting' || (webhook_state !== 'paused' && webhook_state !== 'disabled')) return undefined
-  return html`<p class="notice">${url} is ${webhook_state}, so the event waits. <a href="${member.home}/webhooks/${webhook_id}">Resume it</a>, and it goes out.</p>`
+  if (state !== 'waiting' || (webhookState !== 'paused' && webhookState !== 'disabled')) return undefined
+  return html`<p class="notice">${url} is ${webhookState}, so the event waits. <a href="${member.home}/webhooks/${webhookId}">Resume it</a>, and it goes out.</p>`
 }
 
-function printLast({ last_attempt }: EventDelivery): Html {
-  if (!last_attempt) return html`<span class="faint">none yet</span>`
-  const { outcome, status, why, duration_ms } = last_attempt
-  return html`${badge(outcome === 'accepted' ? 'good' : 'bad', outcome)} ${status === null ? (why ?? '') : `HTTP ${status}`} <span class="faint">${duration_ms} ms</span>`
+function printLast({ lastAttempt }: EventDelivery): Html {
+  if (!lastAttempt) return html`<span class="faint">none yet</span>`
+  const { outcome, status, why, durationMs } = lastAttempt
+  return html`${badge(outcome === 'accepted' ? 'good' : 'bad', outcome)} ${status === null ? (why ?? '') : `HTTP ${status}`} <span class="faint">${durationMs} ms</span>`
 }

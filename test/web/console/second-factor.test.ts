@@ -19,10 +19,10 @@ const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/ac
 
 async function openAll(browser: Browser) {
   const csrf = await tokenOf(browser)
-  const { branch_id } = await house.makePartner()
+  const { branchId } = await house.makePartner()
   const user = await house.makeUser()
   const fill = (path: string) =>
-    path.replace('/users/:id', `/users/${user.id}`).replace(':branch', String(branch_id)).replaceAll(/:\w+/g, '1')
+    path.replace('/users/:id', `/users/${user.id}`).replace(':branch', String(branchId)).replaceAll(/:\w+/g, '1')
   const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
   return ofConsole.map(({ method, path }) => ({
     path,
@@ -76,8 +76,8 @@ test('an operator who gives the last factor up has no console any more', async (
 
 test('to suspend a partner takes password and code minutes ago, and leads back to the page of the form', async () => {
   const { user, browser, app } = await makeGuardedUser(house, await house.makeOperator())
-  const { branch_id } = await house.makePartner()
-  const page = `/console/partners/${branch_id}`
+  const { branchId } = await house.makePartner()
+  const page = `/console/partners/${branchId}`
   house.clock.advance(6 * minute)
   const late = await press(browser, page, '/suspend', { reason: 'The terms were broken.' })
   assert.equal(late.location, `/login?return=${encodeURIComponent(page)}&confirm=1`)

@@ -10,7 +10,7 @@ import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { Browser, hiddenFields } from '../../support/browser.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
-import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables } from '../../support/web.ts'
 import { operationRows } from './operation-rows.ts'
@@ -117,7 +117,7 @@ test('an operator who is locked out finds no console any more, with the page tha
   const csrf = await tokenOf(gone.browser)
   const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house)
   const { db } = house.gateway.context
-  await setUserStatus(db, gone.user, 'disabled', operator, house.clock.now())
+  await setUserStatus(db, gone.user, 'disabled', house.act())
   const before = await readTables(db)
   assert.match((await gone.browser.post(address, { ...fields, csrf })).location!, /^\/login\?return=/)
   assert.match((await gone.browser.get('/console/partners')).location!, /^\/login\?return=/)

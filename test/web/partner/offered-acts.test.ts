@@ -82,11 +82,11 @@ async function givenUp() {
 }
 
 async function lane({ webhookId }: Scene): Promise<string | null> {
-  const [row] = await house.gateway.context.db.query<{ claim_id: string | null }>(
-    statement('', 'SELECT claim_id FROM lanes WHERE webhook_id = $1'),
+  const [row] = await house.gateway.context.db.query<{ claimId: string | null }>(
+    statement('', 'SELECT claim_id AS "claimId" FROM lanes WHERE webhook_id = $1'),
     [webhookId],
   )
-  return row!.claim_id
+  return row!.claimId
 }
 
 async function gone() {
@@ -211,7 +211,7 @@ const pages: Record<string, { offers: readonly string[]; open: () => Promise<{ s
     async open() {
       const scene = await openScene()
       const without = statement('', `UPDATE clients SET status = 'suspended' WHERE branch_id = $1`)
-      await run(without, [scene.partner.branch_id])
+      await run(without, [scene.partner.branchId])
       return { scene, page: `${scene.home}/webhooks` }
     },
   },
@@ -224,7 +224,7 @@ const pages: Record<string, { offers: readonly string[]; open: () => Promise<{ s
         `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
          SELECT $1, 'live', 'https://app.example.com', '{TRANSACTION}', $2, $2 FROM generate_series(2, 100)`,
       )
-      await run(more, [scene.partner.branch_id, house.clock.now()])
+      await run(more, [scene.partner.branchId, house.clock.now()])
       return { scene, page: `${scene.home}/webhooks` }
     },
   },

@@ -10,7 +10,7 @@ import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
 import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
-import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
@@ -48,9 +48,9 @@ async function furnish(): Promise<PartnerHouse> {
   const made = await openPartner(house)
   const { db } = house.gateway.context
   const { webhookId, deliveryId } = await deliverOne(made, receiver)
-  const webhook = await getWebhook(db, { branchId: made.partner.branch_id, environment: 'live' }, webhookId)
-  const replay = await startReplay(db, webhook, { from: 1 }, operator, house.clock.now())
-  const skip = await startSkip(db, webhook, 'walls', operator, house.clock.now())
+  const webhook = await getWebhook(db, { branchId: made.partner.branchId, environment: 'live' }, webhookId)
+  const replay = await startReplay(db, webhook, { from: 1 }, house.act())
+  const skip = await startSkip(db, webhook, 'walls', house.act())
   const event = await lastEvent(made)
   things.set(made, {
     id: String(webhookId),
@@ -78,7 +78,7 @@ async function settle(): Promise<void> {
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const { db } = house.gateway.context
   const text = 'SELECT max(id) AS id FROM events WHERE branch_id = $1'
-  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branch_id])
+  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branchId])
   return String(found!.id)
 }
 
@@ -86,7 +86,7 @@ async function lastEvent({ partner }: PartnerHouse): Promise<string> {
 function addressOf(path: string, of: PartnerHouse): string {
   const { id, delivery, replay, skip, event } = things.get(of)!
   return path
-    .replace(':branch', String(of.partner.branch_id))
+    .replace(':branch', String(of.partner.branchId))
     .replace('deliveries/:id', `deliveries/${delivery}`)
     .replace(':id', id!)
     .replace(':replay', replay!)
@@ -133,17 +133,17 @@ const forms: Record<string, Fields> = {
 /** What in a form stands for something that has to be there first. */
 async function realise(fields: Fields): Promise<Fields> {
   const { db } = house.gateway.context
-  const now = house.clock.now()
+  const act = house.act()
   if (fields.url === here) return { url: receiver.url('/elsewhere') }
   if (fields.branch === 'invited') {
     const partner = await house.makePartner()
-    await inviteMember(db, partner, own.user.username, operator, now)
-    return { branch: String(partner.branch_id) }
+    await inviteMember(db, partner, own.user.username, act)
+    return { branch: String(partner.branchId) }
   }
-  if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], operator, now)
+  if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], act)
   if (fields.user !== 'second') return {}
   const second = await house.makeUser()
-  await addMember(db, own.partner, second, operator, now)
+  await addMember(db, own.partner, second, act)
   return { user: second.id }
 }
 
