@@ -37,6 +37,7 @@ import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
 import { checksPerMinute } from './webhooks/signature-check.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
+import { openAttemptCounter } from './webhooks/webhook-counts.ts'
 import { openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
@@ -139,6 +140,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     bearers: openBearers(db, changes, clock),
     lastUse: openLastUse(db),
     activity: openActivity(db),
+    attemptCounter: openAttemptCounter(db),
     clientFailures: openRateLimit(
       ...([clock, clientFailuresPerMinute, tooManyFailures] as const),
       sibling.openTally('client failures', true),

@@ -81,6 +81,7 @@ const skips = whenVisited(() => import('./partner/skips.ts'))
 const deliveries = whenVisited(() => import('./partner/deliveries.ts'))
 const delivery = whenVisited(() => import('./partner/delivery.ts'))
 const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
+const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
@@ -114,7 +115,7 @@ const portalRows: readonly Row[] = [
   form('/partner/:branch/deliveries/:id/skip', approvedMember, delivery.skip),
   page('/partner/:branch/test', approvedMember, testHooks.showTestHooks),
   makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook)),
-  page('/partner/:branch/test/:event', approvedMember, testHooks.showTestOutcome),
+  page('/partner/:branch/test/:event', approvedMember, testOutcome.showTestOutcome),
   page('/partner/:branch/clients', approvedMember, clients.showClients),
   makes(form('/partner/:branch/clients/create', approvedMember.and(freshlySignedIn), clients.createClient)),
   page('/partner/:branch/clients/:client', approvedMember, clients.showClient),

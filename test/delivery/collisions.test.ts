@@ -61,7 +61,18 @@ test('settling and creating deliveries of one part take turns: whoever comes sec
     body: '',
   }
   const { id, entity, attempts, webhook_id: webhookId, event_id: eventId, due_at: dueAt } = first!
-  const delivery = { id, webhookId, eventId, entity, attempts, dueAt, branchId: engine.branchId, url: '', event }
+  const delivery = {
+    id,
+    webhookId,
+    eventId,
+    entity,
+    attempts,
+    dueAt,
+    branchId: engine.branchId,
+    url: '',
+    repeats: null,
+    event,
+  }
   const outcome = { kind: 'accepted', status: 200, response: '' } as const
   const settled = openSettlements(dispatch).settle({
     ...{ lane, delivery, outcome, at: now, durationMs: 1, now, disable: undefined },

@@ -24,6 +24,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly scripts?: readonly string[]
 }
 
 export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {

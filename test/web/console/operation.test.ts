@@ -87,11 +87,13 @@ test('the overview names who waits for an operator, and leads to them', async ()
   assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`))
 })
 
-test('the overview counts deliveries and how soon they were, and says what it counts', async () => {
+test('the overview counts attempts and how soon deliveries were, and says what it counts', async () => {
   await deliverOne(own, receiver)
+  await house.gateway.context.attemptCounter.flush()
   const page = await show('/console?period=day')
-  assert.match(page, /<strong>\d+<\/strong> created/)
-  assert.match(page, /Every delivery of the period was looked at\./)
+  assert.match(page, /<strong>\d+<\/strong> attempts?, 100\.0 % accepted/)
+  assert.match(page, /<strong>\d+ m?s<\/strong> from published to delivered, for 95 of 100/)
+  assert.match(page, /Attempts are counted by when they were made, in UTC/)
   assert.match(await show('/console?period=%3Cscript%3E'), /aria-current="page">Last hour/)
 })
 
