@@ -1,23 +1,16 @@
 /** How many deliveries there were, of all webhooks together, and how soon: from everything while that is little, from a sample when it is much. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { beforeEach, test } from 'node:test'
+import { openDatabase, statement } from '../../src/database/database.ts'
 import { lookedAtAColumn, readThroughput } from '../../src/webhooks/delivery-statistics.ts'
-import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 const now = new Date('2026-03-02T10:00:00Z')
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await openTestDatabase()
-  db = openDatabase({ connectionString: database.url, connections: 2 })
-  await db.script('SELECT open_day(260301); SELECT open_day(260302)')
-})
-after(async () => {
-  await db?.close()
-  await database?.close()
-})
+const database = await keepOpen(openTestDatabase())
+const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 2 }))
+await db.script('SELECT open_day(260301); SELECT open_day(260302)')
 beforeEach(() => db.script('TRUNCATE queued_deliveries, settled_deliveries'))
 
 /** `n` counts from 1; each row is a delivery of webhook `n % 20`, created so many milliseconds before now. */

@@ -1,28 +1,16 @@
 /** Checklist C1, C3, C4, C5 and C8: who asks, for what, and an answer that can be given once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import {
-  type ApproveOptions,
-  openTestGateway,
-  operator,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
+import { type ApproveOptions, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { approveForm, countRows, hear, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
 
 const acting = () => ({ development: true, by: operator, now: house.clock.now() })
 const countGrants = () => countRows(house.gateway.context.db, 'grants')
