@@ -25,6 +25,8 @@ import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { setUpApp } from '../support/second-factor.ts'
 
+const house = await openHouse()
+
 const forms = pageRoutes.filter(({ method }) => method === 'POST')
 
 /** Why whoever is signed in may send it, however long ago that was. */
@@ -138,8 +140,6 @@ test('whatever hands out lasting power over an account asks for every proof that
   assert.ok(found.length > 20, String(found.length))
   for (const route of found) assert.ok(asksFor('factor')(route), route.path)
 })
-
-const house = await openHouse()
 
 /** An operator who is a member of a partner too: nothing but the proof is missing. */
 async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: string) => string }> {
