@@ -10,7 +10,7 @@ import { Browser, hiddenFields, send } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { openHouse, operator } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
-import { assertGuarded, readTables } from '../support/web.ts'
+import { assertGuarded, readTables, tokenOf } from '../support/web.ts'
 
 const house = await openHouse()
 const partner = await openPartner(house)
@@ -18,7 +18,6 @@ const { db } = house.gateway.context
 await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [partner.user.id])
 /** A member of the partner who is an operator too, signed in to the sandbox. */
 const browser = await house.signIn(partner.user, 'sandbox')
-const tokenOf = async (each: Browser) => hiddenFields((await each.get('/account')).text, '/logout').csrf!
 const csrf = await tokenOf(browser)
 
 const ofLiveSite = pageRoutes.filter(({ sites }) => !sites.includes('sandbox'))

@@ -66,9 +66,9 @@ export function sessionCookie(browser: Browser): string {
   return browser.cookies.get('countersign-live-session')!
 }
 
-/** Resolves when the gateway has heard of a change that came from elsewhere. */
-export function hear(house: TestGateway, tag: string): Promise<void> {
-  return new Promise((resolve) => house.gateway.context.changes.subscribe((heard) => heard === tag && resolve()))
+/** What a form of this browser's session has to send. */
+export async function tokenOf(browser: Browser): Promise<string> {
+  return hiddenFields((await browser.get('/account')).text, '/logout').csrf!
 }
 
 const selectTables = statement(

@@ -7,7 +7,8 @@ import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { type ApproveOptions, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
-import { approveForm, countRows, hear, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
+import { hears } from '../support/oauth.ts'
+import { approveForm, countRows, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
 const house = await openHouse()
 const client = await house.makeClient()
@@ -228,7 +229,10 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
     const changing = await house.makeClient()
     const { browser, page } = await visit({ scope: 'read' }, changing)
     const before = await countGrants()
-    const heard = Promise.race([hear(house, `client:${changing.id}`), hear(house, `branch:${changing.branch_id}`)])
+    const heard = Promise.race([
+      hears(house.gateway, `client:${changing.id}`),
+      hears(house.gateway, `branch:${changing.branch_id}`),
+    ])
     await withdraw(changing)
     await heard
     const answer = await browser.post('/consent', approveForm(page))

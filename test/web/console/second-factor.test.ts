@@ -7,11 +7,9 @@ import { type Browser, hiddenFields } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../../support/second-factor.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 
 const house = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
-
-const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
 
 async function openAll(browser: Browser) {
   const csrf = await tokenOf(browser)

@@ -12,7 +12,7 @@ import { Browser, hiddenFields } from '../../support/browser.ts'
 import { openDesk } from '../../support/console.ts'
 import { openHouse, operator } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 import { operationRows } from './operation-rows.ts'
 import { peopleRows } from './people-rows.ts'
 
@@ -27,8 +27,6 @@ const others = {
   holder: await house.signIn(await house.makeUser()),
   member: (await openPartner(house)).browser,
 }
-
-const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {

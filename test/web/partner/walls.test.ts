@@ -15,7 +15,7 @@ import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver } from '../../support/receiver.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 
 const things = new Map<PartnerHouse, Record<string, string>>()
 
@@ -168,7 +168,6 @@ for (const path of pages) {
 for (const [path, fields] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
     const address = addressOf(path, own)
     const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {
