@@ -72,7 +72,7 @@ test('a node that is told to stop does not rest first, however long its last bit
 })
 
 test('a node that is told to stop does not clear everything away first', async () => {
-  await fill(8_000)
+  await fill(3_000)
   await remove()
   const node = await engine.openNode({ ROLES: 'api' })
   await eventually('a first bite', async () => (await count('settled_deliveries')) > 0)
