@@ -25,7 +25,7 @@ const lastDayAgo = 20
 const perSecond = 200
 const roundMs = 4_000
 const quietRounds = 3
-const by = { name: 'operator:bench' }
+const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export const beside: Benchmark = {
   name: 'beside',
@@ -104,7 +104,7 @@ async function makeReplayable(house: Branches, receiver: Receiver, rows: number)
   await house.gateway.db.script(`
     WITH stored AS (
       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-      SELECT event_offset + nextval('event_numbers'), 'live', ${webhook.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
+      SELECT event_offset + nextval('event_numbers'), 'live', ${webhook.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
       FROM days, generate_series(1, ${rows}) AS n WHERE day = day_of(now()) RETURNING id, entity)
     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
     SELECT delivery_offset + nextval('delivery_numbers'), ${webhook.id}, stored.id, entity, 'delivered', 1, now(), now()
@@ -115,7 +115,7 @@ async function makeReplayable(house: Branches, receiver: Receiver, rows: number)
 }
 
 async function clearAway({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
-  await deleteWebhook(db, webhook, by, new Date())
+  await deleteWebhook(db, webhook, act())
   await until(async () => {
     const [row] = await db.query<{ cleared: boolean }>(selectCleared, [webhook.id])
     return row!.cleared
@@ -141,13 +141,13 @@ const selectReplay = statement('bench_replay', `SELECT state FROM replays WHERE 
 
 /** To its end, or as much of it as there is time for. */
 async function replay({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
-  const { id } = await startReplay(db, webhook, {}, by, new Date())
+  const { id } = await startReplay(db, webhook, {}, act())
   const over = performance.now() + replayedForMs
   await until(async () => {
     const [row] = await db.query<{ state: string }>(selectReplay, [id])
     return row!.state === 'finished' || performance.now() > over
   })
-  const { done } = await db.transaction((sql) => cancelReplay(sql, webhook, id, by, new Date()))
+  const { done } = await db.transaction((sql) => cancelReplay(sql, webhook, id, act()))
   process.stderr.write(`  ${done.toLocaleString('en')} were asked for meanwhile\n`)
 }
 

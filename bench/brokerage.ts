@@ -12,7 +12,7 @@ import type { Credentials } from './requests.ts'
 
 export const holders = 1_000
 export const callbackUrl = 'https://app.example.com/callback'
-const by = { name: 'operator:bench' }
+const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export interface Brokerage {
   readonly client: Credentials
@@ -88,18 +88,17 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
 
 /** Of an approved partner of its own. */
 export async function makeClient(db: Database, vault: Vault): Promise<{ client: Client; secret: Token }> {
-  const now = new Date()
-  const { branch_id } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, by, now)
-  const partner = await getPartner(db, String(branch_id))
-  await setPartnerStatus(db, partner, 'approved', undefined, by, now)
-  await setRefreshAccess(db, partner, true, by, now)
+  const { branchId } = await applyAsPartner(db, `Bench Partner ${randomUUID()}`, act())
+  const partner = await getPartner(db, String(branchId))
+  await setPartnerStatus(db, partner, 'approved', undefined, act())
+  await setRefreshAccess(db, partner, true, act())
   const draft = { name: 'Bench Client', callbackUrl, scope: 'read trade', rotateRefreshTokens: false }
-  return createClient(db, vault, partner, 'live', draft, { development: true, by, now })
+  return createClient(db, vault, partner, 'live', draft, { ...act(), development: true })
 }
 
 async function makeHolders(db: Database, client: Client): Promise<void> {
   const first = { username: 'bench', name: 'Ada Holder', password: 'correct horse battery', role: 'holder' } as const
-  const user = await createUser(db, openPasswords(1), first, by, new Date())
+  const user = await createUser(db, openPasswords(1), first, act())
   await db.query(copyHolders, [user.id, holders, client.id])
 }
 

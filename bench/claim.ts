@@ -39,19 +39,19 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Da
   const db = openDatabase({ connectionString: await startPostgres(stage) })
   stage.owns(() => db.close())
   await migrate(db)
-  const by = { name: 'operator:bench' }
-  const partner = await applyAsPartner(db, 'Bench Partner', by, new Date())
-  await setPartnerStatus(db, partner, 'approved', undefined, by, new Date())
-  const { branch_id } = partner
+  const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
+  const partner = await applyAsPartner(db, 'Bench Partner', act())
+  await setPartnerStatus(db, partner, 'approved', undefined, act())
+  const { branchId } = partner
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-    SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
+    SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
     FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, part, attention_at) SELECT id, ${partOf(branch_id)}, now() FROM webhooks
+    INSERT INTO lanes (webhook_id, part, attention_at) SELECT id, ${partOf(branchId)}, now() FROM webhooks
     ON CONFLICT (webhook_id) DO UPDATE SET attention_at = excluded.attention_at;
     SELECT open_day(day_of(now()));
     INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-    SELECT event_offset + nextval('event_numbers'), 'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
+    SELECT event_offset + nextval('event_numbers'), 'live', ${branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
     FROM generate_series(1, ${waiting}) AS n, days WHERE day = day_of(now());
     INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
     SELECT (SELECT delivery_offset FROM days WHERE day = day_of(now())) + nextval('delivery_numbers'), wanted.* FROM (
@@ -72,11 +72,11 @@ async function measureEach(databases: readonly Database[]): Promise<number[]> {
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
     const now = new Date()
-    const lanes = await sql.query<{ webhook_id: number; due_from: Date }>(claimLanes, [
+    const lanes = await sql.query<{ webhookId: number; dueFrom: Date }>(claimLanes, [
       ...[randomUUID(), now, lanesAtOnce, [], 0],
     ])
-    const ids = lanes.map((lane) => lane.webhook_id)
-    const values = [ids, ids.map(() => readAhead), now, [], lanes.map((lane) => lane.due_from)]
+    const ids = lanes.map((lane) => lane.webhookId)
+    const values = [ids, ids.map(() => readAhead), now, [], lanes.map((lane) => lane.dueFrom)]
     const due = await sql.query(selectDue, values)
     if (due.length !== lanesAtOnce * readAhead) throw new Error(`${due.length} deliveries were due.`)
   })

@@ -5,6 +5,7 @@
 import { race } from './benchmark.ts'
 import { startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
+import { openMeter } from './meter.ts'
 import { urlOf, webhooks } from './peers/post.ts'
 import { startPostgres } from './postgres.ts'
 import { makeEvent, publishRequest } from './publisher.ts'
@@ -51,10 +52,14 @@ export async function openFanOut(stage: Stage, source: Source, receiver: Receive
     const all = Array.from({ length: events }, () => makeEvent(branchId))
     await send(gateway.origin, publishRequest(publisher, all))
   })
-  return { ...side, analyze: () => gateway.db.script('ANALYZE') }
+  const readUs = await openMeter(gateway)
+  return { ...side, deliveries: events * webhooks, readUs, analyze: () => gateway.db.script('ANALYZE') }
 }
 
 export interface FanOut extends Side {
+  /** Of a measurement. */
+  readonly deliveries: number
+  readUs(): number
   analyze(): Promise<void>
 }
 

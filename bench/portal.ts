@@ -21,7 +21,7 @@ const deliveries = 1_000_000
 const repetitions = 40
 const limitMs = 100
 const newest = Number.MAX_SAFE_INTEGER
-const by = { name: 'operator:bench' }
+const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export const portal: Benchmark = {
   name: 'portal',
@@ -70,8 +70,8 @@ export const portal: Benchmark = {
 
 async function signInMember(db: Database, origin: string, branchId: number): Promise<Browser> {
   const person = { username: 'member', name: 'Mem Ber', password: 'correct horse battery', role: 'holder' } as const
-  const user = await createUser(db, openPasswords(1), person, by, new Date())
-  await addMember(db, await getPartner(db, String(branchId)), user, by, new Date())
+  const user = await createUser(db, openPasswords(1), person, act())
+  await addMember(db, await getPartner(db, String(branchId)), user, act())
   return signIn(origin, person)
 }
 
@@ -94,18 +94,18 @@ async function measure(act: () => Promise<unknown>): Promise<number[]> {
 
 /** One in a thousand waits, one in five hundred was given up. */
 async function fill(db: Database): Promise<number> {
-  const partner = await applyAsPartner(db, 'Bench Partner', by, new Date())
-  await setPartnerStatus(db, partner, 'approved', undefined, by, new Date())
-  const { branch_id } = partner
+  const partner = await applyAsPartner(db, 'Bench Partner', act())
+  await setPartnerStatus(db, partner, 'approved', undefined, act())
+  const { branchId } = partner
   const events = deliveries / webhooks
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-    SELECT ${branch_id}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, part) SELECT id, ${partOf(branch_id)} FROM webhooks;
+    SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
+    INSERT INTO lanes (webhook_id, part) SELECT id, ${partOf(branchId)} FROM webhooks;
     SELECT open_day(day_of(at)) FROM generate_series(now() - interval '1 s' * ${events}, now() + interval '1 day', interval '1 h') AS at;
     INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
     SELECT (SELECT event_offset FROM days WHERE day = day_of(at)) + nextval('event_numbers'),
-      'live', ${branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), at
+      'live', ${branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), at
     FROM generate_series(1, ${events}) AS n, LATERAL (SELECT now() - interval '1 s' * (${events} - n) AS at) moment;
     CREATE TEMPORARY TABLE made AS
     SELECT (SELECT delivery_offset FROM days WHERE day = wanted.event_id / 10000000000) + nextval('delivery_numbers') AS id, wanted.* FROM (
@@ -120,5 +120,5 @@ async function fill(db: Database): Promise<number> {
     SELECT id / 10000000000, id, 1, created_at, id % 400, 'accepted', 200 FROM made WHERE state = 'delivered' ORDER BY id;
     DROP TABLE made`)
   await db.script('VACUUM ANALYZE')
-  return branch_id
+  return branchId
 }

@@ -2,11 +2,10 @@
 import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { printExchange } from './code-exchange.ts'
-import { readFamilyUs } from './costs/processor-time.ts'
 import { type GatewayUnderTest, startGateway } from './gateway.ts'
 import { durableConnections, roundMs, send, underLoad } from './load.ts'
+import { openMeter } from './meter.ts'
 import { urlOf, webhooks } from './peers/post.ts'
-import { findPostgresPid } from './postgres.ts'
 import { makeEvent, publishRequest } from './publisher.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import type { Result } from './report.ts'
@@ -96,12 +95,6 @@ async function openFamily(stage: Stage, receiver: Receiver, count: number): Prom
     profile: () => underWay(profile),
     exchange: () => underWay(exchanges),
   }
-}
-
-/** The parent, its processes, and PostgreSQL. */
-async function openMeter({ db, pid }: GatewayUnderTest): Promise<() => number> {
-  const postgresPid = await findPostgresPid(db)
-  return () => readFamilyUs(pid) + readFamilyUs(postgresPid)
 }
 
 async function openFanOuts(gateway: GatewayUnderTest, receiver: Receiver): Promise<Side> {

@@ -6,7 +6,7 @@ import type { GatewayUnderTest } from './gateway.ts'
 import type { PrintedRequest } from './load.ts'
 import { type Credentials, jsonPost } from './requests.ts'
 
-const by = { name: 'operator:bench' }
+const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 const policy = { allowLoopback: true, ports: [] }
 
 /** An approved partner with webhooks at these addresses. */
@@ -15,16 +15,16 @@ export async function makeBranch(
   urls: readonly string[],
 ): Promise<number> {
   const { client } = await makeClient(db, vault)
-  const branch = { branchId: client.branch_id, environment: 'live' as const }
+  const branch = { branchId: client.branchId, environment: 'live' as const }
   for (const url of urls) {
     const webhook = { url, secret: undefined, kinds: undefined }
-    await createWebhook({ db, vault, policy }, branch, client.id, webhook, by, new Date())
+    await createWebhook({ db, vault, policy }, branch, client.id, webhook, act())
   }
-  return client.branch_id
+  return client.branchId
 }
 
 export async function makePublisher({ db }: Pick<GatewayUnderTest, 'db'>): Promise<Credentials> {
-  const { service, secret } = await createService(db, 'bench', 'live', by, new Date())
+  const { service, secret } = await createService(db, 'bench', 'live', act())
   return { id: service.id, secret: secret.text }
 }
 

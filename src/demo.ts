@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Actor } from './audit/audit.ts'
+import type { Act } from './audit/audit.ts'
 import { isDevelopment } from './config.ts'
 import type { SharedContext } from './context.ts'
 import { randomLetters } from './crypto/random.ts'
@@ -48,7 +48,6 @@ export interface DemoHouse {
   readonly context: Pick<SharedContext, 'config' | 'db' | 'clock' | 'vault' | 'passwords'>
 }
 
-const by: Actor = { name: 'operator:demo' }
 const callbackUrl = 'http://localhost:3000/callback'
 
 /** Undefined where there is no demo: a database of one's own, an address others can reach, data made by hand. */
@@ -92,15 +91,14 @@ function makeDemo(gateway: DemoHouse, path: string): Promise<Demo> {
 
 async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
   const { passwords, clock } = gateway.context
-  const now = clock.now()
+  const act: Act = { by: { name: 'operator:demo' }, at: clock.now() }
   const password = randomLetters(16)
   const operatorPassword = randomLetters(16)
   const user = await createUser(
     db,
     passwords,
     { username: 'alice', name: 'Alice Example', password, role: 'holder', email: 'alice@example.com' },
-    by,
-    now,
+    act,
   )
   const operator = {
     username: 'operator',
@@ -108,28 +106,27 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
     password: operatorPassword,
     role: 'operator',
   } as const
-  await createUser(db, passwords, operator, by, now)
-  const common = { classification: 'individual', day_trader: false, option_level: 2 } as const
-  await addAccount(db, user, { ...common, account_number: '6YA10001', environment: 'live', type: 'margin' }, by, now)
-  await addAccount(db, user, { ...common, account_number: 'VA20001', environment: 'sandbox', type: 'cash' }, by, now)
+  await createUser(db, passwords, operator, act)
+  const common = { classification: 'individual', dayTrader: false, optionLevel: 2 } as const
+  await addAccount(db, user, { ...common, accountNumber: '6YA10001', environment: 'live', type: 'margin' }, act)
+  await addAccount(db, user, { ...common, accountNumber: 'VA20001', environment: 'sandbox', type: 'cash' }, act)
 
-  const { branch_id } = await applyAsPartner(db, 'Example Partner', by, now)
-  const partner = await getPartner(db, String(branch_id))
-  await setPartnerStatus(db, partner, 'approved', undefined, by, now)
-  await setRefreshAccess(db, partner, true, by, now)
-  await addMember(db, partner, user, by, now)
+  const { branchId } = await applyAsPartner(db, 'Example Partner', act)
+  const partner = await getPartner(db, String(branchId))
+  await setPartnerStatus(db, partner, 'approved', undefined, act)
+  await setRefreshAccess(db, partner, true, act)
+  await addMember(db, partner, user, act)
 
   const makeClient = async (environment: Environment): Promise<DemoClient> => {
     const draft = { name: 'Portfolio Pal', callbackUrl, scope: scopes.join(' '), rotateRefreshTokens: false }
     const { client, secret } = await createClient(db, gateway.context.vault, partner, environment, draft, {
+      ...act,
       development: true,
-      by,
-      now,
     })
-    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId: branch_id }
+    return { clientId: client.id, clientSecret: secret.text, callbackUrl, branchId }
   }
   const makeToken = async (environment: Environment) =>
-    (await createApiToken(db, user, { environment, name: 'demo' }, by, now)).token.text
+    (await createApiToken(db, user, { environment, name: 'demo' }, act)).token.text
 
   return {
     baseUrl: gateway.baseUrl,

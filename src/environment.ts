@@ -2,6 +2,9 @@
 export const environments = ['live', 'sandbox'] as const
 export type Environment = (typeof environments)[number]
 
+/** Where each of them is. */
+export type SiteAddresses = Readonly<Record<Environment, string>>
+
 export function isEnvironment(text: string): text is Environment {
   return (environments as readonly string[]).includes(text)
 }

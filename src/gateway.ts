@@ -9,6 +9,7 @@ import { openChanges } from './database/changes.ts'
 import type { Database } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
+import type { SiteAddresses } from './environment.ts'
 import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
@@ -16,7 +17,6 @@ import { openRateLimit } from './http/rate-limit.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './http/schema-compilers.ts'
 import { closeServer } from './http/server.ts'
 import { openMetricsServer } from './metrics/server.ts'
-import type { Addresses } from './notices/notice-words.ts'
 import { openActivity } from './oauth/activity.ts'
 import { openBearers } from './oauth/bearer.ts'
 import { openKnownClients, openServiceDesk } from './oauth/client-authentication.ts'
@@ -179,7 +179,7 @@ async function openSites(
   sibling: Sibling,
   closers: Closers,
   compilers = openSchemaCompilers(),
-): Promise<Addresses> {
+): Promise<SiteAddresses> {
   const { sites, limits } = shared.config
   const [live, sandbox] = sites.map((site) => openSite(shared, site, sibling)) as [OpeningContext, OpeningContext]
   for (const [index, context] of [live, sandbox].entries()) {

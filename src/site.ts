@@ -43,8 +43,8 @@ export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibli
     environment,
     baseUrl,
     sisterUrl: '',
-    codes: openCodeExchange(db, clock, environment),
-    refreshes: openTokenRefresh({ db, clock, vault, environment }),
+    codes: openCodeExchange(db, environment),
+    refreshes: openTokenRefresh({ db, vault, environment }),
     profiles: openProfiles(db, environment),
     tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests, tally),
   }

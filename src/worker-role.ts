@@ -1,7 +1,8 @@
 /** What a node with the role `worker` does beside answering: deliveries, and notices. */
 import type { SharedContext } from './context.ts'
+import type { SiteAddresses } from './environment.ts'
 import { wideLines } from './http/log.ts'
-import { type Addresses, noticeWords } from './notices/notice-words.ts'
+import { noticeWords } from './notices/notice-words.ts'
 import { openCourier } from './notices/open-courier.ts'
 import { type NoticeToSend, openPost } from './notices/post.ts'
 import { watchEndingSecrets } from './partners/secret-notices.ts'
@@ -46,7 +47,7 @@ export function openDelivery(
 }
 
 /** Opened last, when the addresses that messages name are known; closed first. */
-export function openNotices(shared: SharedContext, addresses: Addresses, rounds: Rounds): () => Promise<void> {
+export function openNotices(shared: SharedContext, addresses: SiteAddresses, rounds: Rounds): () => Promise<void> {
   const { config, db, clock, log, closing } = shared
   const courier = openCourier(config.mail)
   const desk = { db, clock, log, closing, courier, findWords: (notice: NoticeToSend) => noticeWords(notice, addresses) }

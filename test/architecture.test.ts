@@ -43,6 +43,20 @@ const statementsElsewhere = [
   'src/rounds.ts',
 ]
 
+/** Rooms that still know names of columns. Rows of all others come out in camelCase, by aliases in their statements. */
+const roomsWithColumns = ['users', 'oauth', 'audit', 'cli', 'web/account', 'web/console', 'web/frame', 'web/sign-in']
+/** Names of other people's: parameters of OAuth, and the languages in which partners write. */
+const wireNames: Readonly<Record<string, readonly string[]>> = {
+  'src/api/gates.ts': ['client_id', 'client_secret'],
+  'src/api/refused-call.ts': ['client_id'],
+  'src/oauth/authorization-request.ts': [
+    ...['client_id', 'redirect_uri', 'response_type', 'code_challenge', 'code_challenge_method'],
+  ],
+  'src/oauth/introspection.ts': ['client_id', 'account_numbers'],
+  'src/web/partner/quick-starts.ts': ['basic_auth', 'is_a', 'compare_digest', 'secure_compare'],
+  'src/web/sign-in/authorize.ts': ['client_id'],
+}
+
 interface Source {
   readonly path: string
   readonly text: string
@@ -121,6 +135,32 @@ test('statements live in the .sql.ts file of the room that owns the table', () =
     wrong.map(({ path }) => path),
     [],
   )
+})
+
+const snakeCase = '[a-z][a-z0-9]*(?:_[a-z0-9]+)+'
+const declared = new RegExp(`readonly (${snakeCase})`, 'g')
+/** Not in a word in quotes, such as an act's name. */
+const read = new RegExp(`(?:(?<!['\\w.-])\\w+(?:[!?]*\\.\\w+)*|[)\\]])[!?]*\\.(${snakeCase})\\b`, 'g')
+const takenApart = /\{([^{}]*)\}(?: =(?!>)|:|\)(?: =>|:)| of )|query<([^()]*)>\(/g
+
+function snakeMembersOf(text: string): string[] {
+  const code = withoutComments(text)
+  const taken = [...code.matchAll(takenApart)].map((found) => found[1] ?? found[2]).join(' ')
+  return [
+    ...[...code.matchAll(declared), ...code.matchAll(read)].map((found) => found[1]!),
+    ...(taken.match(new RegExp(`\\b${snakeCase}\\b`, 'g')) ?? []),
+  ]
+}
+
+test('rows come out of statements in camelCase: nobody else knows the names of columns', () => {
+  const wrong = shipped
+    .filter(({ path }) => !roomsWithColumns.includes(roomOf(path)) && !path.endsWith('.sql.ts'))
+    .flatMap(({ path, text }) =>
+      snakeMembersOf(text)
+        .filter((name) => !wireNames[path]?.includes(name))
+        .map((name) => `${path}: ${name}`),
+    )
+  assert.deepEqual(wrong, [])
 })
 
 /** What only some may touch. */

@@ -1,6 +1,6 @@
 /** Who may call: the rows of the API's table name one of these. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Actor } from '../audit/audit.ts'
+import type { Act } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
@@ -41,7 +41,7 @@ export const anyone: Gate<undefined> = () => undefined
 
 export interface ClientCaller {
   readonly client: Registration
-  readonly by: Actor
+  readonly act: Act
 }
 
 /** Spec 5.4: a client, by HTTP Basic or by form fields. A known one passes without a promise. */
@@ -56,9 +56,14 @@ async function getClient(context: Context, request: FastifyRequest, reply: Fasti
   return callerOf(context, request, found)
 }
 
-function callerOf({ environment }: Context, request: FastifyRequest, client: Registration): ClientCaller {
+function callerOf(context: Context, request: FastifyRequest, client: Registration): ClientCaller {
   noteClient(request, client)
-  return { client, by: { name: `client:${client.id}`, environment, address: request.ip, requestId: request.id } }
+  return { client, act: actOf(context, request, `client:${client.id}`) }
+}
+
+/** What is done through the interface, now. */
+function actOf({ clock, environment }: Context, request: FastifyRequest, name: string): Act {
+  return { by: { name, environment, address: request.ip, requestId: request.id }, at: clock.now() }
 }
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
@@ -88,8 +93,8 @@ function askingService(request: FastifyRequest, { id }: Service): Asker {
   return { kind: 'service' }
 }
 
-function noteClient(request: FastifyRequest, { id, branch_id }: Registration): void {
-  request.who = { clientId: id, branchId: branch_id }
+function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {
+  request.who = { clientId: id, branchId }
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
@@ -118,7 +123,7 @@ export function bearer(scope: Scope): Gate<Bearer> {
 export interface BranchCaller extends Branch {
   /** Absent when a member calls with a personal token. */
   readonly clientId: string | undefined
-  readonly by: Actor
+  readonly act: Act
   /** Whether it would be let in again, for answers that go on. */
   readonly judgeAnew: Judge
 }
@@ -145,10 +150,10 @@ export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, req
   request.who = known
   await countUse(context, known, reply, context.clock.now())
   const { environment } = context
-  const by = { name: `user:${known.userId}`, environment, address: request.ip, requestId: request.id }
   const branchId = await getBranchOfMember(context.db, known.userId)
+  const act = actOf(context, request, `user:${known.userId}`)
   request.who = { userId: known.userId, branchId }
-  return { branchId, environment, clientId: undefined, by, judgeAnew: () => judgeMember(context, token, branchId) }
+  return { branchId, environment, clientId: undefined, act, judgeAnew: () => judgeMember(context, token, branchId) }
 })
 
 function parseBranchBasic(authorization: string): ClientCredentials[] {
@@ -168,20 +173,20 @@ async function clientBranch(
   const found = await authenticateClient(context, request, reply, readings)
   if (!found) throw branchRefusal()
   if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
-  const { by } = callerOf(context, request, found)
+  const { act } = callerOf(context, request, found)
   const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
-  return { branchId: found.branch_id, environment: context.environment, clientId: found.id, by, judgeAnew }
+  return { branchId: found.branchId, environment: context.environment, clientId: found.id, act, judgeAnew }
 }
 
 /** One of the brokerage's own systems. */
-export const service: Gate<Actor> = async (context, request) => {
+export const service: Gate<Act> = async (context, request) => {
   const { authorization } = request.headers
   const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =
     context.services.recall(readings, context.environment) ?? (await authenticateService(context, request, readings))
   if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
   request.who = { serviceId: found.id }
-  return { name: `service:${found.id}`, environment: context.environment, address: request.ip, requestId: request.id }
+  return actOf(context, request, `service:${found.id}`)
 }
 
 async function authenticateService(

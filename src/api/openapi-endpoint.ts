@@ -1,6 +1,6 @@
 /** GET /openapi.json for partners, and the same with the brokerage's own endpoints for its systems. */
 import type { FastifyInstance } from 'fastify'
-import type { Actor } from '../audit/audit.ts'
+import type { Act } from '../audit/audit.ts'
 import type { Context } from '../context.ts'
 import type { DescribedRoute } from '../described-route.ts'
 import { Type } from '../schema.ts'
@@ -37,7 +37,7 @@ export const openApi: Endpoint<undefined> = {
   handle: (_context, _caller, request) => request.server.openapi(),
 }
 
-export const internalOpenApi: Endpoint<Actor> = {
+export const internalOpenApi: Endpoint<Act> = {
   schema: {
     ...schema,
     operationId: 'getInternalOpenApi',

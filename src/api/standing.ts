@@ -14,7 +14,7 @@ export async function judgeClient(
 ): Promise<Standing | undefined> {
   const found = await knownClients.authenticate(authorization, readings, environment, clock.now())
   if (found?.client.id !== clientId || !isInForce(found.client)) return undefined
-  const tags = [`client:${clientId}`, `branch:${found.client.branch_id}`]
+  const tags = [`client:${clientId}`, `branch:${found.client.branchId}`]
   return { tags, soundUntilMs: found.secretEndsAt?.getTime() ?? Number.POSITIVE_INFINITY }
 }
 

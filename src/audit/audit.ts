@@ -15,7 +15,16 @@ export interface Actor {
   readonly requestId?: string | undefined
 }
 
-export const gatewayActor: Actor = { name: 'gateway' }
+/** Who does something, and when: one value from the door to the entry. */
+export interface Act {
+  readonly by: Actor
+  readonly at: Date
+}
+
+/** What the gateway does by itself. */
+export function gatewayAct(at: Date): Act {
+  return { by: { name: 'gateway' }, at }
+}
 
 export type AuditAction =
   | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
@@ -48,28 +57,31 @@ export interface AuditEntry {
   readonly subject: string
   readonly environment: Environment | null
   readonly address: string | null
-  readonly request_id: string | null
+  readonly requestId: string | null
   readonly details: Record<string, unknown>
+}
+
+/** As it is written into files and lists. */
+export function printEntry({ requestId, details, ...entry }: AuditEntry) {
+  return { ...entry, request_id: requestId, details }
 }
 
 export function recordAct(
   sql: Sql,
-  by: Actor,
+  act: Act,
   action: Exclude<AuditAction, GuardedAction>,
   subject: string,
-  at: Date,
   details: Record<string, unknown> = {},
 ): Promise<void> {
-  return insertEntry(sql, by, action, subject, at, details)
+  return insertEntry(sql, act, action, subject, details)
 }
 
 /** Of an act that more has to be done for: see who calls it. */
 export async function insertEntry(
   sql: Sql,
-  by: Actor,
+  { by, at }: Act,
   action: AuditAction,
   subject: string,
-  at: Date,
   details: Record<string, unknown>,
 ): Promise<void> {
   const about = printJson(details)

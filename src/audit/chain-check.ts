@@ -6,7 +6,7 @@ import { cut } from '../cut.ts'
 import { Conflict } from '../problem.ts'
 import type { AnchorDesk } from './anchor.ts'
 import { type AnchorReport, compareAnchors } from './anchor-check.ts'
-import { type Actor, recordAct } from './audit.ts'
+import { type Act, recordAct } from './audit.ts'
 import { type ChainHead, containsHead, findHead, printHead, type Verification, verifyChain } from './chain.ts'
 
 /** What entries about the log itself are about. */
@@ -32,7 +32,7 @@ export type CheckState =
 export interface ChainCheck {
   state(): CheckState
   /** True when this began one; false when it joined the one that runs. */
-  start(by: Actor, anchor: ChainHead | undefined): boolean
+  start(act: Act, anchor: ChainHead | undefined): boolean
   close(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
   let isClosing = false
   const anchors = new Map<string, ChainHead>()
 
-  const run = async (by: Actor, startedAt: Date) => {
+  const run = async ({ by, at: startedAt }: Act) => {
     const { position: blocks } = await findHead(db)
     const result = await verifyChain(db, startedAt, (position) => {
       if (isClosing) throw new Stopped('The gateway is closing.')
@@ -58,7 +58,7 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
       return [...checked.values()]
     }
     const finishedAt = clock.now()
-    await recordAct(db, by, 'audit.verified', logSubject, finishedAt, describe(result, await check(), written))
+    await recordAct(db, { by, at: finishedAt }, 'audit.verified', logSubject, describe(result, await check(), written))
     // Whoever joined while that was written is answered too, and nobody can join between this and the end.
     const answered = await check()
     end({ ...result, finishedAt, anchors: answered, written })
@@ -72,16 +72,16 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
 
   return {
     state: () => state,
-    start(by, anchor) {
+    start(act, anchor) {
       if (isClosing) throw new Conflict('This node is closing. Try again in a moment.')
       const text = anchor && printHead(anchor)
       if (text !== undefined && anchors.size >= anchorsAtMost && !anchors.has(text))
         throw new Conflict('Too many anchors are being checked at once. Wait until this verification has ended.')
       if (anchor && text !== undefined) anchors.set(text, anchor)
       if (running) return false
-      const startedAt = clock.now()
+      const startedAt = act.at
       state = { kind: 'running', startedAt, position: 0, blocks: 0 }
-      running = run(by, startedAt).catch((error: unknown) => {
+      running = run(act).catch((error: unknown) => {
         log.error({ err: error }, 'the audit chain could not be verified')
         end({ kind: 'failed', startedAt })
       })

@@ -109,11 +109,11 @@ export async function verifyChain(
 
 function hashBlock(previous: Buffer, entries: readonly StoredEntry[]): Buffer {
   const hash = createHash('sha256').update(previous)
-  for (const entry of entries) hash.update(printEntry(entry)).update('\n')
+  for (const entry of entries) hash.update(printForHash(entry)).update('\n')
   return hash.digest()
 }
 
-function printEntry(entry: StoredEntry): string {
-  const { id, at, actor, action, subject, environment, address, request_id, detailsText } = entry
-  return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, request_id, detailsText])
+function printForHash(entry: StoredEntry): string {
+  const { id, at, actor, action, subject, environment, address, requestId, detailsText } = entry
+  return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, requestId, detailsText])
 }

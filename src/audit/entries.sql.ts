@@ -7,7 +7,7 @@ export const insertAuditEntry = statement(
 )
 
 /** By name: a column that a later release adds must not change what a prepared statement answers. */
-export const entryColumns = 'id, at, actor, action, subject, environment, address, request_id, details'
+export const entryColumns = 'id, at, actor, action, subject, environment, address, request_id AS "requestId", details'
 
 export const selectNewest = statement(
   'select_newest_audit_entries',
@@ -19,7 +19,7 @@ export const selectNewest = statement(
 /** Each part walks an index of its own; the second and the third are made for this question (migrations/0004-audit.sql). */
 export const selectHistory = statement(
   'select_history',
-  `SELECT id, at, actor, action, subject, environment, address, request_id, details FROM (
+  `SELECT ${entryColumns} FROM (
      (SELECT * FROM audit_entries WHERE actor = $1 AND id < $2 ORDER BY id DESC LIMIT $3)
      UNION ALL
      (SELECT * FROM audit_entries

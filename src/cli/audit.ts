@@ -1,5 +1,5 @@
 import { compareAnchors } from '../audit/anchor-check.ts'
-import { findEntries } from '../audit/audit.ts'
+import { findEntries, printEntry } from '../audit/audit.ts'
 import { containsHead, parseHead, printHead, verifyChain } from '../audit/chain.ts'
 import type { Database } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
@@ -19,10 +19,7 @@ export const auditCommands: readonly Command[] = [
     async run({ db, print }, words) {
       const filter = { actor: words.find('actor'), action: words.find('action'), subject: words.find('subject') }
       const rows = await findEntries(db, { ...filter, limit: parseLimit(words.find('limit') ?? '50') })
-      print.table(
-        rows.map((row) => ({ ...row })),
-        'No entries.',
-      )
+      print.table(rows.map(printEntry), 'No entries.')
     },
   },
   {

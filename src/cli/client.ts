@@ -18,7 +18,7 @@ import type { Scope } from '../scope.ts'
 import type { Command, Desk } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 
-const acting = ({ config, by, clock }: Desk) => ({ development: isDevelopment(config), by, now: clock.now() })
+const acting = ({ config, act }: Desk) => ({ ...act(), development: isDevelopment(config) })
 
 const rotationOption = {
   name: 'rotate-refresh-tokens',
@@ -55,7 +55,7 @@ export const clientCommands: readonly Command[] = [
       }
       const environment = parseEnvironment(words.find('environment'))
       const { client, secret } = await createClient(desk.db, desk.vault, partner, environment, draft, acting(desk))
-      desk.print.record({ ...client, client_secret: secret.text })
+      desk.print.record({ ...fieldsOf(client), client_secret: secret.text })
       desk.print.say('\nKeep the secret now: it is not shown again.')
     },
   },
@@ -66,11 +66,8 @@ export const clientCommands: readonly Command[] = [
     options: [{ name: 'partner', value: 'NAME|ID', meaning: 'only this partner' }],
     async run({ db, print }, words) {
       const key = words.find('partner')
-      const branchId = key === undefined ? undefined : (await getPartner(db, key)).branch_id
-      print.table(
-        (await listClients(db, branchId)).map((client) => ({ ...client })),
-        'There are no clients.',
-      )
+      const branchId = key === undefined ? undefined : (await getPartner(db, key)).branchId
+      print.table((await listClients(db, branchId)).map(fieldsOf), 'There are no clients.')
     },
   },
   {
@@ -81,9 +78,9 @@ export const clientCommands: readonly Command[] = [
     async run({ db, clock, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
       print.record({
-        ...client,
+        ...fieldsOf(client),
         secrets: (await listSecrets(db, client.id, clock.now())).map(
-          ({ id, hint, signs_from }) => `${id} (…${hint}), signs webhooks from ${signs_from.toISOString()}`,
+          ({ id, hint, signsFrom }) => `${id} (…${hint}), signs webhooks from ${signsFrom.toISOString()}`,
         ),
         ...(await describeRequest(db, client.id)),
       })
@@ -110,10 +107,10 @@ export const clientCommands: readonly Command[] = [
         }).filter(([, value]) => value !== undefined),
       )
       const atMost = parseMost(words.find('scope'))
-      const { db, by, clock, print } = desk
+      const { db, act, print } = desk
       if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
-      if (atMost) await setScopesAtMost(db, client, atMost, by, clock.now())
-      print.record({ ...(await getClient(db, client.id)) })
+      if (atMost) await setScopesAtMost(db, client, atMost, act())
+      print.record(fieldsOf(await getClient(db, client.id)))
     },
   },
   answerCommand('grant-scopes', 'Grants the wider scopes that a client was asked for.', true),
@@ -129,13 +126,13 @@ export const clientCommands: readonly Command[] = [
       const client = await getClient(db, positionals[0]!)
       const rows = await listSecrets(db, client.id, clock.now())
       print.table(
-        rows.map(({ id, hint, created_at, signs_from, expires_at, last_used_at }) => ({
+        rows.map(({ id, hint, createdAt, signsFrom, expiresAt, lastUsedAt }) => ({
           id,
           hint,
-          created_at,
-          signs_from,
-          expires_at,
-          last_used_at,
+          created_at: createdAt,
+          signs_from: signsFrom,
+          expires_at: expiresAt,
+          last_used_at: lastUsedAt,
         })),
         'The client has no live secret.',
       )
@@ -154,13 +151,14 @@ export const clientCommands: readonly Command[] = [
         meaning: 'how long the old one still signs webhooks, at most the overlap and 7d: 0s unless given',
       },
     ],
-    async run({ db, vault, clock, by, print }, words) {
+    async run(desk, words) {
+      const { db, vault, print } = desk
       const client = await getClient(db, words.positionals[0]!)
       const overlapMs = parseDuration(words.find('overlap') ?? '7d')
       const switchAfterMs = parseDuration(words.find('switch-after') ?? '0s', 'switch-after')
-      const now = clock.now()
-      const rotation = { overlapMs, switchAt: after(now, switchAfterMs) }
-      const rotating = rotateSecret(db, vault, client, rotation, by, now)
+      const act = desk.act()
+      const rotation = { overlapMs, switchAt: after(act.at, switchAfterMs) }
+      const rotating = rotateSecret(db, vault, client, rotation, act)
       const { secret, oldSecretEndsAt, signsFrom } = await rotating.catch((error: unknown) => {
         throw error instanceof Conflict ? pointToSecrets(error, client) : error
       })
@@ -177,13 +175,22 @@ export const clientCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Ends one secret of a client at once.',
     positionals: ['client', 'secret id'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
-      await revokeSecret(db, client, Number(positionals[1]) || 0, by, clock.now())
+      await revokeSecret(db, client, Number(positionals[1]) || 0, act())
       print.record({ client_id: client.id, revoked_secret: Number(positionals[1]) })
     },
   },
 ]
+
+function fieldsOf(client: Client) {
+  const { id, environment, name, scopes, status } = client
+  return {
+    ...{ id, branch_id: client.branchId, environment, name, callback_url: client.callbackUrl },
+    ...{ scopes, scopes_at_most: client.scopesAtMost, status },
+    ...{ rotate_refresh_tokens: client.rotateRefreshTokens, created_at: client.createdAt },
+  }
+}
 
 function pointToSecrets({ message }: Conflict, { id }: Client): Conflict {
   return new Conflict(`${message} "countersign client secrets ${id}" lists them.`)
@@ -206,12 +213,12 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
       const asked = await findOpenScopeRequest(db, client.id)
-      if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, by, clock.now())))
+      if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
         throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
-      print.record({ ...(await getClient(db, client.id)) })
+      print.record(fieldsOf(await getClient(db, client.id)))
     },
   }
 }
@@ -222,9 +229,9 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'suspen
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)
-      await setClientStatus(db, client, status, by, clock.now())
+      await setClientStatus(db, client, status, act())
       print.record({ client_id: client.id, status })
     },
   }

@@ -1,6 +1,6 @@
 /** The shape of a command, and how its words become values. */
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
-import type { Actor } from '../audit/audit.ts'
+import type { Act } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -38,7 +38,8 @@ export interface Desk extends ConfiguredDesk {
   readonly clock: Clock
   readonly db: Database
   readonly vault: Vault
-  readonly by: Actor
+  /** What the operator does, now. */
+  act(): Act
 }
 
 export interface Printer {

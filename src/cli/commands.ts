@@ -84,14 +84,11 @@ async function onDatabase(desk: ConfiguredDesk, work: (desk: Desk) => Promise<vo
   const { config } = desk
   const storage = await openStorage(config, 'visit')
   try {
-    await work({
-      ...desk,
-      // As the nodes: what is written by another time would be due when they have passed it.
-      clock: await openSharedClock(storage.db),
-      db: storage.db,
-      vault: openVault(config.keySource),
-      by: { name: `operator:${userInfo().username}` },
-    })
+    // As the nodes: what is written by another time would be due when they have passed it.
+    const clock = await openSharedClock(storage.db)
+    const by = { name: `operator:${userInfo().username}` }
+    const act = () => ({ by, at: clock.now() })
+    await work({ ...desk, clock, db: storage.db, vault: openVault(config.keySource), act })
   } finally {
     await storage.close()
   }

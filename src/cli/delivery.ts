@@ -1,4 +1,10 @@
-import { getDelivery, listAttempts, redeliverByWorker } from '../webhooks/delivery.ts'
+import {
+  type Attempt,
+  type DeliveryWithBody,
+  getDelivery,
+  listAttempts,
+  redeliverByWorker,
+} from '../webhooks/delivery.ts'
 import { listDeliveries } from '../webhooks/delivery-search.ts'
 import { skipDelivery } from '../webhooks/skip.ts'
 import type { Command } from './command.ts'
@@ -22,15 +28,15 @@ export const deliveryCommands: readonly Command[] = [
         Number.MAX_SAFE_INTEGER,
         Number(words.find('limit') ?? 50) || 50,
       )
-      return rows.map(({ id, kind, action, entity, state, attempts, created_at, due_at }) => ({
+      return rows.map(({ id, kind, action, entity, state, attempts, createdAt, dueAt }) => ({
         id,
         kind,
         action,
         entity,
         state,
         attempts,
-        created_at,
-        due_at,
+        created_at: createdAt,
+        due_at: dueAt,
       }))
     },
   ),
@@ -42,7 +48,8 @@ export const deliveryCommands: readonly Command[] = [
     options: branchOptions,
     async run(desk, words) {
       const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      desk.print.record({ ...delivery, log: await listAttempts(desk.db, delivery.id) })
+      const attempts = await listAttempts(desk.db, delivery.id)
+      desk.print.record({ ...fieldsOf(delivery), log: attempts.map(attemptFields) })
     },
   },
   {
@@ -54,7 +61,7 @@ export const deliveryCommands: readonly Command[] = [
     async run(desk, words) {
       const branch = await branchOf(desk, words)
       const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
-      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.by, desk.clock.now())
+      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.act())
       desk.print.record({ redelivering: delivery.id, delivery: again })
     },
   },
@@ -67,9 +74,22 @@ export const deliveryCommands: readonly Command[] = [
     async run(desk, words) {
       const branch = await branchOf(desk, words)
       const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
-      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.by, desk.clock.now())
+      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.act())
       const { id, state, reason } = await getDelivery(desk.db, branch, delivery.id)
       desk.print.record({ delivery: id, state, reason })
     },
   },
 ]
+
+function fieldsOf(delivery: DeliveryWithBody) {
+  const { id, webhookId, eventId, state, entity, dueAt, attempts, createdAt, settledAt } = delivery
+  const { repeats, reason, canceledBy, uid, kind, action, body, simulated } = delivery
+  return {
+    ...{ id, webhook_id: webhookId, event_id: eventId, state, entity, due_at: dueAt, attempts, created_at: createdAt },
+    ...{ settled_at: settledAt, repeats, reason, canceled_by: canceledBy, uid, kind, action, body, simulated },
+  }
+}
+
+function attemptFields({ number, at, durationMs, outcome, status, why, response }: Attempt) {
+  return { number, at, duration_ms: durationMs, outcome, status, why, response }
+}

@@ -19,13 +19,14 @@ export const eventCommands: readonly Command[] = [
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       { name: 'idempotency-key', value: 'KEY', meaning: 'the same key again publishes nothing' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const file = words.positionals[0]!
       const text = readFileSync(file === '-' ? 0 : file, 'utf8')
       const events = await parseEvents(text, parseEnvironment(words.find('environment')))
       const key = words.find('idempotency-key')
+      const { by, at } = act()
       const idempotency = key === undefined ? undefined : { owner: by.name, key }
-      const stored = await openPublisher(db).publish(events, clock.now(), { idempotency })
+      const stored = await openPublisher(db).publish(events, at, { idempotency })
       const uids = stored.map((event) => event.uid)
       print.table(
         uids.map((uid) => ({ event_id: printEventId(uid) })),

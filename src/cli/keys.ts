@@ -48,7 +48,7 @@ export const keyCommands: readonly Command[] = [
     summary:
       'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
     async run(desk) {
-      const { config, db, by, clock, print } = desk
+      const { config, db, act, print } = desk
       const { vault, resealed } = await changeKeysAlone(db, async () => {
         if (config.keySource.kind === 'file') {
           const { path } = config.keySource
@@ -56,7 +56,7 @@ export const keyCommands: readonly Command[] = [
         }
         return resealUnderCurrent(desk)
       })
-      await recordAct(db, by, 'keys.rotated', `key:${vault.currentKeyId}`, clock.now(), { resealed })
+      await recordAct(db, act(), 'keys.rotated', `key:${vault.currentKeyId}`, { resealed })
       print.record({
         current_key: vault.currentKeyId,
         secrets_sealed_anew: resealed,
@@ -70,7 +70,7 @@ export const keyCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
     async run(desk) {
-      const { config, db, by, clock, print } = desk
+      const { config, db, act, print } = desk
       const { vault, resealed } = await changeKeysAlone(db, async () => {
         const done = await resealUnderCurrent(desk)
         if (config.keySource.kind === 'file') {
@@ -82,7 +82,7 @@ export const keyCommands: readonly Command[] = [
       if (config.keySource.kind === 'environment') {
         print.say('Every stored secret is sealed with the first key: SECRET_KEY may now hold it alone.')
       }
-      await recordAct(db, by, 'keys.pruned', `key:${vault.currentKeyId}`, clock.now(), { resealed })
+      await recordAct(db, act(), 'keys.pruned', `key:${vault.currentKeyId}`, { resealed })
       print.record({ current_key: vault.currentKeyId, secrets_sealed_anew: resealed })
     },
   },

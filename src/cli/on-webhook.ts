@@ -13,8 +13,8 @@ export const branchOptions: readonly Option[] = [
 export const reasonOption: Option = { name: 'reason', value: 'TEXT', meaning: 'why, for whoever reads the log later' }
 
 export async function branchOf({ db }: Desk, words: CommandWords): Promise<Branch> {
-  const { branch_id } = await getPartner(db, words.get('partner'))
-  return { branchId: branch_id, environment: parseEnvironment(words.find('environment')) }
+  const { branchId } = await getPartner(db, words.get('partner'))
+  return { branchId, environment: parseEnvironment(words.find('environment')) }
 }
 
 export function parseReason(words: CommandWords): string {

@@ -24,22 +24,18 @@ export const partnerCommands: readonly Command[] = [
       { name: 'approve', meaning: 'approve at once' },
       { name: 'refresh', meaning: 'grant refresh access at once' },
     ],
-    async run({ db, clock, by, print }, words) {
-      const partner = await applyAsPartner(db, words.get('name'), by, clock.now())
-      if (words.has('approve')) await setPartnerStatus(db, partner, 'approved', undefined, by, clock.now())
-      if (words.has('refresh')) await setRefreshAccess(db, partner, true, by, clock.now())
-      print.record({ ...(await getPartner(db, String(partner.branch_id))) })
+    async run({ db, act, print }, words) {
+      const partner = await applyAsPartner(db, words.get('name'), act())
+      if (words.has('approve')) await setPartnerStatus(db, partner, 'approved', undefined, act())
+      if (words.has('refresh')) await setRefreshAccess(db, partner, true, act())
+      print.record(fieldsOf(await getPartner(db, String(partner.branchId))))
     },
   },
   {
     name: 'partner list',
     needs: 'database',
     summary: 'Lists all partners.',
-    run: async ({ db, print }) =>
-      print.table(
-        (await listPartners(db)).map((each) => ({ ...each })),
-        'There are no partners.',
-      ),
+    run: async ({ db, print }) => print.table((await listPartners(db)).map(fieldsOf), 'There are no partners.'),
   },
   {
     name: 'partner show',
@@ -50,35 +46,41 @@ export const partnerCommands: readonly Command[] = [
       const partner = await getPartner(db, positionals[0]!)
       const members = (await listMembers(db, partner)).map((member) => member.username)
       const asked = await findRefreshRequest(db, partner)
-      const open = asked && asked.answered_at === null ? { asks_for_refresh: asked.reason } : {}
-      print.record({ ...partner, members, ...(await findApplication(db, partner)), ...open })
+      const open = asked && asked.answeredAt === null ? { asks_for_refresh: asked.reason } : {}
+      print.record({ ...fieldsOf(partner), members, ...(await findApplication(db, partner)), ...open })
     },
   },
-  onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, by, clock }, partner) =>
-    setPartnerStatus(db, partner, 'approved', undefined, by, clock.now()),
+  onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, act }, partner) =>
+    setPartnerStatus(db, partner, 'approved', undefined, act()),
   ),
   onPartner(
     'suspend',
     'Suspends a partner: its clients and their tokens stop working at once.',
     [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
-    ({ db, by, clock }, partner, words) =>
-      setPartnerStatus(db, partner, 'suspended', words.get('reason'), by, clock.now()),
+    ({ db, act }, partner, words) => setPartnerStatus(db, partner, 'suspended', words.get('reason'), act()),
   ),
-  onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], ({ db, by, clock }, partner) =>
-    setRefreshAccess(db, partner, true, by, clock.now()),
+  onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], ({ db, act }, partner) =>
+    setRefreshAccess(db, partner, true, act()),
   ),
-  onPartner('withdraw-refresh', 'Stops the refresh tokens of a partner at once.', [], ({ db, by, clock }, partner) =>
-    setRefreshAccess(db, partner, false, by, clock.now()),
+  onPartner('withdraw-refresh', 'Stops the refresh tokens of a partner at once.', [], ({ db, act }, partner) =>
+    setRefreshAccess(db, partner, false, act()),
   ),
   memberCommand('add-member', 'Makes a user a member of a partner.', addMember),
   memberCommand('remove-member', 'Ends the membership of a user.', removeMember),
 ]
 
+function fieldsOf({ branchId, name, status, statusReason, refreshAccess, createdAt }: Partner) {
+  return {
+    ...{ branch_id: branchId, name, status, status_reason: statusReason },
+    ...{ refresh_access: refreshAccess, created_at: createdAt },
+  }
+}
+
 function onPartner(
   verb: string,
   summary: string,
   options: readonly Option[],
-  act: (desk: Desk, partner: Partner, words: CommandWords) => Promise<void>,
+  change: (desk: Desk, partner: Partner, words: CommandWords) => Promise<void>,
 ): Command {
   return {
     name: `partner ${verb}`,
@@ -88,22 +90,22 @@ function onPartner(
     options,
     async run(desk, words) {
       const key = words.positionals[0]!
-      await act(desk, await getPartner(desk.db, key), words)
-      desk.print.record({ ...(await getPartner(desk.db, key)) })
+      await change(desk, await getPartner(desk.db, key), words)
+      desk.print.record(fieldsOf(await getPartner(desk.db, key)))
     },
   }
 }
 
-function memberCommand(verb: string, summary: string, act: typeof addMember): Command {
+function memberCommand(verb: string, summary: string, change: typeof addMember): Command {
   return {
     name: `partner ${verb}`,
     needs: 'database',
     summary,
     positionals: ['partner', 'user'],
-    async run({ db, by, clock, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const partner = await getPartner(db, positionals[0]!)
       const user = await getUserNamed(db, positionals[1]!)
-      await act(db, partner, user, by, clock.now())
+      await change(db, partner, user, act())
       print.record({
         partner: partner.name,
         members: (await listMembers(db, partner)).map((member) => member.username),

@@ -19,10 +19,10 @@ export const tokenCommands: readonly Command[] = [
       { name: 'name', value: 'TEXT', required: true, meaning: 'what it is for' },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.get('user'))
       const draft = { environment: parseEnvironment(words.find('environment')), name: words.get('name') }
-      const { record, token } = await createApiToken(db, user, draft, by, clock.now())
+      const { record, token } = await createApiToken(db, user, draft, act())
       print.record({ id: record.id, username: user.username, ...draft, token: token.text })
     },
   },
@@ -35,7 +35,11 @@ export const tokenCommands: readonly Command[] = [
       const user = await getUserNamed(db, words.get('user'))
       const rows = await listApiTokens(db, user.id)
       print.table(
-        rows.map(({ user_id: _owner, revoked_at: _revoked, ...row }) => row),
+        rows.map(({ id, environment, name, hint, createdAt, lastUsedAt }) => ({
+          ...{ id, environment, name, hint },
+          created_at: createdAt,
+          last_used_at: lastUsedAt,
+        })),
         'The user has no API tokens.',
       )
     },
@@ -71,15 +75,15 @@ export const tokenCommands: readonly Command[] = [
       const userId = key === undefined ? undefined : (await getUserNamed(db, key)).id
       const rows = await listAuthorizations(db, { userId, clientId: words.find('client') })
       print.table(
-        rows.map(({ id, user_id, client_name, environment, scopes, approved_at, last_used_at, paused_at }) => ({
+        rows.map(({ id, userId, clientName, environment, scopes, approvedAt, lastUsedAt, pausedAt }) => ({
           id,
-          user_id,
-          client_name,
+          user_id: userId,
+          client_name: clientName,
           environment,
           scopes,
-          approved_at,
-          last_used_at,
-          paused_at,
+          approved_at: approvedAt,
+          last_used_at: lastUsedAt,
+          paused_at: pausedAt,
         })),
         'There are no authorizations.',
       )
@@ -91,11 +95,11 @@ export const tokenCommands: readonly Command[] = [
     summary: 'Ends an authorization and every token that came of it, at once.',
     positionals: ['id'],
     options: [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const id = parseNumber(words.positionals[0]!)
       const problem = findTextProblem(words.get('reason'), 2_000)
       if (problem) throw new Invalid([{ field: 'reason', problem }])
-      await revokeAuthorization(db, { id, reason: words.get('reason') }, by, clock.now())
+      await revokeAuthorization(db, { id, reason: words.get('reason') }, act())
       print.record({ revoked_authorization: id })
     },
   },
@@ -107,9 +111,9 @@ export const tokenCommands: readonly Command[] = [
       { name: 'name', value: 'TEXT', required: true, meaning: 'which system' },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const environment = parseEnvironment(words.find('environment'))
-      const { service, secret } = await createService(db, words.get('name'), environment, by, clock.now())
+      const { service, secret } = await createService(db, words.get('name'), environment, act())
       print.record({ id: service.id, name: service.name, environment, secret: secret.text })
     },
   },
@@ -132,8 +136,8 @@ export const tokenCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Ends the credential of a service at once.',
     positionals: ['id'],
-    async run({ db, clock, by, print }, { positionals }) {
-      await revokeService(db, positionals[0]!, by, clock.now())
+    async run({ db, act, print }, { positionals }) {
+      await revokeService(db, positionals[0]!, act())
       print.record({ revoked_service: positionals[0] })
     },
   },
@@ -144,8 +148,8 @@ function parseNumber(text: string): number {
   return Number(text)
 }
 
-async function revokeToken({ db, by, clock, print }: Desk, id: number): Promise<void> {
-  await revokeApiToken(db, id, undefined, by, clock.now())
+async function revokeToken({ db, act, print }: Desk, id: number): Promise<void> {
+  await revokeApiToken(db, id, undefined, act())
   print.record({ revoked_token: id })
 }
 

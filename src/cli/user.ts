@@ -11,6 +11,7 @@ import {
   listUsers,
   setPassword,
   setUserStatus,
+  type User,
 } from '../users/user.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
@@ -37,7 +38,7 @@ export const userCommands: readonly Command[] = [
       passwordOption,
       { name: 'operator', meaning: "the brokerage's staff" },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const { password, shown } = choosePassword(words)
       const role = words.has('operator') ? ('operator' as const) : ('holder' as const)
       const draft = {
@@ -47,19 +48,15 @@ export const userCommands: readonly Command[] = [
         role,
         email: words.find('email'),
       }
-      const user = await createUser(db, openPasswords(1), draft, by, clock.now())
-      print.record({ ...user, ...shown })
+      const user = await createUser(db, openPasswords(1), draft, act())
+      print.record({ ...printUser(user), ...shown })
     },
   },
   {
     name: 'user list',
     needs: 'database',
     summary: 'Lists all users.',
-    run: async ({ db, print }) =>
-      print.table(
-        (await listUsers(db)).map((user) => ({ ...user })),
-        'There are no users.',
-      ),
+    run: async ({ db, print }) => print.table((await listUsers(db)).map(printUser), 'There are no users.'),
   },
   {
     name: 'user show',
@@ -70,7 +67,7 @@ export const userCommands: readonly Command[] = [
       const user = await getUserNamed(db, positionals[0]!)
       const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
       const mail = await findMail(db, user.id)
-      print.record({ ...user, email: mail?.email, accounts: accounts.map((account) => account.account_number) })
+      print.record({ ...printUser(user), email: mail?.email, accounts: accounts.map((each) => each.accountNumber) })
     },
   },
   {
@@ -79,10 +76,10 @@ export const userCommands: readonly Command[] = [
     summary: 'Sets a new password and ends all sessions of the user.',
     positionals: ['user'],
     options: [passwordOption],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       const { password, shown } = choosePassword(words)
-      await setPassword(db, openPasswords(1), user, password, by, clock.now())
+      await setPassword(db, openPasswords(1), user, password, act())
       print.record({ username: user.username, ...shown })
     },
   },
@@ -95,10 +92,10 @@ export const userCommands: readonly Command[] = [
       { name: 'email', value: 'ADDRESS', meaning: 'the new address' },
       { name: 'none', meaning: 'no address: no notices' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       if (words.has('email') === words.has('none')) throw new UsageError('Say either --email ADDRESS or --none.')
-      const email = await setEmail(db, user, words.find('email'), by, clock.now())
+      const email = await setEmail(db, user, words.find('email'), act())
       print.record({ username: user.username, email: email ?? 'none' })
     },
   },
@@ -108,9 +105,9 @@ export const userCommands: readonly Command[] = [
     summary:
       'Removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
-    async run({ db, clock, by, print }, { positionals }) {
+    async run({ db, act, print }, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)
-      await resetSecondFactor(db, user, by, clock.now())
+      await resetSecondFactor(db, user, act())
       print.record({ username: user.username, second_factor: 'none' })
     },
   },
@@ -129,7 +126,7 @@ export const userCommands: readonly Command[] = [
       { name: 'option-level', value: '1..6', meaning: '1 unless given' },
       { name: 'day-trader', meaning: 'marks a day trader' },
     ],
-    async run({ db, clock, by, print }, words) {
+    async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       const type = words.find('type') ?? 'cash'
       const level = Number(words.find('option-level') ?? 1)
@@ -141,18 +138,24 @@ export const userCommands: readonly Command[] = [
       if (!/^[A-Z0-9]{4,20}$/.test(number))
         throw new Invalid([{ field: 'number', problem: 'must be 4 to 20 letters and digits' }])
       const account = {
-        account_number: number,
+        accountNumber: number,
         environment: parseEnvironment(words.find('environment')),
         classification: words.find('classification') ?? 'individual',
-        day_trader: words.has('day-trader'),
-        option_level: level,
+        dayTrader: words.has('day-trader'),
+        optionLevel: level,
         type,
       } as const
-      await addAccount(db, user, account, by, clock.now())
-      print.record({ username: user.username, ...account })
+      await addAccount(db, user, account, act())
+      const { environment, classification, dayTrader } = account
+      const printed = { environment, classification, day_trader: dayTrader, option_level: level, type }
+      print.record({ username: user.username, account_number: number, ...printed })
     },
   },
 ]
+
+function printUser({ createdAt, ...user }: User): Record<string, unknown> {
+  return { ...user, created_at: createdAt }
+}
 
 function statusCommand(verb: string, summary: string, status: 'active' | 'disabled'): Command {
   return {
@@ -160,9 +163,9 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'disabl
     needs: 'database',
     summary,
     positionals: ['user'],
-    async run({ db, clock, by, print }: Desk, { positionals }) {
+    async run({ db, act, print }: Desk, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)
-      await setUserStatus(db, user, status, by, clock.now())
+      await setUserStatus(db, user, status, act())
       print.record({ username: user.username, status })
     },
   }

@@ -3,8 +3,8 @@ import { listClients } from '../partners/client.ts'
 import { Invalid } from '../problem.ts'
 import { type Kind, kinds } from '../webhooks/kind.ts'
 import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
-import { countReplay, getReplay, type Selection, startReplay } from '../webhooks/replay.ts'
-import { getSkip, startSkip } from '../webhooks/skip.ts'
+import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/replay.ts'
+import { getSkip, type Skip, startSkip } from '../webhooks/skip.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -53,8 +53,8 @@ export const webhookCommands: readonly Command[] = [
         secret: takeSecret(words, 'secret'),
         kinds: parseKinds(words.find('kinds')),
       }
-      const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.by, desk.clock.now())
-      desk.print.record({ ...webhook })
+      const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.act())
+      desk.print.record(fieldsOf(webhook))
     },
   },
   {
@@ -66,27 +66,27 @@ export const webhookCommands: readonly Command[] = [
       const rows = await listWebhooks(desk.db, await branchOf(desk, words), 0, 1_000)
       const switches = await findSwitches(desk.db, rows, desk.clock.now())
       desk.print.table(
-        rows.map(({ id, url, kinds: subscribed, state, disabled_reason, created_at }) => ({
+        rows.map(({ id, url, kinds: subscribed, state, disabledReason, createdAt }) => ({
           id,
           url,
           kinds: subscribed,
           state,
-          disabled_reason,
-          created_at,
+          disabled_reason: disabledReason,
+          created_at: createdAt,
           new_secret_signs_from: switches.get(id) ?? null,
         })),
         'The partner has no webhooks.',
       )
     },
   },
-  onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, by, clock }, webhook) =>
-    deleteWebhook(db, webhook, by, clock.now()).then(() => ({ deleted_webhook: webhook.id })),
+  onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, act }, webhook) =>
+    deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
   ),
-  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], ({ db, by, clock }, webhook) =>
-    setWebhookState(db, webhook, 'paused', by, clock.now()).then((changed) => ({ ...changed })),
+  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], ({ db, act }, webhook) =>
+    setWebhookState(db, webhook, 'paused', act()).then(fieldsOf),
   ),
-  onWebhook('webhook resume', 'Lets a paused or disabled webhook go on.', [], ({ db, by, clock }, webhook) =>
-    setWebhookState(db, webhook, 'active', by, clock.now()).then((changed) => ({ ...changed })),
+  onWebhook('webhook resume', 'Lets a paused or disabled webhook go on.', [], ({ db, act }, webhook) =>
+    setWebhookState(db, webhook, 'active', act()).then(fieldsOf),
   ),
   onWebhook(
     'webhook rotate-secret',
@@ -100,11 +100,11 @@ export const webhookCommands: readonly Command[] = [
       },
     ],
     async (desk, webhook, words) => {
-      const now = desk.clock.now()
-      const switchAt = after(now, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
-      if (switchAt > after(now, latestSwitchMs))
+      const act = desk.act()
+      const switchAt = after(act.at, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
+      if (switchAt > after(act.at, latestSwitchMs))
         throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
-      await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, desk.by, now)
+      await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, act)
       return { rotated_webhook: webhook.id, signs_from: switchAt, old_secret_ends_at: after(switchAt, overlapMs) }
     },
   ),
@@ -121,8 +121,8 @@ export const webhookCommands: readonly Command[] = [
     async (desk, webhook, words) => {
       const selection = parseSelection(words)
       if (words.has('dry-run')) return { total: (await countReplay(desk.db, webhook, selection)).total }
-      const replay = await startReplay(desk.db, webhook, selection, desk.by, desk.clock.now())
-      return { ...(await followReplay(desk, webhook, replay.id)) }
+      const replay = await startReplay(desk.db, webhook, selection, desk.act())
+      return followReplay(desk, webhook, replay.id)
     },
   ),
   onWebhook(
@@ -138,11 +138,11 @@ export const webhookCommands: readonly Command[] = [
       { name: 'dry-run', meaning: 'only count' },
     ],
     async (desk, webhook, words) => {
-      const now = desk.clock.now()
-      const since = parseSince(words.get('since'), now)
-      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, now)) }
-      const { id } = await startRecovery(desk.db, webhook, since, desk.by, now)
-      return { ...(await followReplay(desk, webhook, id)) }
+      const act = desk.act()
+      const since = parseSince(words.get('since'), act.at)
+      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, act.at)) }
+      const { id } = await startRecovery(desk.db, webhook, since, act)
+      return followReplay(desk, webhook, id)
     },
   ),
   onWebhook(
@@ -150,11 +150,29 @@ export const webhookCommands: readonly Command[] = [
     'Skips all deliveries that wait at a webhook. Shows the progress until it is done.',
     [reasonOption],
     async (desk, webhook, words) => {
-      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.by, desk.clock.now())
-      return { ...(await followSkip(desk, webhook, id)) }
+      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.act())
+      return followSkip(desk, webhook, id)
     },
   ),
 ]
+
+function fieldsOf(webhook: Webhook) {
+  const { id, environment, url, kinds: subscribed, state } = webhook
+  return {
+    ...{ id, branch_id: webhook.branchId, environment, client_id: webhook.clientId, url, kinds: subscribed, state },
+    ...{ disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt },
+  }
+}
+
+function replayFields({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {
+  const counted = { total, done, pulled }
+  return { id, webhook_id: webhookId, selection, state, ...counted, created_at: createdAt, finished_at: finishedAt }
+}
+
+function skipFields({ id, webhookId, reason, askedBy, state, skipped, createdAt, finishedAt }: Skip) {
+  const asked = { reason, asked_by: askedBy }
+  return { id, webhook_id: webhookId, ...asked, state, skipped, created_at: createdAt, finished_at: finishedAt }
+}
 
 function parseSelection(words: CommandWords): Selection {
   const instant = (name: string) => {
@@ -192,7 +210,7 @@ async function followReplay({ db, print }: Desk, webhook: Webhook, id: number) {
     const replay = await getReplay(db, webhook, id)
     const pulled = replay.selection.since === undefined ? '' : `, ${replay.pulled} tried now`
     print.progress(`${replay.done} of ${replay.total} set going${pulled}`)
-    if (replay.state !== 'running') return replay
+    if (replay.state !== 'running') return replayFields(replay)
     await new Promise((done) => setTimeout(done, 250))
   }
 }
@@ -201,7 +219,7 @@ async function followSkip({ db, print }: Desk, webhook: Webhook, id: number) {
   for (;;) {
     const skip = await getSkip(db, webhook, id)
     print.progress(`${skip.skipped} skipped`)
-    if (skip.state !== 'running') return skip
+    if (skip.state !== 'running') return skipFields(skip)
     await new Promise((done) => setTimeout(done, 250))
   }
 }

@@ -6,7 +6,7 @@ import { type Answer, ok, printDuration, warn } from './finding.ts'
 export async function checkWorkers(db: Database): Promise<Answer> {
   const workers = await listWorkers(db)
   if (workers.length === 0) return { finding: ok('No worker runs.') }
-  const newest = Math.max(...workers.map(({ seen_at }) => seen_at.getTime()))
+  const newest = Math.max(...workers.map(({ seenAt }) => seenAt.getTime()))
   const found = `${workers.map((worker) => printWorker(worker, newest)).join('; ')}.`
   const isWell = workers.every(({ state }) => state === 'well')
   if (isWell) return { finding: ok(found) }
@@ -15,9 +15,9 @@ export async function checkWorkers(db: Database): Promise<Answer> {
   return { finding: warn(found, advice) }
 }
 
-function printWorker({ number, address, lanes, state, seen_at }: SeenWorker, newestMs: number): string {
+function printWorker({ number, address, lanes, state, seenAt }: SeenWorker, newestMs: number): string {
   const name = `worker ${number}${address === null ? '' : ` at ${address}`}`
   if (state === 'gone') return `${name} is gone`
   const holds = `${name} holds ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`
-  return state === 'well' ? holds : `${holds} and has been silent for ${printDuration(newestMs - seen_at.getTime())}`
+  return state === 'well' ? holds : `${holds} and has been silent for ${printDuration(newestMs - seenAt.getTime())}`
 }

@@ -123,7 +123,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
       attempts.inc({ outcome })
       attemptSeconds.observe({ outcome }, timing.totalMs / 1000)
       if (outcome === 'accepted')
-        arrivalSeconds.observe((answeredAt.getTime() - delivery.event.published_at.getTime()) / 1000)
+        arrivalSeconds.observe((answeredAt.getTime() - delivery.event.publishedAt.getTime()) / 1000)
     },
     swept,
     collect: () => registry.getMetricsAsJSON(),

@@ -36,7 +36,7 @@ function everyKind(text: string): NoticeToSend[] {
       ...{ madeAt: at.toISOString(), endsAt: at.toISOString(), lastUsedAt: null },
     },
   }
-  const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, created_at: at }
+  const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }
   return Object.entries(facts).map(([kind, each]) => ({ ...common, kind, facts: each }) as NoticeToSend)
 }
 

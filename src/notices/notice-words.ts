@@ -2,16 +2,13 @@
  * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret and no link that carries
  * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
-import type { Environment } from '../environment.ts'
+import type { Environment, SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
-
-/** Where each site is. */
-export type Addresses = Readonly<Record<Environment, string>>
 
 interface Told {
   readonly subject: string
@@ -24,7 +21,7 @@ interface Told {
   readonly environment: Environment
 }
 
-type Teller<Kind extends NoticeKind> = (facts: NoticeFacts[Kind], at: Date, addresses: Addresses) => Told
+type Teller<Kind extends NoticeKind> = (facts: NoticeFacts[Kind], at: Date, addresses: SiteAddresses) => Told
 
 const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
@@ -113,9 +110,9 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   }),
 }
 
-export function noticeWords(notice: NoticeToSend, addresses: Addresses): NoticeWords {
+export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.created_at, addresses)
+  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.createdAt, addresses)
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
   const all = [...facts, ...site]
   const width = Math.max(...all.map(([name]) => name.length)) + 3
@@ -138,7 +135,7 @@ Nobody who writes to you in its name asks for your password, a code or a secret.
 }
 
 /** What all have in common that would hand the account to somebody else. */
-function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Date, addresses: Addresses) {
+function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Date, addresses: SiteAddresses) {
   const notes = [
     ...(more
       ? [
@@ -167,7 +164,7 @@ function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Da
 }
 
 /** Nobody was signed in, and the brokerage did nothing: somebody has the password. */
-function lockedWords(at: Date, addresses: Addresses) {
+function lockedWords(at: Date, addresses: SiteAddresses) {
   return {
     facts: [
       ['When', printMoment(at)],
@@ -211,7 +208,7 @@ function webhookFacts({ webhookId, partner, url }: NoticeFacts['webhook-disabled
 
 function webhookPage(
   { environment, branchId, webhookId }: NoticeFacts['webhook-failing' | 'webhook-disabled'],
-  addresses: Addresses,
+  addresses: SiteAddresses,
 ) {
   return `${addresses[environment]}/partner/${branchId}/webhooks/${webhookId}`
 }

@@ -110,7 +110,7 @@ export interface NoticeSeen {
   readonly kind: NoticeKind
   readonly email: string
   readonly state: 'waiting' | 'sent' | 'given up'
-  readonly created_at: Date
+  readonly createdAt: Date
 }
 
 export function listNotices(sql: Sql, userId: string, most: number): Promise<NoticeSeen[]> {

@@ -62,7 +62,7 @@ export const claimNotice = statement(
   'claim_notice',
   `UPDATE notices SET claim_id = $1, due_at = $3, attempts = attempts + 1
    WHERE id = (SELECT id FROM notices WHERE state = 'waiting' AND due_at <= $2 ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-   RETURNING id, email, kind, key, facts, attempts, created_at, (SELECT u.name FROM users u WHERE u.id = notices.user_id) AS name`,
+   RETURNING id, email, kind, key, facts, attempts, created_at AS "createdAt", (SELECT u.name FROM users u WHERE u.id = notices.user_id) AS name`,
 )
 
 /** Only by who holds it: whose lease ran out writes nothing. */
@@ -74,7 +74,7 @@ export const settleNotice = statement(
 
 export const selectNoticesOf = statement(
   'select_notices_of',
-  'SELECT id, kind, email, state, created_at FROM notices WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2',
+  'SELECT id, kind, email, state, created_at AS "createdAt" FROM notices WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2',
 )
 
 export const deleteOldNotices = statement(

@@ -30,7 +30,7 @@ export type NoticeToSend = {
     readonly kind: Kind
     readonly facts: NoticeFacts[Kind]
     readonly attempts: number
-    readonly created_at: Date
+    readonly createdAt: Date
   }
 }[NoticeKind]
 
@@ -67,7 +67,7 @@ export async function sendDue(desk: PostDesk): Promise<Sent> {
 }
 
 async function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Promise<Taken> {
-  const { id, key, email: to, created_at: at } = notice
+  const { id, key, email: to, createdAt: at } = notice
   try {
     return await courier.send({ id, key, to, at, ...findWords(notice) })
   } catch (error) {
@@ -92,9 +92,9 @@ async function settle({ db, clock, log, closing }: PostDesk, notice: NoticeToSen
   log.warn(line, dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is given up')
 }
 
-export function nextAttemptAt({ attempts, created_at }: Pick<NoticeToSend, 'attempts' | 'created_at'>, now: Date) {
+export function nextAttemptAt({ attempts, createdAt }: Pick<NoticeToSend, 'attempts' | 'createdAt'>, now: Date) {
   const next = after(now, waitsMs[Math.min(attempts, waitsMs.length) - 1]!)
-  return next <= after(created_at, patienceMs) ? next : undefined
+  return next <= after(createdAt, patienceMs) ? next : undefined
 }
 
 export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {

@@ -12,7 +12,8 @@ export const addUses = statement(
 
 export const selectActivity = statement(
   'select_authorization_activity',
-  `SELECT authorization_id, scope, sum(uses)::bigint AS uses, max(last_used_at) AS last_used_at FROM authorization_uses
+  `SELECT authorization_id AS "authorizationId", scope, sum(uses)::bigint AS uses, max(last_used_at) AS "lastUsedAt"
+   FROM authorization_uses
    WHERE authorization_id = ANY ($1::bigint[]) AND day > ($2::timestamptz AT TIME ZONE 'UTC')::date
    GROUP BY authorization_id, scope`,
 )
@@ -20,5 +21,5 @@ export const selectActivity = statement(
 export const deleteOldActivity = statement(
   'delete_old_authorization_uses',
   `DELETE FROM authorization_uses WHERE ctid = ANY (ARRAY(
-     SELECT ctid FROM authorization_uses WHERE day <= ($1::timestamptz AT TIME ZONE 'UTC')::date LIMIT $2)) RETURNING authorization_id`,
+     SELECT ctid FROM authorization_uses WHERE day <= ($1::timestamptz AT TIME ZONE 'UTC')::date LIMIT $2)) RETURNING day`,
 )

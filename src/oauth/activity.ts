@@ -50,10 +50,10 @@ export function openActivity(db: Database): Activity {
 }
 
 export interface ScopeActivity {
-  readonly authorization_id: number
+  readonly authorizationId: number
   readonly scope: Scope
   readonly uses: number
-  readonly last_used_at: Date
+  readonly lastUsedAt: Date
 }
 
 /** What each scope was used for in the last 30 days. */

@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/audit.ts'
+import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { tellUser } from '../notices/notice.ts'
@@ -16,10 +16,9 @@ export async function tellOfApplication(
   sql: Sql,
   { request, userId, environment }: Approved,
   authorizationId: number,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   const [names] = await sql.query<{ client: string; partner: string }>(selectApplicationNames, [request.clientId])
-  const facts = { environment, ...names!, scopes: request.scopes, address: by.address ?? null }
-  await tellUser(sql, userId, { kind: 'application', key: String(authorizationId), facts }, now)
+  const facts = { environment, ...names!, scopes: request.scopes, address: act.by.address ?? null }
+  await tellUser(sql, userId, { kind: 'application', key: String(authorizationId), facts }, act.at)
 }

@@ -1,7 +1,7 @@
 /** Spec 4.3: trading an authorization code for an access token, once. */
 import { hash } from 'node:crypto'
-import { type Actor, recordAct } from '../audit/audit.ts'
-import { after, type Clock, second } from '../clock.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
+import { after, second } from '../clock.ts'
 import { issueToken, parseToken } from '../crypto/token.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
@@ -37,8 +37,7 @@ interface Exchange {
   readonly challenge: string | undefined
   readonly accessHash: Buffer
   readonly refreshHash: Buffer | undefined
-  readonly by: Actor
-  readonly now: Date
+  readonly act: Act
 }
 
 interface JudgedCode {
@@ -61,23 +60,22 @@ const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
 }
 
 export interface CodeExchange {
-  exchange(client: Registration, presented: PresentedCode, by: Actor): Promise<IssuedTokens>
+  exchange(client: Registration, presented: PresentedCode, act: Act): Promise<IssuedTokens>
 }
 
-export function openCodeExchange(db: Database, clock: Clock, environment: Environment): CodeExchange {
+export function openCodeExchange(db: Database, environment: Environment): CodeExchange {
   const batch: Batch<Exchange, JudgedCode | undefined> = openBatch((items) => exchangeAll(db, items, environment), {
     keyOf: (item) => item.codeHash.toString('latin1'),
   })
 
   return {
-    async exchange(client, presented, by) {
+    async exchange(client, presented, act) {
       if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
       const code = parseToken(presented.code)
       if (code?.kind !== 'code' || code.environment !== environment)
         throw new OAuthError('invalid_grant', refusals.foreign)
-      const now = clock.now()
       const access = issueToken('access', environment)
-      const refresh = client.refresh_access ? issueToken('refresh', environment) : undefined
+      const refresh = client.refreshAccess ? issueToken('refresh', environment) : undefined
       const judged = await batch.run({
         codeHash: code.hash,
         clientId: client.id,
@@ -85,14 +83,13 @@ export function openCodeExchange(db: Database, clock: Clock, environment: Enviro
         challenge: presented.verifier === undefined ? undefined : hash('sha256', presented.verifier, 'base64url'),
         accessHash: access.hash,
         refreshHash: refresh?.hash,
-        by,
-        now,
+        act,
       })
       if (judged?.outcome !== 'exchanged') {
-        if (judged) await punish(db, judged, by, now)
+        if (judged) await punish(db, judged, act)
         throw refusalOf(judged?.outcome ?? 'foreign')
       }
-      return { accessToken: access.text, refreshToken: refresh?.text, scopes: judged.scopes, issuedAt: now }
+      return { accessToken: access.text, refreshToken: refresh?.text, scopes: judged.scopes, issuedAt: act.at }
     },
   }
 }
@@ -106,7 +103,7 @@ async function exchangeAll(
   items: Exchange[],
   environment: Environment,
 ): Promise<(JudgedCode | undefined)[]> {
-  const now = items[0]!.now
+  const now = items[0]!.act.at
   const rows = await db.query<JudgedCode>(table.exchangeCodes, [
     items.map((item) => item.codeHash),
     items.map((item) => item.clientId),
@@ -114,8 +111,8 @@ async function exchangeAll(
     items.map((item) => item.challenge),
     items.map((item) => item.accessHash),
     items.map((item) => item.refreshHash),
-    items.map((item) => item.by.address),
-    items.map((item) => item.by.requestId),
+    items.map((item) => item.act.by.address),
+    items.map((item) => item.act.by.requestId),
     ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
   ])
   const byHash = new Map(rows.map((row) => [row.codeHash.toString('latin1'), row]))
@@ -126,16 +123,16 @@ async function exchangeAll(
  * A code used twice by its own client ends every token it gave. Another client's attempt ends nothing, or a leaked code
  * would be a switch to cut people off. A code that was seen expired stays so, whatever the clock does next.
  */
-async function punish(db: Database, judged: JudgedCode, by: Actor, now: Date): Promise<void> {
+async function punish(db: Database, judged: JudgedCode, act: Act): Promise<void> {
   const subject = `grant:${judged.id}`
-  if (judged.outcome === 'foreign') return recordAct(db, by, 'code.presented_by_other_client', subject, now)
+  if (judged.outcome === 'foreign') return recordAct(db, act, 'code.presented_by_other_client', subject)
   if (judged.outcome === 'expired') {
-    await db.query(table.revokeGrant, [judged.id, now, 'code expired'])
+    await db.query(table.revokeGrant, [judged.id, act.at, 'code expired'])
   }
   if (judged.outcome === 'replayed') {
     await db.transaction(async (sql) => {
-      await sql.query(table.revokeGrant, [judged.id, now, 'code replayed'])
-      await recordAct(sql, by, 'code.replayed', subject, now)
+      await sql.query(table.revokeGrant, [judged.id, act.at, 'code replayed'])
+      await recordAct(sql, act, 'code.replayed', subject)
     })
   }
 }

@@ -19,18 +19,18 @@ import { OAuthError } from './oauth-error.ts'
 
 const client: Registration = {
   id: 'A'.repeat(24),
-  branch_id: 1,
+  branchId: 1,
   environment: 'live',
   name: 'Portfolio Pal',
-  callback_url: 'https://app.example.com/cb?tenant=7',
+  callbackUrl: 'https://app.example.com/cb?tenant=7',
   scopes: ['read', 'market', 'trade'],
-  scopes_at_most: ['read', 'market', 'trade'],
+  scopesAtMost: ['read', 'market', 'trade'],
   status: 'active',
-  rotate_refresh_tokens: false,
-  created_at: new Date(0),
-  partner_name: 'Partner',
-  partner_status: 'approved',
-  refresh_access: true,
+  rotateRefreshTokens: false,
+  createdAt: new Date(0),
+  partnerName: 'Partner',
+  partnerStatus: 'approved',
+  refreshAccess: true,
   secrets: [],
 }
 const now = new Date('2026-03-02T10:00:00Z')
@@ -101,9 +101,9 @@ test('a callback is a header value: no parameter of any content breaks the line'
   const bytes = fc.uint8Array().map((array) => Buffer.from(array).toString('latin1'))
   fc.assert(
     fc.property(anything, bytes, (code, state) => {
-      const location = printCallback(client.callback_url, { code, iss: 'https://api.example.com' }, state)
+      const location = printCallback(client.callbackUrl, { code, iss: 'https://api.example.com' }, state)
       assert.match(location, /^[\x21-\x7e]+$/)
-      assert.ok(location.startsWith(`${client.callback_url}&`))
+      assert.ok(location.startsWith(`${client.callbackUrl}&`))
     }),
   )
 })
@@ -159,21 +159,21 @@ test('every request has an id of its own, so that each can be answered once', ()
 test('a redirect_uri is the registered one or the request is not redirected at all', () => {
   const check = (redirect_uri: string | string[]) => () =>
     checkRecipient(Object.assign(parseForm(`client_id=${client.id}`), { redirect_uri }), client, 'live')
-  assert.equal(check(client.callback_url)(), client)
-  const other = anyText({ minLength: 1 }).filter((text) => text !== client.callback_url)
+  assert.equal(check(client.callbackUrl)(), client)
+  const other = anyText({ minLength: 1 }).filter((text) => text !== client.callbackUrl)
   fc.assert(fc.property(other, (text) => assert.throws(check(text), OAuthError)))
   fc.assert(
     fc.property(
-      fc.nat(client.callback_url.length - 1),
+      fc.nat(client.callbackUrl.length - 1),
       fc.string({ minLength: 1, maxLength: 1 }),
       (place, character) => {
-        fc.pre(client.callback_url[place] !== character)
-        const changed = client.callback_url.slice(0, place) + character + client.callback_url.slice(place + 1)
+        fc.pre(client.callbackUrl[place] !== character)
+        const changed = client.callbackUrl.slice(0, place) + character + client.callbackUrl.slice(place + 1)
         assert.throws(check(changed), OAuthError)
       },
     ),
   )
-  assert.throws(check([client.callback_url, client.callback_url]), OAuthError)
+  assert.throws(check([client.callbackUrl, client.callbackUrl]), OAuthError)
 })
 
 test('only an active client of an approved partner, in its own environment, is a recipient', () => {

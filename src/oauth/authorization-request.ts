@@ -58,7 +58,7 @@ export function checkRecipient(query: Form, client: Registration | undefined, en
   }
   if (!isInForce(client)) throw new OAuthError('invalid_request', 'This application is not approved at present.')
   const { redirect_uri } = query
-  if (redirect_uri !== undefined && redirect_uri !== client.callback_url) {
+  if (redirect_uri !== undefined && redirect_uri !== client.callbackUrl) {
     throw new OAuthError(
       'invalid_request',
       'redirect_uri differs from the callback URL registered for this application. They must be equal, character by character.',
@@ -95,7 +95,7 @@ export function judgeRequest(query: Form, bytes: Form, client: Registration, now
   const request: AuthorizationRequest = {
     id: randomBytes(16).toString('base64url'),
     clientId: client.id,
-    callbackUrl: client.callback_url,
+    callbackUrl: client.callbackUrl,
     scopes: parsed.scopes,
     state: bytes.state as string,
     codeChallenge: query.code_challenge as string | undefined,

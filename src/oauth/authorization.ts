@@ -1,5 +1,5 @@
 /** Consent given, refused and taken back. An authorization is a user's standing approval of a client. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
 import type { Database, Sql } from '../database/database.ts'
@@ -15,23 +15,23 @@ const codeLifetimeMs = 10 * minute
 
 export interface Authorization {
   readonly id: number
-  readonly user_id: string
-  readonly client_id: string
+  readonly userId: string
+  readonly clientId: string
   /** What it is good for now, which may be less than what was approved. */
   readonly scopes: readonly Scope[]
-  readonly account_numbers: readonly string[]
+  readonly accountNumbers: readonly string[]
   /** Whether accounts were shared at all: then it counts while one of them is left. */
-  readonly shared_accounts: boolean
-  readonly approved_at: Date
-  readonly updated_at: Date
-  readonly last_used_at: Date | null
-  readonly paused_at: Date | null
-  readonly client_name: string
+  readonly sharedAccounts: boolean
+  readonly approvedAt: Date
+  readonly updatedAt: Date
+  readonly lastUsedAt: Date | null
+  readonly pausedAt: Date | null
+  readonly clientName: string
   readonly environment: Environment
-  readonly callback_url: string
-  readonly client_status: 'active' | 'suspended'
-  readonly partner_name: string
-  readonly partner_status: 'applied' | 'approved' | 'suspended'
+  readonly callbackUrl: string
+  readonly clientStatus: 'active' | 'suspended'
+  readonly partnerName: string
+  readonly partnerStatus: 'applied' | 'approved' | 'suspended'
   /** Whether the client can renew its access without asking again. */
   readonly lasting: boolean
 }
@@ -47,62 +47,64 @@ export interface Consent {
  * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved before, also in the
  * tokens given then; whoever approves a paused application resumes it.
  */
-export async function approve(db: Database, consent: Consent, by: Actor, now: Date): Promise<Token | undefined> {
+export async function approve(db: Database, consent: Consent, act: Act): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
     const [granted] = await sql.query<{ id: number; authorizationId: number; resumed: boolean; isNew: boolean }>(
       table.approveRequest,
       [
-        ...[request.id, now, userId, request.clientId, request.scopes, accountNumbers],
-        ...[request.callbackUrl, request.codeChallenge, code.hash, after(now, codeLifetimeMs)],
+        ...[request.id, act.at, userId, request.clientId, request.scopes, accountNumbers],
+        ...[request.callbackUrl, request.codeChallenge, code.hash, after(act.at, codeLifetimeMs)],
       ],
     )
     if (!granted) return undefined
     const { id, authorizationId, resumed } = granted
     const details = { userId, authorizationId, grantId: id, scopes: request.scopes, accountNumbers }
     const subject = `client:${request.clientId}`
-    await recordAct(sql, by, 'authorization.approved', subject, now, details)
-    if (granted.isNew) await tellOfApplication(sql, consent, authorizationId, by, now)
-    if (resumed) await recordAct(sql, by, 'authorization.resumed', subject, now, { authorizationId, userId })
+    await recordAct(sql, act, 'authorization.approved', subject, details)
+    if (granted.isNew) await tellOfApplication(sql, consent, authorizationId, act)
+    if (resumed) await recordAct(sql, act, 'authorization.resumed', subject, { authorizationId, userId })
     return code
   })
 }
 
 /** False when the request has been answered before. */
-export async function deny(db: Database, request: AuthorizationRequest, by: Actor, now: Date): Promise<boolean> {
+export async function deny(db: Database, request: AuthorizationRequest, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [answered] = await sql.query(table.denyRequest, [request.id, now])
+    const [answered] = await sql.query(table.denyRequest, [request.id, act.at])
     if (!answered) return false
-    await recordAct(sql, by, 'authorization.denied', `client:${request.clientId}`, now, { scopes: request.scopes })
+    await recordAct(sql, act, 'authorization.denied', `client:${request.clientId}`, { scopes: request.scopes })
     return true
   })
 }
 
-export function listAuthorizations(
+export async function listAuthorizations(
   sql: Sql,
-  of: { userId?: string | undefined; clientId?: string | undefined },
+  { userId, clientId }: { userId?: string | undefined; clientId?: string | undefined },
 ): Promise<Authorization[]> {
-  return sql.query<Authorization>(table.selectAuthorizations, [of.userId, of.clientId])
+  if (userId === undefined && clientId === undefined) return sql.query<Authorization>(table.selectAll)
+  if (userId === undefined) return sql.query<Authorization>(table.selectOfClient, [clientId])
+  const own = await sql.query<Authorization>(table.selectOfUser, [userId])
+  return clientId === undefined ? own : own.filter((each) => each.clientId === clientId)
 }
 
 /** Ends every code and token that came of it. */
 export async function revokeAuthorization(
   db: Database,
   { id, ownerId, reason }: { id: number; ownerId?: string; reason: string },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
     const [revoked] = await sql.query<{ userId: string; clientId: string }>(table.revokeAuthorization, [
       id,
-      now,
+      act.at,
       reason,
       ownerId,
     ])
     if (!revoked) throw new NotFound(`There is no living authorization ${id}.`)
     const details = { authorizationId: id, userId: revoked.userId, reason }
-    await recordAct(sql, by, 'authorization.revoked', `client:${revoked.clientId}`, now, details)
+    await recordAct(sql, act, 'authorization.revoked', `client:${revoked.clientId}`, details)
   })
 }
 
@@ -110,32 +112,31 @@ export async function revokeAuthorization(
 export async function setAuthorizationPaused(
   db: Database,
   { id, ownerId, paused }: { id: number; ownerId: string; paused: boolean },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const values = [id, ownerId, paused ? now : null, now]
+    const values = [id, ownerId, paused ? act.at : null, act.at]
     const [changed] = await sql.query<{ clientId: string }>(table.setPaused, values)
     if (!changed) throw new NotFound(`There is no authorization ${id} to ${paused ? 'pause' : 'resume'}.`)
     const details = { authorizationId: id, userId: ownerId }
-    const act = paused ? 'authorization.paused' : 'authorization.resumed'
-    await recordAct(sql, by, act, `client:${changed.clientId}`, now, details)
+    const action = paused ? 'authorization.paused' : 'authorization.resumed'
+    await recordAct(sql, act, action, `client:${changed.clientId}`, details)
   })
 }
 
 /** Every application of a holder who no longer trusts what has been happening. */
-export async function pauseAuthorizationsOf(sql: Sql, userId: string, by: Actor, now: Date): Promise<void> {
-  const paused = await sql.query<{ id: number; clientId: string }>(table.pauseAll, [userId, now])
+export async function pauseAuthorizationsOf(sql: Sql, userId: string, act: Act): Promise<void> {
+  const paused = await sql.query<{ id: number; clientId: string }>(table.pauseAll, [userId, act.at])
   for (const { id, clientId } of paused) {
-    await recordAct(sql, by, 'authorization.paused', `client:${clientId}`, now, { authorizationId: id, userId })
+    await recordAct(sql, act, 'authorization.paused', `client:${clientId}`, { authorizationId: id, userId })
   }
 }
 
 /** What a user's approval of a client is good for now. */
-export type Standing = Pick<Authorization, 'scopes' | 'account_numbers' | 'paused_at'>
+export type StandingApproval = Pick<Authorization, 'scopes' | 'accountNumbers' | 'pausedAt'>
 
-export async function findStanding(sql: Sql, userId: string, clientId: string): Promise<Standing | undefined> {
-  const [standing] = await sql.query<Standing>(table.selectStanding, [userId, clientId])
+export async function findStanding(sql: Sql, userId: string, clientId: string): Promise<StandingApproval | undefined> {
+  const [standing] = await sql.query<StandingApproval>(table.selectStanding, [userId, clientId])
   return standing
 }
 

@@ -1,4 +1,4 @@
-import { statement } from '../database/database.ts'
+import { type Statement, statement } from '../database/database.ts'
 
 /**
  * One request, one answer: who comes second finds the request answered and changes nothing. What was approved before is replaced: an
@@ -24,31 +24,42 @@ export const approveRequest = statement(
 
 export const denyRequest = statement(
   'deny_request',
-  'INSERT INTO answered_requests (request_id, answered_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING request_id',
+  'INSERT INTO answered_requests (request_id, answered_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING request_id AS "requestId"',
 )
 
 /** What an authorization is good for now: of what was approved, what the client is still allowed and the holder still holds. */
 const goodFor = `ARRAY(SELECT scope FROM unnest(a.scopes) AS scope WHERE scope = ANY (c.scopes)) AS scopes,
           ARRAY(SELECT account_number FROM accounts WHERE user_id = a.user_id AND environment = c.environment AND status = 'active'
-                AND account_number = ANY (a.account_numbers) ORDER BY account_number) AS account_numbers`
+                AND account_number = ANY (a.account_numbers) ORDER BY account_number) AS "accountNumbers"`
 
 export const selectStanding = statement(
   'select_standing_authorization',
-  `SELECT ${goodFor}, a.paused_at FROM authorizations a JOIN clients c ON c.id = a.client_id
+  `SELECT ${goodFor}, a.paused_at AS "pausedAt" FROM authorizations a JOIN clients c ON c.id = a.client_id
    WHERE a.user_id = $1 AND a.client_id = $2 AND a.revoked_at IS NULL`,
 )
 
-export const selectAuthorizations = statement(
-  'select_authorizations',
-  `SELECT a.id, a.user_id, a.client_id, ${goodFor}, cardinality(a.account_numbers) > 0 AS shared_accounts, a.approved_at, a.updated_at, a.last_used_at, a.paused_at,
-          c.name AS client_name, c.environment, c.callback_url, c.status AS client_status,
-          p.name AS partner_name, p.status AS partner_status,
-          EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
-                  WHERE g.authorization_id = a.id AND g.revoked_at IS NULL) AND p.refresh_access AS lasting
-   FROM authorizations a JOIN clients c ON c.id = a.client_id JOIN partners p USING (branch_id)
-   WHERE a.revoked_at IS NULL AND ($1::text IS NULL OR a.user_id = $1) AND ($2::text IS NULL OR a.client_id = $2)
-   ORDER BY a.updated_at DESC, a.id DESC`,
-)
+/** Those that live, newest first. */
+function selectLiving(name: string, which: string): Statement {
+  return statement(
+    name,
+    `SELECT a.id, a.user_id AS "userId", a.client_id AS "clientId", ${goodFor},
+            cardinality(a.account_numbers) > 0 AS "sharedAccounts", a.approved_at AS "approvedAt", a.updated_at AS "updatedAt",
+            a.last_used_at AS "lastUsedAt", a.paused_at AS "pausedAt",
+            c.name AS "clientName", c.environment, c.callback_url AS "callbackUrl", c.status AS "clientStatus",
+            p.name AS "partnerName", p.status AS "partnerStatus",
+            EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
+                    WHERE g.authorization_id = a.id AND g.revoked_at IS NULL) AND p.refresh_access AS lasting
+     FROM authorizations a JOIN clients c ON c.id = a.client_id JOIN partners p USING (branch_id)
+     WHERE a.revoked_at IS NULL ${which}
+     ORDER BY a.updated_at DESC, a.id DESC`,
+  )
+}
+
+export const selectAll = selectLiving('select_authorizations', '')
+
+export const selectOfUser = selectLiving('select_authorizations_of_user', 'AND a.user_id = $1')
+
+export const selectOfClient = selectLiving('select_authorizations_of_client', 'AND a.client_id = $1')
 
 export const revokeAuthorization = statement(
   'revoke_authorization',
@@ -79,5 +90,5 @@ export const touchAuthorizations = statement(
 export const deleteOldAnswers = statement(
   'delete_old_answers',
   `DELETE FROM answered_requests WHERE request_id = ANY (ARRAY(
-     SELECT request_id FROM answered_requests WHERE answered_at <= $1 LIMIT $2)) RETURNING request_id`,
+     SELECT request_id FROM answered_requests WHERE answered_at <= $1 LIMIT $2)) RETURNING request_id AS "requestId"`,
 )

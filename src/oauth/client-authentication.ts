@@ -60,7 +60,7 @@ export function openKnownClients(directory: ClientDirectory, changes: Changes): 
       if (authorization === undefined) return look()
       return memory.learn(fingerprint(authorization), async () => {
         const value = await look()
-        return value && { value, tags: [`client:${value.client.id}`, `branch:${value.client.branch_id}`] }
+        return value && { value, tags: [`client:${value.client.id}`, `branch:${value.client.branchId}`] }
       })
     },
   }

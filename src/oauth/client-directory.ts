@@ -16,7 +16,7 @@ export function openClientDirectory(db: Database, changes: Changes): ClientDirec
   const memory: Memory<Registration> = openMemory(changes)
   async function read(id: string): Promise<Remembered<Registration> | undefined> {
     const [value] = await db.query<Registration>(selectRegistration, [wellFormed(id)])
-    return value && { value, tags: [`client:${id}`, `branch:${value.branch_id}`] }
+    return value && { value, tags: [`client:${id}`, `branch:${value.branchId}`] }
   }
   const findAnew = (id: string) => memory.learn(id, () => read(id))
   return {
@@ -33,5 +33,5 @@ export function wellFormed(id: string): string {
 
 /** Only an active client of an approved partner may act. */
 export function isInForce(client: Registration): boolean {
-  return client.status === 'active' && client.partner_status === 'approved'
+  return client.status === 'active' && client.partnerStatus === 'approved'
 }

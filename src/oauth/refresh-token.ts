@@ -3,8 +3,8 @@
  * does not expire. By default it stays the same for ever, and refreshes at the same time all succeed. A client may
  * have rotation switched on: then each use replaces it, and using a replaced one ends the whole grant.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
-import { after, type Clock, second } from '../clock.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
+import { after, second } from '../clock.ts'
 import { hmacSha256 } from '../crypto/hash.ts'
 import { deriveToken, issueToken, parseToken, type Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -45,36 +45,34 @@ interface Refresh {
   readonly clientId: string
   readonly scope: string | undefined
   readonly access: Token
-  readonly by: Actor
-  readonly now: Date
+  readonly act: Act
 }
 
 export interface TokenRefresh {
   refresh(
     client: Registration,
     presented: { refreshToken: string; scope: string | undefined },
-    by: Actor,
+    act: Act,
   ): Promise<IssuedTokens>
 }
 
 interface RefreshDesk {
   readonly db: Database
-  readonly clock: Clock
   readonly vault: Vault
   readonly environment: Environment
 }
 
 export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
-  const { clock, environment } = desk
+  const { environment } = desk
   let sequence = 0
   const batch: Batch<Refresh, Judged | undefined> = openBatch((items) => refreshAll(desk, items), {
     keyOf: () => String(sequence++),
   })
 
   return {
-    async refresh(client, presented, by) {
+    async refresh(client, presented, act) {
       if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
-      if (!client.refresh_access) {
+      if (!client.refreshAccess) {
         throw new OAuthError(
           'unauthorized_client',
           'This partner has no refresh access. Ask the brokerage for it, or send the user through authorization again.',
@@ -83,27 +81,26 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
       const token = parseToken(presented.refreshToken)
       if (token?.kind !== 'refresh' || token.environment !== environment) throw refusalOf('unknown')
       const scope = parseNarrowerScope(presented.scope)
-      const now = clock.now()
-      if (client.rotate_refresh_tokens) return rotate(desk, client, token, scope, by, now)
+      if (client.rotateRefreshTokens) return rotate(desk, client, token, scope, act)
 
       const access = issueToken('access', environment)
-      const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, access, by, now })
+      const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, access, act })
       if (judged?.outcome !== 'refreshed') throw refusalOf(judged?.outcome ?? 'unknown')
-      return { accessToken: access.text, refreshToken: token.text, scopes: judged.scopes, issuedAt: now }
+      return { accessToken: access.text, refreshToken: token.text, scopes: judged.scopes, issuedAt: act.at }
     },
   }
 }
 
 async function refreshAll({ db, environment }: RefreshDesk, items: Refresh[]): Promise<(Judged | undefined)[]> {
-  const now = items[0]!.now
+  const now = items[0]!.act.at
   const rows = await db.query<Judged & { place: number }>(table.refreshTokens, [
     items.map((_, place) => place),
     items.map((item) => item.hash),
     items.map((item) => item.clientId),
     items.map((item) => item.scope),
     items.map((item) => item.access.hash),
-    items.map((item) => item.by.address),
-    items.map((item) => item.by.requestId),
+    items.map((item) => item.act.by.address),
+    items.map((item) => item.act.by.requestId),
     ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
   ])
   const byPlace = new Map(rows.map((row) => [row.place, row]))
@@ -119,20 +116,20 @@ async function rotate(
   client: Registration,
   presented: Token,
   scope: string | undefined,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<IssuedTokens> {
   const heirs = vault.derive('refresh-rotation').map((key) => ({
     access: deriveToken('access', environment, hmacSha256(key, 'access', presented.text)),
     refresh: deriveToken('refresh', environment, hmacSha256(key, 'refresh', presented.text)),
   }))
   const { access, refresh } = heirs[0]!
+  const { by, at } = act
   const [judged] = await db.query<Judged>(table.rotateToken, [
     ...[presented.hash, client.id, scope, access.hash, refresh.hash],
-    ...[now, after(now, accessTokenLifetimeSeconds * second), environment, by.address, by.requestId, rotationGrace],
+    ...[at, after(at, accessTokenLifetimeSeconds * second), environment, by.address, by.requestId, rotationGrace],
   ])
   if (judged?.outcome === 'rotated') {
-    return { accessToken: access.text, refreshToken: refresh.text, scopes: judged.scopes, issuedAt: now }
+    return { accessToken: access.text, refreshToken: refresh.text, scopes: judged.scopes, issuedAt: at }
   }
   if (judged?.outcome === 'repeated') {
     const [first] = await db.query<{ hash: Buffer; scopes: string[]; issuedAt: Date }>(table.selectRotation, [
@@ -151,8 +148,8 @@ async function rotate(
   }
   if (judged?.outcome === 'reused') {
     await db.transaction(async (sql) => {
-      await sql.query(revokeGrant, [judged.grantId, now, 'refresh token reused'])
-      await recordAct(sql, by, 'token.reuse_detected', `grant:${judged.grantId}`, now)
+      await sql.query(revokeGrant, [judged.grantId, at, 'refresh token reused'])
+      await recordAct(sql, act, 'token.reuse_detected', `grant:${judged.grantId}`)
     })
   }
   throw refusalOf(judged?.outcome ?? 'unknown')

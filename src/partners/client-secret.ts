@@ -1,5 +1,5 @@
 /** Up to two secrets of a client live at once, so that a partner can move from one to the other without a gap. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -17,15 +17,15 @@ interface SecretOwner {
 
 export interface ClientSecret {
   readonly id: number
-  readonly client_id: string
+  readonly clientId: string
   readonly slot: 1 | 2
   readonly hint: string
-  readonly created_at: Date
+  readonly createdAt: Date
   /** From when on it signs webhooks, unless there is no other. */
-  readonly signs_from: Date
-  readonly expires_at: Date | null
-  readonly last_used_at: Date | null
-  readonly revoked_at: Date | null
+  readonly signsFrom: Date
+  readonly expiresAt: Date | null
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
 }
 
 /** Binds a sealed secret to its client: moved to another row, it does not open. */
@@ -35,23 +35,30 @@ export async function addSecret(
   sql: Sql,
   vault: Vault,
   client: SecretOwner,
-  by: Actor,
-  now: Date,
-  signsFrom: Date = now,
+  act: Act,
+  signsFrom: Date = act.at,
 ): Promise<Token> {
   const secret = issueToken('clientSecret', client.environment)
-  await sql.query(table.retireExpiredSecrets, [client.id, now])
-  const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id, now])
+  await sql.query(table.retireExpiredSecrets, [client.id, act.at])
+  const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id, act.at])
   const slot = living.some((each) => each.slot === 1) ? 2 : 1
   const sealed = vault.seal(purposeOf(client.id), secret.text)
   const [created] = await sql
-    .query<ClientSecret>(table.insertSecret, [client.id, slot, secret.hash, sealed, tokenHint(secret), now, signsFrom])
+    .query<ClientSecret>(table.insertSecret, [
+      client.id,
+      slot,
+      secret.hash,
+      sealed,
+      tokenHint(secret),
+      act.at,
+      signsFrom,
+    ])
     .catch((error: unknown) => {
       throw violates(error, 'client_secret_slots')
         ? new Conflict('The client has two live secrets already. Revoke one first.')
         : error
     })
-  await recordAct(sql, by, 'client.secret_issued', `client:${client.id}`, now, { secretId: created!.id })
+  await recordAct(sql, act, 'client.secret_issued', `client:${client.id}`, { secretId: created!.id })
   return secret
 }
 
@@ -70,36 +77,29 @@ export async function rotateSecret(
   vault: Vault,
   client: SecretOwner,
   { overlapMs, switchAt }: SecretRotation,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<{ secret: Token; oldSecretEndsAt: Date; signsFrom: Date }> {
-  const signsFrom = switchAt ?? now
-  const oldSecretEndsAt = after(now, overlapMs)
-  if (signsFrom < now || signsFrom > oldSecretEndsAt || signsFrom > after(now, latestSwitchMs)) {
+  const signsFrom = switchAt ?? act.at
+  const oldSecretEndsAt = after(act.at, overlapMs)
+  if (signsFrom < act.at || signsFrom > oldSecretEndsAt || signsFrom > after(act.at, latestSwitchMs)) {
     throw new Invalid([
       { field: 'switchAt', problem: 'must lie between now and the end of the old secret, at most seven days from now' },
     ])
   }
   return db.transaction(async (sql) => {
     await sql.query(table.lockClient, [client.id])
-    const secret = await addSecret(sql, vault, client, by, now, signsFrom)
-    const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id, now])).slice(-1)
+    const secret = await addSecret(sql, vault, client, act, signsFrom)
+    const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id, act.at])).slice(-1)
     await sql.query(table.expireSecrets, [client.id, newest!.id, oldSecretEndsAt])
     return { secret, oldSecretEndsAt, signsFrom }
   })
 }
 
-export async function revokeSecret(
-  db: Database,
-  client: SecretOwner,
-  secretId: number,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function revokeSecret(db: Database, client: SecretOwner, secretId: number, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query(table.revokeSecret, [client.id, secretId, now])
+    const [revoked] = await sql.query(table.revokeSecret, [client.id, secretId, act.at])
     if (!revoked) throw new NotFound(`The client has no live secret ${secretId}.`)
-    await recordAct(sql, by, 'client.secret_revoked', `client:${client.id}`, now, { secretId })
+    await recordAct(sql, act, 'client.secret_revoked', `client:${client.id}`, { secretId })
   })
 }
 
@@ -112,11 +112,11 @@ export function listSecretsOfBranch(sql: Sql, branchId: number, now: Date): Prom
   return sql.query<ClientSecret>(table.selectSecretsOfBranch, [branchId, now])
 }
 
-export const sealedClientSecrets: SealedTable<{ id: number; client_id: string; sealed: Buffer }> = {
+export const sealedClientSecrets: SealedTable<{ id: number; clientId: string; sealed: Buffer }> = {
   select: table.selectSealed,
   read: table.readSealed,
   update: table.updateSealed,
-  purposeOf: (row) => purposeOf(row.client_id),
+  purposeOf: (row) => purposeOf(row.clientId),
 }
 
 /** For signing webhooks. Undefined when its key is gone. */

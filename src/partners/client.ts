@@ -2,7 +2,7 @@
  * A registered OAuth application: its callback, the scopes it may ask for, and the environment it lives in. The brokerage sets the most
  * that it may ask for; members of the partner choose within it.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -18,24 +18,24 @@ import type { Partner, PartnerStatus } from './partner.ts'
 
 export interface Client {
   readonly id: string
-  readonly branch_id: number
+  readonly branchId: number
   readonly environment: Environment
   readonly name: string
-  readonly callback_url: string
+  readonly callbackUrl: string
   /** What it may ask for now, as the partner chose. */
   readonly scopes: readonly Scope[]
   /** What the brokerage lets the partner choose from. */
-  readonly scopes_at_most: readonly Scope[]
+  readonly scopesAtMost: readonly Scope[]
   readonly status: 'active' | 'suspended'
-  readonly rotate_refresh_tokens: boolean
-  readonly created_at: Date
+  readonly rotateRefreshTokens: boolean
+  readonly createdAt: Date
 }
 
 /** A client together with what decides whether it may act. */
 export interface Registration extends Client {
-  readonly partner_name: string
-  readonly partner_status: PartnerStatus
-  readonly refresh_access: boolean
+  readonly partnerName: string
+  readonly partnerStatus: PartnerStatus
+  readonly refreshAccess: boolean
   readonly secrets: readonly { readonly id: number; readonly hash: string; readonly expiresAt: string | null }[]
 }
 
@@ -49,10 +49,8 @@ interface ClientDraft {
 /** What a member may register a client with; more is asked for. Nothing real is at stake in the sandbox. */
 export const scopesOfNewClients: Record<Environment, readonly Scope[]> = { live: ['read', 'market'], sandbox: scopes }
 
-interface Acting {
+interface Acting extends Act {
   readonly development: boolean
-  readonly by: Actor
-  readonly now: Date
 }
 
 interface NewClient {
@@ -94,21 +92,21 @@ function insertClient(
   environment: Environment,
   { name, callbackUrl, rotateRefreshTokens }: ClientDraft,
   { chosen, atMost }: { chosen: readonly Scope[]; atMost: readonly Scope[] },
-  { by, now }: Acting,
+  act: Act,
 ): Promise<NewClient> {
   const id = randomLetters(24)
   return db.transaction(async (sql) => {
-    const registered = [id, partner.branch_id, environment, name.trim(), callbackUrl]
-    const values = [...registered, chosen, atMost, rotateRefreshTokens, now]
+    const registered = [id, partner.branchId, environment, name.trim(), callbackUrl]
+    const values = [...registered, chosen, atMost, rotateRefreshTokens, act.at]
     const [client] = await sql.query<Client>(table.insertClient, values)
-    await recordAct(sql, by, 'client.created', `client:${id}`, now, {
-      branchId: partner.branch_id,
+    await recordAct(sql, act, 'client.created', `client:${id}`, {
+      branchId: partner.branchId,
       environment,
       callbackUrl,
       scopes: chosen,
       scopesAtMost: atMost,
     })
-    return { client: client!, secret: await addSecret(sql, vault, client!, by, now) }
+    return { client: client!, secret: await addSecret(sql, vault, client!, act) }
   })
 }
 
@@ -117,31 +115,31 @@ export async function updateClient(
   db: Database,
   client: Client,
   change: Partial<ClientDraft>,
-  { development, by, now }: Acting,
+  acting: Acting,
 ): Promise<Client> {
   const draft: ClientDraft = {
     name: change.name ?? client.name,
-    callbackUrl: change.callbackUrl ?? client.callback_url,
+    callbackUrl: change.callbackUrl ?? client.callbackUrl,
     scope: change.scope ?? client.scopes.join(' '),
-    rotateRefreshTokens: change.rotateRefreshTokens ?? client.rotate_refresh_tokens,
+    rotateRefreshTokens: change.rotateRefreshTokens ?? client.rotateRefreshTokens,
   }
-  const { environment, scopes_at_most: atMost } = client
-  const chosen = checkDraft(draft, { environment, development, atMost })
+  const { environment, scopesAtMost: atMost } = client
+  const chosen = checkDraft(draft, { environment, development: acting.development, atMost })
   return db.transaction(async (sql) => {
     const asked = change.scope === undefined ? undefined : chosen
-    const values = [client.id, draft.name.trim(), draft.callbackUrl, asked, draft.rotateRefreshTokens, now]
+    const values = [client.id, draft.name.trim(), draft.callbackUrl, asked, draft.rotateRefreshTokens, acting.at]
     const [updated] = await sql.query<Client>(table.updateClient, values).catch((error: unknown) => {
       throw violates(error, 'clients_scopes_within_most') ? new Invalid([tooWide(atMost)]) : error
     })
-    await recordAct(sql, by, 'client.updated', `client:${client.id}`, now, { ...change })
+    await recordAct(sql, acting, 'client.updated', `client:${client.id}`, { ...change })
     return updated!
   })
 }
 
-export async function setClientStatus(db: Database, client: Client, status: Client['status'], by: Actor, now: Date) {
+export async function setClientStatus(db: Database, client: Client, status: Client['status'], act: Act) {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateClientStatus, [client.id, status, now])
-    await recordAct(sql, by, status === 'active' ? 'client.activated' : 'client.suspended', `client:${client.id}`, now)
+    await sql.query(table.updateClientStatus, [client.id, status, act.at])
+    await recordAct(sql, act, status === 'active' ? 'client.activated' : 'client.suspended', `client:${client.id}`)
   })
 }
 
@@ -170,17 +168,11 @@ function tooWide(atMost: readonly Scope[]): FieldProblem {
 }
 
 /** As the brokerage does it, which answers whatever the partner has asked for. */
-export function setScopesAtMost(
-  db: Database,
-  client: Client,
-  atMost: readonly Scope[],
-  by: Actor,
-  now: Date,
-): Promise<Client> {
+export function setScopesAtMost(db: Database, client: Client, atMost: readonly Scope[], act: Act): Promise<Client> {
   return db.transaction(async (sql) => {
-    const [updated] = await sql.query<Client>(table.updateScopesAtMost, [client.id, atMost, now])
-    const details = { branchId: client.branch_id, scopesAtMost: atMost }
-    await recordAct(sql, by, 'client.scopes_set', `client:${client.id}`, now, details)
+    const [updated] = await sql.query<Client>(table.updateScopesAtMost, [client.id, atMost, act.at])
+    const details = { branchId: client.branchId, scopesAtMost: atMost }
+    await recordAct(sql, act, 'client.scopes_set', `client:${client.id}`, details)
     return updated!
   })
 }

@@ -1,7 +1,11 @@
 import { statement } from '../database/database.ts'
 
-const columns =
-  'id, branch_id, environment, name, callback_url, scopes, scopes_at_most, status, rotate_refresh_tokens, created_at'
+const columns = `clients.id, clients.branch_id AS "branchId", clients.environment, clients.name, clients.callback_url AS "callbackUrl", clients.scopes,
+  clients.scopes_at_most AS "scopesAtMost", clients.status, clients.rotate_refresh_tokens AS "rotateRefreshTokens", clients.created_at AS "createdAt"`
+
+const secretColumns = `client_secrets.id, client_secrets.client_id AS "clientId", client_secrets.slot, client_secrets.hint,
+  client_secrets.created_at AS "createdAt", client_secrets.signs_from AS "signsFrom", client_secrets.expires_at AS "expiresAt",
+  client_secrets.last_used_at AS "lastUsedAt", client_secrets.revoked_at AS "revokedAt"`
 
 export const insertClient = statement(
   'insert_client',
@@ -42,17 +46,16 @@ export const updateClientStatus = statement(
 /** The client as the authorization server sees it: with its partner's state and its living secrets. */
 export const selectRegistration = statement(
   'select_registration',
-  `SELECT c.id, c.branch_id, c.environment, c.name, c.callback_url, c.scopes, c.scopes_at_most, c.status, c.rotate_refresh_tokens, c.created_at,
-          p.name AS partner_name, p.status AS partner_status, p.refresh_access,
+  `SELECT ${columns}, p.name AS "partnerName", p.status AS "partnerStatus", p.refresh_access AS "refreshAccess",
           coalesce((SELECT json_agg(json_build_object('id', s.id, 'hash', encode(s.hash, 'hex'), 'expiresAt', s.expires_at) ORDER BY s.id)
-                    FROM client_secrets s WHERE s.client_id = c.id AND s.revoked_at IS NULL), '[]') AS secrets
-   FROM clients c JOIN partners p USING (branch_id) WHERE c.id = $1`,
+                    FROM client_secrets s WHERE s.client_id = clients.id AND s.revoked_at IS NULL), '[]') AS secrets
+   FROM clients JOIN partners p USING (branch_id) WHERE clients.id = $1`,
 )
 
 export const insertSecret = statement(
   'insert_client_secret',
   `INSERT INTO client_secrets (client_id, slot, hash, sealed, hint, created_at, signs_from) VALUES ($1, $2, $3, $4, $5, $6, $7)
-   RETURNING id, client_id, slot, hint, created_at, signs_from, expires_at, last_used_at, revoked_at`,
+   RETURNING ${secretColumns}`,
 )
 
 export const retireExpiredSecrets = statement(
@@ -72,15 +75,14 @@ export const revokeSecret = statement(
 
 export const selectSecrets = statement(
   'select_client_secrets',
-  `SELECT id, client_id, slot, hint, created_at, signs_from, expires_at, last_used_at, revoked_at FROM client_secrets
+  `SELECT ${secretColumns} FROM client_secrets
    WHERE client_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) ORDER BY id`,
 )
 
 export const selectSecretsOfBranch = statement(
   'select_client_secrets_of_branch',
-  `SELECT s.id, s.client_id, s.slot, s.hint, s.created_at, s.signs_from, s.expires_at, s.last_used_at, s.revoked_at
-   FROM clients c JOIN client_secrets s ON s.client_id = c.id
-   WHERE c.branch_id = $1 AND s.revoked_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) ORDER BY s.id`,
+  `SELECT ${secretColumns} FROM clients c JOIN client_secrets ON client_secrets.client_id = c.id
+   WHERE c.branch_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) ORDER BY client_secrets.id`,
 )
 
 export const selectClientNames = statement(
@@ -88,7 +90,10 @@ export const selectClientNames = statement(
   'SELECT id, name FROM clients WHERE id = ANY ($1::text[])',
 )
 
-export const lockClient = statement('lock_client', 'SELECT id, scopes_at_most FROM clients WHERE id = $1 FOR UPDATE')
+export const lockClient = statement(
+  'lock_client',
+  'SELECT id, scopes_at_most AS "scopesAtMost" FROM clients WHERE id = $1 FOR UPDATE',
+)
 
 export const touchSecrets = statement(
   'touch_client_secrets',
@@ -98,12 +103,12 @@ export const touchSecrets = statement(
 
 export const selectSealed = statement(
   'select_sealed_secrets',
-  'SELECT id, client_id, sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
+  'SELECT id, client_id AS "clientId", sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
 )
 
 export const readSealed = statement(
   'read_sealed_secrets',
-  'SELECT id, client_id, sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2',
+  'SELECT id, client_id AS "clientId", sealed FROM client_secrets WHERE id > $1 ORDER BY id LIMIT $2',
 )
 
 export const updateSealed = statement('update_sealed_secret', 'UPDATE client_secrets SET sealed = $2 WHERE id = $1')

@@ -5,7 +5,7 @@ export const insertInvitation = statement(
   'INSERT INTO member_invitations (branch_id, username, invited_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING username',
 )
 
-const columns = 'i.branch_id, i.username, p.name AS partner_name, i.invited_at'
+const columns = 'i.branch_id AS "branchId", i.username, p.name AS "partnerName", i.invited_at AS "invitedAt"'
 
 export const selectOfBranch = statement(
   'select_invitations_of_branch',

@@ -1,5 +1,5 @@
 /** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { findNameProblem, findTextProblem } from '../name.ts'
 import { unprintable } from '../printable.ts'
@@ -11,25 +11,25 @@ export const partnerStatuses = ['applied', 'approved', 'suspended'] as const
 export type PartnerStatus = (typeof partnerStatuses)[number]
 
 export interface Partner {
-  readonly branch_id: number
+  readonly branchId: number
   readonly name: string
   readonly status: PartnerStatus
-  readonly status_reason: string | null
-  readonly refresh_access: boolean
-  readonly created_at: Date
+  readonly statusReason: string | null
+  readonly refreshAccess: boolean
+  readonly createdAt: Date
 }
 
-export async function applyAsPartner(db: Database, name: string, by: Actor, now: Date): Promise<Partner> {
+export async function applyAsPartner(db: Database, name: string, act: Act): Promise<Partner> {
   const problem = findPartnerNameProblem(name)
   if (problem) throw new Invalid([{ field: 'name', problem }])
-  return db.transaction((sql) => applyIn(sql, name.trim(), by, now))
+  return db.transaction((sql) => applyIn(sql, name.trim(), act))
 }
 
-async function applyIn(sql: Sql, name: string, by: Actor, now: Date): Promise<Partner> {
-  const [partner] = await sql.query<Partner>(table.insertPartner, [name, now]).catch((error: unknown) => {
+async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
+  const [partner] = await sql.query<Partner>(table.insertPartner, [name, act.at]).catch((error: unknown) => {
     throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
   })
-  await recordAct(sql, by, 'partner.applied', subjectOf(partner!), now, { name })
+  await recordAct(sql, act, 'partner.applied', subjectOf(partner!), { name })
   return partner!
 }
 
@@ -54,18 +54,17 @@ export async function applyWithDetails(
   db: Database,
   applicant: User,
   { name, ...application }: Application & { readonly name: string },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<Partner> {
   checkApplication(name, application)
   return db.transaction(async (sql) => {
     await sql.query(table.lockApplicant, [applicant.id])
     if ((await sql.query(table.selectUndecided, [applicant.id])).length > 0)
       throw new Conflict('You have applied already. Wait for the answer before you apply again.')
-    const partner = await applyIn(sql, name.trim(), by, now)
+    const partner = await applyIn(sql, name.trim(), act)
     const { website, contact, purpose } = application
-    await sql.query(table.insertApplication, [partner.branch_id, applicant.id, website, contact, purpose, now])
-    await addMemberIn(sql, partner, applicant, by, now)
+    await sql.query(table.insertApplication, [partner.branchId, applicant.id, website, contact, purpose, act.at])
+    await addMemberIn(sql, partner, applicant, act)
     return partner
   })
 }
@@ -91,8 +90,8 @@ function isMail(text: string): boolean {
   return text.length <= 320 && !unprintable.test(text) && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
 }
 
-export async function findApplication(sql: Sql, { branch_id }: Partner): Promise<Application | undefined> {
-  const [application] = await sql.query<Application>(table.selectApplication, [branch_id])
+export async function findApplication(sql: Sql, { branchId }: Partner): Promise<Application | undefined> {
+  const [application] = await sql.query<Application>(table.selectApplication, [branchId])
   return application
 }
 
@@ -113,10 +112,9 @@ export async function setPartnerStatus(
   partner: Partner,
   status: 'approved' | 'suspended',
   reason: string | undefined,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
-  await decide(db, partner, { status, reason }, by, now)
+  await decide(db, partner, { status, reason }, act)
 }
 
 export interface Decision {
@@ -127,69 +125,51 @@ export interface Decision {
 }
 
 /** False when somebody else has decided meanwhile: nobody undoes what they have not seen. */
-export function decide(
-  db: Database,
-  partner: Partner,
-  { status, reason, seen }: Decision,
-  by: Actor,
-  now: Date,
-): Promise<boolean> {
+export function decide(db: Database, partner: Partner, { status, reason, seen }: Decision, act: Act): Promise<boolean> {
   const problem = reason === undefined ? undefined : findTextProblem(reason, 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
-    const changed = await sql.query(table.updatePartnerStatus, [partner.branch_id, status, reason, now, seen])
+    const changed = await sql.query(table.updatePartnerStatus, [partner.branchId, status, reason, act.at, seen])
     if (changed.length === 0) return false
-    await recordAct(sql, by, `partner.${status}`, subjectOf(partner), now, reason === undefined ? {} : { reason })
+    await recordAct(sql, act, `partner.${status}`, subjectOf(partner), reason === undefined ? {} : { reason })
     return true
   })
 }
 
 /** Spec 5.8. Withdrawing it stops refresh tokens at once; granting it shows in the next authorization. */
-export async function setRefreshAccess(
-  db: Database,
-  partner: Partner,
-  allowed: boolean,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function setRefreshAccess(db: Database, partner: Partner, allowed: boolean, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateRefreshAccess, [partner.branch_id, allowed, now])
-    await recordAct(sql, by, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner), now)
+    await sql.query(table.updateRefreshAccess, [partner.branchId, allowed, act.at])
+    await recordAct(sql, act, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner))
   })
 }
 
-export async function addMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
-  await db.transaction((sql) => addMemberIn(sql, partner, user, by, now))
+export async function addMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
+  await db.transaction((sql) => addMemberIn(sql, partner, user, act))
 }
 
-export async function addMemberIn(sql: Sql, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
-  await sql.query(table.insertMember, [partner.branch_id, user.id, now])
-  await recordAct(sql, by, 'partner.member_added', subjectOf(partner), now, { userId: user.id })
+export async function addMemberIn(sql: Sql, partner: Partner, user: User, act: Act): Promise<void> {
+  await sql.query(table.insertMember, [partner.branchId, user.id, act.at])
+  await recordAct(sql, act, 'partner.member_added', subjectOf(partner), { userId: user.id })
 }
 
-export async function removeMember(db: Database, partner: Partner, user: User, by: Actor, now: Date): Promise<void> {
+export async function removeMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [removed] = await sql.query(table.deleteMember, [partner.branch_id, user.id])
+    const [removed] = await sql.query(table.deleteMember, [partner.branchId, user.id])
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
-    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId: user.id })
+    await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId: user.id })
   })
 }
 
 /** As the partner does it: the last one stays, because nobody could let the next one in. */
-export async function removeMemberButLast(
-  db: Database,
-  partner: Partner,
-  userId: string,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function removeMemberButLast(db: Database, partner: Partner, userId: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.lockPartner, [partner.branch_id])
+    await sql.query(table.lockPartner, [partner.branchId])
     const members = await listMembers(sql, partner)
     if (!members.some((member) => member.id === userId)) return
     if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
-    await sql.query(table.deleteMember, [partner.branch_id, userId])
-    await recordAct(sql, by, 'partner.member_removed', subjectOf(partner), now, { userId })
+    await sql.query(table.deleteMember, [partner.branchId, userId])
+    await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId })
   })
 }
 
@@ -197,11 +177,11 @@ export interface ListedMember {
   readonly id: string
   readonly username: string
   readonly name: string
-  readonly added_at: Date
+  readonly addedAt: Date
 }
 
 export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]> {
-  return sql.query<ListedMember>(table.selectMembers, [partner.branch_id])
+  return sql.query<ListedMember>(table.selectMembers, [partner.branchId])
 }
 
 /** Whatever their state, for the pages of their members. */
@@ -211,13 +191,13 @@ export function listPartnersOf(sql: Sql, userId: string): Promise<Partner[]> {
 
 /** The branch a member acts for: that of the one approved partner they belong to. */
 export async function getBranchOfMember(sql: Sql, userId: string): Promise<number> {
-  const rows = await sql.query<{ branch_id: number }>(table.selectBranchesOfMember, [userId])
+  const rows = await sql.query<{ branchId: number }>(table.selectBranchesOfMember, [userId])
   if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
   if (rows.length > 1)
     throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")
-  return rows[0]!.branch_id
+  return rows[0]!.branchId
 }
 
 function subjectOf(partner: Partner): string {
-  return `branch:${partner.branch_id}`
+  return `branch:${partner.branchId}`
 }

@@ -1,5 +1,5 @@
 /** Spec 5.8: a partner asks for refresh access. A trigger writes the answer down when the access is granted or withdrawn. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { findTextProblem } from '../name.ts'
 import { Conflict, Invalid } from '../problem.ts'
@@ -8,30 +8,24 @@ import { insertRequest, selectNewest } from './refresh-requests.sql.ts'
 
 export interface RefreshRequest {
   readonly reason: string
-  readonly asked_at: Date
+  readonly askedAt: Date
   readonly granted: boolean | null
-  readonly answered_at: Date | null
+  readonly answeredAt: Date | null
 }
 
 /** One question waits at a time. */
-export async function askForRefresh(
-  db: Database,
-  { branch_id }: Partner,
-  reason: string,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function askForRefresh(db: Database, { branchId }: Partner, reason: string, act: Act): Promise<void> {
   const problem = findTextProblem(reason, 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   await db.transaction(async (sql) => {
-    await sql.query(insertRequest, [branch_id, reason, now]).catch((error: unknown) => {
+    await sql.query(insertRequest, [branchId, reason, act.at]).catch((error: unknown) => {
       throw violates(error, 'refresh_requests_open') ? new Conflict('You have asked already.') : error
     })
-    await recordAct(sql, by, 'partner.refresh_asked', `branch:${branch_id}`, now)
+    await recordAct(sql, act, 'partner.refresh_asked', `branch:${branchId}`)
   })
 }
 
-export async function findRefreshRequest(sql: Sql, { branch_id }: Partner): Promise<RefreshRequest | undefined> {
-  const [request] = await sql.query<RefreshRequest>(selectNewest, [branch_id])
+export async function findRefreshRequest(sql: Sql, { branchId }: Partner): Promise<RefreshRequest | undefined> {
+  const [request] = await sql.query<RefreshRequest>(selectNewest, [branchId])
   return request
 }

@@ -7,5 +7,5 @@ export const insertRequest = statement(
 
 export const selectNewest = statement(
   'select_newest_refresh_request',
-  `SELECT reason, asked_at, granted, answered_at FROM refresh_requests WHERE branch_id = $1 ORDER BY id DESC LIMIT 1`,
+  `SELECT reason, asked_at AS "askedAt", granted, answered_at AS "answeredAt" FROM refresh_requests WHERE branch_id = $1 ORDER BY id DESC LIMIT 1`,
 )

@@ -4,13 +4,13 @@ import { statement } from '../database/database.ts'
 export const insertRefusedCalls = statement(
   'insert_refused_calls',
   `INSERT INTO refused_calls (branch_id, environment, claimed, client_id, at, method, route, status, code, description, sent, request_id, caller)
-   SELECT coalesce(call.branch_id, c.branch_id), call.environment, call.claimed, call.client_id, call.at, call.method, call.route,
-     call.status, call.code, call.description, call.sent, call.request_id, call.caller
-   FROM json_to_recordset($1) AS call (branch_id integer, environment text, claimed boolean, client_id text, at timestamptz, method text,
-     route text, status integer, code text, description text, sent text, request_id text, caller text)
-   LEFT JOIN clients c ON c.id = call.client_id AND c.environment = call.environment
-   WHERE coalesce(call.branch_id, c.branch_id) IS NOT NULL
-   RETURNING branch_id, environment, claimed`,
+   SELECT coalesce(call."branchId", c.branch_id), call.environment, call."isClaimed", call."clientId", call.at, call.method, call.route,
+     call.status, call.code, call.description, call.sent, call."requestId", call.caller
+   FROM json_to_recordset($1) AS call ("branchId" integer, environment text, "isClaimed" boolean, "clientId" text, at timestamptz, method text,
+     route text, status integer, code text, description text, sent text, "requestId" text, caller text)
+   LEFT JOIN clients c ON c.id = call."clientId" AND c.environment = call.environment
+   WHERE coalesce(call."branchId", c.branch_id) IS NOT NULL
+   RETURNING branch_id AS "branchId", environment, claimed`,
 )
 
 /** All but the newest of one ring, each caller's newest first. */
@@ -23,7 +23,7 @@ export const trimRefusedCalls = statement(
 
 export const selectRefusedCalls = statement(
   'select_refused_calls',
-  `SELECT id, claimed, client_id, at, method, route, status, code, description, sent, request_id FROM refused_calls
+  `SELECT id, claimed AS "isClaimed", client_id AS "clientId", at, method, route, status, code, description, sent, request_id AS "requestId" FROM refused_calls
    WHERE branch_id = $1 AND environment = $2 ORDER BY id DESC LIMIT $3`,
 )
 

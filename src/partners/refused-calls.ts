@@ -96,7 +96,7 @@ function asWritten(call: RefusedCall): RefusedCall {
 }
 
 interface Ring {
-  readonly branch_id: number
+  readonly branchId: number
   readonly environment: Environment
   readonly claimed: boolean
 }
@@ -115,23 +115,16 @@ async function write(sql: Sql, log: Logger, calls: readonly RefusedCall[]): Prom
 }
 
 async function writeTogether(sql: Sql, calls: readonly RefusedCall[]): Promise<void> {
-  const written = await sql.query<Ring>(table.insertRefusedCalls, [JSON.stringify(calls.map(asRow))])
-  const rings = new Map(written.map((ring) => [`${ring.branch_id} ${ring.environment} ${ring.claimed}`, ring]))
-  for (const { branch_id, environment, claimed } of rings.values()) {
-    await sql.query(table.trimRefusedCalls, [branch_id, environment, claimed, keptEach])
+  const written = await sql.query<Ring>(table.insertRefusedCalls, [JSON.stringify(calls)])
+  const rings = new Map(written.map((ring) => [`${ring.branchId} ${ring.environment} ${ring.claimed}`, ring]))
+  for (const { branchId, environment, claimed } of rings.values()) {
+    await sql.query(table.trimRefusedCalls, [branchId, environment, claimed, keptEach])
   }
 }
 
-function asRow({ branchId, clientId, isClaimed, requestId, ...rest }: RefusedCall) {
-  return { ...rest, branch_id: branchId, client_id: clientId, claimed: isClaimed, request_id: requestId }
-}
-
-export interface KeptRefusedCall
-  extends Omit<RefusedCall, 'caller' | 'branchId' | 'clientId' | 'isClaimed' | 'requestId' | 'environment'> {
+export interface KeptRefusedCall extends Omit<RefusedCall, 'environment' | 'branchId' | 'clientId' | 'caller'> {
   readonly id: number
-  readonly claimed: boolean
-  readonly client_id: string | null
-  readonly request_id: string
+  readonly clientId: string | null
 }
 
 export function listRefusedCalls(

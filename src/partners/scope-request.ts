@@ -2,7 +2,7 @@
  * A partner asks for more than the most that a client may ask for, and an operator answers. A trigger writes the answer down whenever
  * the most is set, by whatever means.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
 import { parseScopes, type Scope, union, without } from '../scope.ts'
@@ -12,14 +12,14 @@ import * as table from './scope-requests.sql.ts'
 
 export interface ScopeRequest {
   readonly id: number
-  readonly client_id: string
+  readonly clientId: string
   /** What is not in the most. */
   readonly scopes: readonly Scope[]
   readonly reason: string
-  readonly asked_at: Date
+  readonly askedAt: Date
   /** Empty when it was declined; null while it waits. */
   readonly granted: readonly Scope[] | null
-  readonly answered_at: Date | null
+  readonly answeredAt: Date | null
 }
 
 /** One question of a client waits at a time. */
@@ -27,8 +27,7 @@ export async function askForScopes(
   db: Database,
   client: Client,
   { wider, reason }: { readonly wider: string; readonly reason: string },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   const asked = parseWider(client, wider)
   const problems: FieldProblem[] = []
@@ -37,17 +36,17 @@ export async function askForScopes(
     problems.push({ field: 'reason', problem: 'must have 1 to 2,000 characters' })
   if (problems.length > 0) throw new Invalid(problems)
   await db.transaction(async (sql) => {
-    await sql.query(table.insertRequest, [client.id, asked, reason, now]).catch((error: unknown) => {
+    await sql.query(table.insertRequest, [client.id, asked, reason, act.at]).catch((error: unknown) => {
       throw violates(error, 'scope_requests_open') ? new Conflict('You have asked already.') : error
     })
-    const details = { branchId: client.branch_id, scopes: asked }
-    await recordAct(sql, by, 'client.scopes_asked', `client:${client.id}`, now, details)
+    const details = { branchId: client.branchId, scopes: asked }
+    await recordAct(sql, act, 'client.scopes_asked', `client:${client.id}`, details)
   })
 }
 
-function parseWider({ scopes_at_most }: Client, wider: string): readonly Scope[] {
+function parseWider({ scopesAtMost }: Client, wider: string): readonly Scope[] {
   const parsed = parseScopes(wider)
-  return parsed.kind === 'scopes' ? without(parsed.scopes, scopes_at_most) : []
+  return parsed.kind === 'scopes' ? without(parsed.scopes, scopesAtMost) : []
 }
 
 /**
@@ -58,18 +57,17 @@ export function answerScopeRequest(
   db: Database,
   client: Client,
   { id, granted }: { readonly id: number; readonly granted: boolean },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [held] = await sql.query<Pick<Client, 'scopes_at_most'>>(lockClient, [client.id])
+    const [held] = await sql.query<Pick<Client, 'scopesAtMost'>>(lockClient, [client.id])
     const [request] = await sql.query<ScopeRequest>(table.selectOpen, [client.id])
     if (!held || request?.id !== id) return false
-    if (granted) await sql.query(updateScopesAtMost, [client.id, union(held.scopes_at_most, request.scopes), now])
-    else await sql.query(table.declineRequest, [id, now])
-    const details = { branchId: client.branch_id, scopes: request.scopes }
-    const act = granted ? 'client.scopes_granted' : 'client.scopes_declined'
-    await recordAct(sql, by, act, `client:${client.id}`, now, details)
+    if (granted) await sql.query(updateScopesAtMost, [client.id, union(held.scopesAtMost, request.scopes), act.at])
+    else await sql.query(table.declineRequest, [id, act.at])
+    const details = { branchId: client.branchId, scopes: request.scopes }
+    const action = granted ? 'client.scopes_granted' : 'client.scopes_declined'
+    await recordAct(sql, act, action, `client:${client.id}`, details)
     return true
   })
 }

@@ -1,6 +1,7 @@
 import { statement } from '../database/database.ts'
 
-const columns = 'id, client_id, scopes, reason, asked_at, granted, answered_at'
+const columns = `scope_requests.id, scope_requests.client_id AS "clientId", scope_requests.scopes, scope_requests.reason,
+  scope_requests.asked_at AS "askedAt", scope_requests.granted, scope_requests.answered_at AS "answeredAt"`
 
 export const insertRequest = statement(
   'insert_scope_request',
@@ -19,8 +20,8 @@ export const selectOpen = statement(
 
 export const selectOpenOfBranch = statement(
   'select_open_scope_requests_of_branch',
-  `SELECT r.id, r.client_id, r.scopes, r.reason, r.asked_at, r.granted, r.answered_at
-   FROM clients c JOIN scope_requests r ON r.client_id = c.id WHERE c.branch_id = $1 AND r.answered_at IS NULL ORDER BY r.id`,
+  `SELECT ${columns} FROM clients c JOIN scope_requests ON scope_requests.client_id = c.id
+   WHERE c.branch_id = $1 AND answered_at IS NULL ORDER BY scope_requests.id`,
 )
 
 export const declineRequest = statement(

@@ -3,7 +3,7 @@ import type { Sql } from '../database/database.ts'
 import { selectApplications, selectRefreshRequests, selectScopeRequests } from './waiting.sql.ts'
 
 export interface WaitingPartner {
-  readonly branch_id: number
+  readonly branchId: number
   readonly name: string
   readonly since: Date
 }

@@ -7,6 +7,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { second } from '../clock.ts'
+import type { SiteAddresses } from '../environment.ts'
 import { rescueConnections } from './handover.ts'
 import type { FromChild, FromParent } from './messages.ts'
 
@@ -27,14 +28,9 @@ interface FamilyDesk {
   readonly ended: (child: number) => void
 }
 
-export interface Addresses {
-  readonly live: string
-  readonly sandbox: string
-}
-
 export interface Family {
   /** Starts all of them; answers when each of them listens. What keeps one from starting keeps all of them. */
-  start(): Promise<Addresses>
+  start(): Promise<SiteAddresses>
   /** Those that can hear, but for one. */
   tell(message: FromParent, except?: number): void
   /** False when it is not there to hear. */
@@ -51,7 +47,7 @@ class Place {
   /** How often it died young. */
   deaths = 0
   restart: NodeJS.Timeout | undefined
-  ready = Promise.withResolvers<Addresses>()
+  ready = Promise.withResolvers<SiteAddresses>()
   exited = Promise.resolve()
 }
 

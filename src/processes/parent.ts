@@ -7,17 +7,18 @@ import type { Config } from '../config.ts'
 import { openVault, type Vault } from '../crypto/vault.ts'
 import { findConnectionRoom } from '../database/connection-room.ts'
 import type { Database } from '../database/database.ts'
+import type { SiteAddresses } from '../environment.ts'
 import { openMetricsServer } from '../metrics/server.ts'
 import { wantedConnections } from '../share.ts'
 import { openStorage } from '../storage.ts'
 import { type Counter, openCounter } from './counter.ts'
-import { type Addresses, type Family, openFamily } from './family.ts'
+import { type Family, openFamily } from './family.ts'
 import type { FromChild } from './messages.ts'
 import type { MetricsSum } from './metrics-sum.ts'
 
 type Asked = Extract<FromChild, { kind: 'ask' }>
 
-interface Parent extends Addresses {
+interface Parent extends SiteAddresses {
   readonly db: Database
   readonly vault: Vault
   close(): Promise<void>

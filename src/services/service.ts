@@ -1,5 +1,5 @@
 /** The brokerage's own systems (resource servers, publishers), each with a credential of its own. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
 import type { Database, Sql } from '../database/database.ts'
@@ -20,8 +20,7 @@ export async function createService(
   db: Database,
   name: string,
   environment: Environment,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<{ service: Service; secret: Token }> {
   const problem = findNameProblem(name, 100)
   if (problem) throw new Invalid([{ field: 'name', problem }])
@@ -33,9 +32,9 @@ export async function createService(
       trimmed,
       environment,
       secret.hash,
-      now,
+      act.at,
     ])
-    await recordAct(sql, by, 'service.created', `service:${created!.id}`, now, { name: trimmed, environment })
+    await recordAct(sql, act, 'service.created', `service:${created!.id}`, { name: trimmed, environment })
     return created!
   })
   return { service, secret }
@@ -50,10 +49,10 @@ export async function findService(sql: Sql, id: string): Promise<(Service & { re
   return service
 }
 
-export async function revokeService(db: Database, id: string, by: Actor, now: Date): Promise<void> {
+export async function revokeService(db: Database, id: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query(updateRevoked, [id, now])
+    const [revoked] = await sql.query(updateRevoked, [id, act.at])
     if (!revoked) throw new NotFound(`There is no living service "${id}".`)
-    await recordAct(sql, by, 'service.revoked', `service:${id}`, now)
+    await recordAct(sql, act, 'service.revoked', `service:${id}`)
   })
 }

@@ -131,8 +131,8 @@ function recordAttempt(tracer: Tracer, { delivery, outcome, startedMs, timing, s
   const attributes = {
     'countersign.delivery': delivery.id,
     'countersign.event': printEventId(delivery.event.uid),
-    'countersign.webhook': delivery.webhook_id,
-    'countersign.branch': delivery.branch_id,
+    'countersign.webhook': delivery.webhookId,
+    'countersign.branch': delivery.branchId,
     'countersign.attempt': delivery.attempts + 1,
     'countersign.outcome': outcome.kind,
     'countersign.state': settled.accepted ? settled.verdict.state : 'lease lost',

@@ -1,5 +1,5 @@
 /** Spec 5.1: the personal API token (live) and the sandbox token of an individual. Shown once; no expiry; revocable. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
@@ -13,21 +13,20 @@ const tokensPerUser = 50
 
 export interface ApiToken {
   readonly id: number
-  readonly user_id: string
+  readonly userId: string
   readonly environment: Environment
   readonly name: string
   readonly hint: string
-  readonly created_at: Date
-  readonly last_used_at: Date | null
-  readonly revoked_at: Date | null
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
 }
 
 export async function createApiToken(
   db: Database,
   user: User,
   { environment, name }: { environment: Environment; name: string },
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<{ record: ApiToken; token: Token }> {
   const problem = findNameProblem(name, 100)
   if (problem) throw new Invalid([{ field: 'name', problem }])
@@ -39,10 +38,10 @@ export async function createApiToken(
     if (Number(count?.living) >= tokensPerUser) {
       throw new Conflict(`A user may hold ${tokensPerUser} API tokens. Revoke one that is no longer needed.`)
     }
-    const values = [user.id, environment, trimmed, token.hash, tokenHint(token), now]
+    const values = [user.id, environment, trimmed, token.hash, tokenHint(token), act.at]
     const [created] = await sql.query<ApiToken>(table.insertApiToken, values)
     const details = { tokenId: created!.id, environment, name: trimmed }
-    await recordGuardedAct(sql, by, 'api_token.created', user.id, now, details)
+    await recordGuardedAct(sql, act, 'api_token.created', user.id, details)
     return created!
   })
   return { record, token }
@@ -59,16 +58,10 @@ export async function findApiTokenId(sql: Sql, { hash }: Token): Promise<number 
 }
 
 /** With `ownerId`, somebody else's token is as absent as one that never was. */
-export async function revokeApiToken(
-  db: Database,
-  id: number,
-  ownerId: string | undefined,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function revokeApiToken(db: Database, id: number, ownerId: string | undefined, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query<{ userId: string }>(table.revokeApiToken, [id, now, ownerId])
+    const [revoked] = await sql.query<{ userId: string }>(table.revokeApiToken, [id, act.at, ownerId])
     if (!revoked) throw new NotFound(`There is no living API token ${id}.`)
-    await recordAct(sql, by, 'api_token.revoked', `user:${revoked.userId}`, now, { tokenId: id })
+    await recordAct(sql, act, 'api_token.revoked', `user:${revoked.userId}`, { tokenId: id })
   })
 }

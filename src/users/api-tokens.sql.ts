@@ -1,14 +1,17 @@
 import { statement } from '../database/database.ts'
 
+const columns = `id, user_id AS "userId", environment, name, hint, created_at AS "createdAt", last_used_at AS "lastUsedAt",
+   revoked_at AS "revokedAt"`
+
 export const insertApiToken = statement(
   'insert_api_token',
   `INSERT INTO api_tokens (user_id, environment, name, hash, hint, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-   RETURNING id, user_id, environment, name, hint, created_at, last_used_at, revoked_at`,
+   RETURNING ${columns}`,
 )
 
 export const selectApiTokens = statement(
   'select_api_tokens',
-  `SELECT id, user_id, environment, name, hint, created_at, last_used_at, revoked_at FROM api_tokens
+  `SELECT ${columns} FROM api_tokens
    WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id DESC`,
 )
 

@@ -1,5 +1,5 @@
 /** Where a user's notices go, and which of them come. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { type DeclinableKind, formerMs, lockNoticesOf } from '../notices/notice.ts'
@@ -11,7 +11,7 @@ import * as table from './users.sql.ts'
 
 export interface Mail {
   readonly email: string | null
-  readonly declined_notices: readonly DeclinableKind[]
+  readonly declinedNotices: readonly DeclinableKind[]
 }
 
 export async function findMail(sql: Sql, userId: string): Promise<Mail | undefined> {
@@ -27,19 +27,18 @@ export async function setEmail(
   db: Database,
   user: User,
   typed: string | undefined,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<string | undefined> {
   const email = typed === undefined ? undefined : parseEmail(typed)
   await db.transaction(async (sql) => {
     await lockNoticesOf(sql, user.id)
     const [before] = await sql.query<{ email: string | null }>(table.lockMail, [user.id])
     if (!before || before.email === (email ?? null)) return
-    if (email !== undefined && by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, now)
-    await sql.query(table.updateEmail, [user.id, email, now])
-    if (before.email !== null) await sql.query(table.keepFormerEmail, [user.id, before.email, now])
+    if (email !== undefined && act.by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, act.at)
+    await sql.query(table.updateEmail, [user.id, email, act.at])
+    if (before.email !== null) await sql.query(table.keepFormerEmail, [user.id, before.email, act.at])
     const change = before.email === null ? 'set' : email === undefined ? 'removed' : 'replaced'
-    await recordGuardedAct(sql, by, 'user.email_changed', user.id, now, { change })
+    await recordGuardedAct(sql, act, 'user.email_changed', user.id, { change })
   })
   return email
 }
@@ -60,11 +59,10 @@ export async function declineNotices(
   db: Database,
   user: User,
   declined: readonly DeclinableKind[],
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const [changed] = await sql.query(table.updateDeclined, [user.id, declined, now])
-    if (changed) await recordAct(sql, by, 'user.notices_chosen', `user:${user.id}`, now, { declined })
+    const [changed] = await sql.query(table.updateDeclined, [user.id, declined, act.at])
+    if (changed) await recordAct(sql, act, 'user.notices_chosen', `user:${user.id}`, { declined })
   })
 }

@@ -2,7 +2,7 @@
  * What would hand an account to somebody else: its entry in the audit log and the notice to its owner are one call, and there is no other
  * way to record it. The notice cannot be declined, and goes to the addresses of before as well (decision 0018).
  */
-import { type Actor, type GuardedAction, insertEntry } from '../audit/audit.ts'
+import { type Act, type Actor, type GuardedAction, insertEntry } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { type GuardKind, type NoticeFacts, tellOwner } from '../notices/notice.ts'
@@ -35,15 +35,14 @@ const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Ac
 
 export async function recordGuardedAct<Action extends GuardedAction>(
   sql: Sql,
-  by: Actor,
+  act: Act,
   action: Action,
   userId: string,
-  now: Date,
   details: GuardedDetails[Action],
 ): Promise<void> {
-  await insertEntry(sql, by, action, `user:${userId}`, now, { ...details })
+  await insertEntry(sql, act, action, `user:${userId}`, { ...details })
   const { kind, facts } = notices[action](details)
-  await tellOwner(sql, userId, kind, { ...facts, ...whoOf(by, userId) }, now)
+  await tellOwner(sql, userId, kind, { ...facts, ...whoOf(act.by, userId) }, act.at)
 }
 
 /** Where the brokerage's own people sit is nobody's business. */

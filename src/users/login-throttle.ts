@@ -4,7 +4,7 @@
  * attacker who keeps failing from elsewhere cannot lock the user out.
  */
 import { createHmac, randomUUID } from 'node:crypto'
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { subnetOf } from '../subnet.ts'
@@ -103,10 +103,10 @@ export async function findLoginFailures(sql: Sql, user: User, key: Buffer, now: 
 }
 
 /** For a user who is kept waiting by somebody else's guesses, or by their own. */
-export async function liftLoginWait(db: Database, user: User, key: Buffer, by: Actor, now: Date): Promise<void> {
+export async function liftLoginWait(db: Database, user: User, key: Buffer, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const lifted = await sql.query(table.deleteBuckets, [bucketsOf(user, key)])
-    if (lifted.length > 0) await recordAct(sql, by, 'session.wait_lifted', `user:${user.id}`, now)
+    if (lifted.length > 0) await recordAct(sql, act, 'session.wait_lifted', `user:${user.id}`)
   })
 }
 

@@ -2,7 +2,7 @@
  * Sign-in. An unknown user, a wrong password and a user who must wait get the same answer after the same work, so
  * that nothing can be learned about who exists (no user enumeration) or who is under attack.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
@@ -36,31 +36,31 @@ type SignIn =
 export async function signIn(
   { db, passwords, limits, vault }: LoginDesk,
   credentials: LoginCredentials,
-  from: { environment: Environment; browser: Browser; requestId: string; previous: Session | undefined },
-  now: Date,
+  from: { environment: Environment; browser: Browser; previous: Session | undefined },
+  act: Act,
 ): Promise<SignIn> {
   const { password, device } = credentials
   const username = cut(credentials.username.toLowerCase(), 100)
-  const { environment, browser, requestId } = from
-  const by: Actor = { name: 'anonymous', environment, address: browser.address, requestId }
+  const { environment, browser } = from
+  const { by, at: now } = act
 
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
   const found = await findUserByUsername(db, username)
-  const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.password_hash) }, now)
+  const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.passwordHash) }, now)
   const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
-  const matches = await passwords.verify(found?.password_hash, tooLong ? '' : password)
+  const matches = await passwords.verify(found?.passwordHash, tooLong ? '' : password)
   if (!found || !matches || !attempt.userAllowed || found.status !== 'active') {
-    await recordRefusal(db, by, attempt, found, now)
+    await recordRefusal(db, attempt, found, act)
     return { kind: 'refused' }
   }
-  const { password_hash, ...user } = found
-  const outdated = passwords.isOutdated(password_hash) ? await passwords.hash(password) : undefined
-  const mark = markPassword(outdated ?? password_hash)
+  const { passwordHash, ...user } = found
+  const outdated = passwords.isOutdated(passwordHash) ? await passwords.hash(password) : undefined
+  const mark = markPassword(outdated ?? passwordHash)
   return db.transaction<SignIn>(async (sql) => {
     if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
     if (await hasSecondFactor(sql, user.id)) {
@@ -71,10 +71,10 @@ export async function signIn(
     if (from.previous) await sql.query(deleteSession, [from.previous.token.hash])
     await forgive(sql, limits, attempt)
     const confirms = from.previous?.user.id === user.id
-    const act = confirms ? 'session.confirmed' : 'session.opened'
-    await recordAct(sql, { ...by, name: `user:${user.id}` }, act, `user:${user.id}`, now, {
-      userAgent: cut(browser.userAgent, 300),
-    })
+    const action = confirms ? 'session.confirmed' : 'session.opened'
+    const subject = `user:${user.id}`
+    const signedIn = { by: { ...by, name: subject }, at: now }
+    await recordAct(sql, signedIn, action, subject, { userAgent: cut(browser.userAgent, 300) })
     if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now
     const proofs = { passwordAt: now, factorAt: undefined }
@@ -84,8 +84,8 @@ export async function signIn(
 }
 
 /** Usernames that do not exist are not written down: people type passwords into that field. */
-async function recordRefusal(db: Database, by: Actor, attempt: LoginAttempt, user: User | undefined, now: Date) {
+async function recordRefusal(db: Database, attempt: LoginAttempt, user: User | undefined, act: Act) {
   if (!attempt.userAllowed) return
   const subject = user ? `user:${user.id}` : 'user:unknown'
-  await recordAct(db, by, attempt.startsWait ? 'session.throttled' : 'session.refused', subject, now)
+  await recordAct(db, act, attempt.startsWait ? 'session.throttled' : 'session.refused', subject)
 }

@@ -31,11 +31,11 @@ export interface PasskeySite {
 export interface Passkey {
   readonly id: number
   readonly environment: Environment
-  readonly credential_id: string
+  readonly credentialId: string
   readonly transports: string[]
   readonly name: string
-  readonly created_at: Date
-  readonly last_used_at: Date | null
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
 }
 
 /** What the page needs to ask the browser, and what has to come back with the answer. */
@@ -117,8 +117,8 @@ export async function addPasskey(
 
 interface StoredKey {
   readonly id: number
-  readonly credential_id: string
-  readonly public_key: Buffer
+  readonly credentialId: string
+  readonly publicKey: Buffer
   readonly counter: number
   readonly transports: string[]
 }
@@ -137,8 +137,8 @@ export async function usePasskey(
   const [key] = await sql.query<StoredKey>(table.selectPasskey, [userId, site.environment, parsed.id])
   if (!key) return false
   const { verifyAuthenticationResponse } = await library()
-  const { credential_id: id, counter, transports } = key
-  const credential = { id, counter, transports, publicKey: new Uint8Array(key.public_key) }
+  const { credentialId: id, counter, transports } = key
+  const credential = { id, counter, transports, publicKey: new Uint8Array(key.publicKey) }
   const verified = await verifyAuthenticationResponse({
     response: parsed,
     credential,
@@ -171,7 +171,7 @@ function expectedOf({ origin, host }: PasskeySite, expectedChallenge: string) {
 function credentialsOf({ environment }: PasskeySite, known: readonly Passkey[]) {
   return known
     .filter((each) => each.environment === environment)
-    .map(({ credential_id: id, transports }) => ({ id, transports }))
+    .map(({ credentialId: id, transports }) => ({ id, transports }))
 }
 
 type ChallengePurpose = 'new' | 'known'

@@ -9,13 +9,14 @@ export const insertPasskey = statement(
 
 export const selectPasskeys = statement(
   'select_passkeys',
-  `SELECT id, environment, credential_id, transports, name, created_at, last_used_at FROM passkeys
-   WHERE user_id = $1 ORDER BY created_at, id`,
+  `SELECT id, environment, credential_id AS "credentialId", transports, name, created_at AS "createdAt",
+          last_used_at AS "lastUsedAt"
+   FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`,
 )
 
 export const selectPasskey = statement(
   'select_passkey',
-  `SELECT id, credential_id, public_key, counter, transports FROM passkeys
+  `SELECT id, credential_id AS "credentialId", public_key AS "publicKey", counter, transports FROM passkeys
    WHERE user_id = $1 AND environment = $2 AND credential_id = $3`,
 )
 

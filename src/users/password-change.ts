@@ -3,16 +3,16 @@
  * buckets. Afterwards every other session is over and this one has a new id, with the proofs that it had before;
  * no device is known any more but this one.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive } from './login-throttle.ts'
 import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
-import { type Browser, closeSessionsOf, openSession, type Session } from './session.ts'
+import type { Holder } from './second-factor.ts'
+import { closeSessionsOf, openSession } from './session.ts'
 import { replacePassword, selectPasswordHash } from './users.sql.ts'
 
 interface PasswordChange {
@@ -32,39 +32,37 @@ type PasswordChanged =
 export async function changePassword(
   { db, passwords, limits, vault }: LoginDesk,
   { current, next, device }: PasswordChange,
-  from: { session: Session; environment: Environment; browser: Browser; by: Actor },
-  now: Date,
+  { session, environment, browser, act }: Holder,
   alongside: (sql: Sql) => Promise<void>,
 ): Promise<PasswordChanged> {
-  const { session, environment, browser, by } = from
   const { user } = session
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
-  const [stored] = await db.query<{ password_hash: string }>(selectPasswordHash, [user.id])
+  const [stored] = await db.query<{ passwordHash: string }>(selectPasswordHash, [user.id])
   const knownDevice = recognise(
     device,
-    stored && { id: user.id, passwordMark: markPassword(stored.password_hash) },
-    now,
+    stored && { id: user.id, passwordMark: markPassword(stored.passwordHash) },
+    act.at,
   )
   const who = { username: user.username, address: browser.address, knownDevice }
-  const attempt = await countAttempt(db, limits, who, key, now)
+  const attempt = await countAttempt(db, limits, who, key, act.at)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   const tooLong = Buffer.byteLength(current) > passwordMaxBytes
-  const matches = await passwords.verify(stored?.password_hash, tooLong ? '' : current)
+  const matches = await passwords.verify(stored?.passwordHash, tooLong ? '' : current)
   if (!matches || !attempt.userAllowed) {
-    const act = attempt.startsWait ? 'session.throttled' : 'session.refused'
-    if (attempt.userAllowed) await recordAct(db, by, act, `user:${user.id}`, now, { at: 'password change' })
+    const action = attempt.startsWait ? 'session.throttled' : 'session.refused'
+    if (attempt.userAllowed) await recordAct(db, act, action, `user:${user.id}`, { at: 'password change' })
     return { kind: 'refused' }
   }
   const hash = await passwords.hash(next)
   return db.transaction<PasswordChanged>(async (sql) => {
-    const [replaced] = await sql.query(replacePassword, [user.id, stored!.password_hash, hash, now])
+    const [replaced] = await sql.query(replacePassword, [user.id, stored!.passwordHash, hash, act.at])
     if (!replaced) return { kind: 'refused' }
     await closeSessionsOf(sql, user.id)
     await forgive(sql, limits, attempt)
-    await recordGuardedAct(sql, by, 'user.password_changed', user.id, now, {})
+    await recordGuardedAct(sql, act, 'user.password_changed', user.id, {})
     await alongside(sql)
-    const opened = await openSession(sql, user, environment, browser, now, session)
-    return { kind: 'changed', session: opened, device: makeKnown(undefined, user.id, markPassword(hash), now) }
+    const opened = await openSession(sql, user, environment, browser, act.at, session)
+    return { kind: 'changed', session: opened, device: makeKnown(undefined, user.id, markPassword(hash), act.at) }
   })
 }

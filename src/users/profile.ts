@@ -59,9 +59,7 @@ export function openProfiles(db: Database, environment: Environment, mostBytes =
   async function print(viewer: Viewer): Promise<string> {
     const { id, name } = await getUserById(db, viewer.userId)
     const all = await listAccounts(db, viewer.userId, environment)
-    const accounts = all
-      .filter((each) => viewer.accountNumbers?.includes(each.account_number) ?? true)
-      .map(printAccount)
+    const accounts = all.filter((each) => viewer.accountNumbers?.includes(each.accountNumber) ?? true).map(printAccount)
     const profile: Profile = {
       profile: { id, name, account: accounts.length === 1 ? accounts[0] : accounts, accounts },
     }
@@ -73,15 +71,14 @@ export function openProfiles(db: Database, environment: Environment, mostBytes =
 }
 
 function printAccount(account: Account): Static<typeof PrintedAccount> {
-  const { account_number, classification, day_trader, option_level, status, type } = account
   return {
-    account_number,
-    classification,
-    date_created: account.date_created.toISOString(),
-    day_trader,
-    option_level,
-    status,
-    type,
-    last_update_date: account.last_update_date.toISOString(),
+    account_number: account.accountNumber,
+    classification: account.classification,
+    date_created: account.dateCreated.toISOString(),
+    day_trader: account.dayTrader,
+    option_level: account.optionLevel,
+    status: account.status,
+    type: account.type,
+    last_update_date: account.lastUpdateDate.toISOString(),
   }
 }

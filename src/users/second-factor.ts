@@ -2,7 +2,7 @@
  * The second factors of a user. Whoever has one is asked for it at every sign-in, on both sites. The first one comes with
  * recovery codes and ends every other session, because those were opened with the password alone.
  */
-import type { Actor } from '../audit/audit.ts'
+import type { Act } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
@@ -46,7 +46,7 @@ export function isGuarded({ totp, passkeys }: SecondFactors): boolean {
 
 /** Whether the app takes no code until its owner comes back with a recovery code. */
 export function isLocked({ totp }: SecondFactors): boolean {
-  return totp !== undefined && totp.locked_at !== null
+  return totp !== undefined && totp.lockedAt !== null
 }
 
 export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean> {
@@ -58,12 +58,12 @@ export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Pr
   return isStrong(session, now) || !(await hasSecondFactor(sql, session.user.id))
 }
 
-/** Who adds or removes a factor, from where. */
+/** Who changes how they sign in, from where. */
 export interface Holder {
   readonly session: Session
   readonly environment: Environment
   readonly browser: Browser
-  readonly by: Actor
+  readonly act: Act
 }
 
 interface FactorAdded {
@@ -79,13 +79,13 @@ export function addAuthenticatorApp(
   vault: Vault,
   holder: Holder,
   proven: { secret: string; step: number },
-  now: Date,
 ): Promise<FactorAdded | undefined> {
   return db.transaction(async (sql) => {
-    const { user } = holder.session
+    const { session, act } = holder
+    const { user } = session
     const before = await findSecondFactors(sql, user.id)
-    if (!(await addTotp(sql, vault, user.id, proven, now))) return undefined
-    return finishAdding(sql, holder, before, { factor: 'authenticator app' }, now)
+    if (!(await addTotp(sql, vault, user.id, proven, act.at))) return undefined
+    return finishAdding(sql, holder, before, { factor: 'authenticator app' })
   })
 }
 
@@ -96,75 +96,68 @@ export function addSecondPasskey(
   site: PasskeySite,
   holder: Holder,
   answered: Answered & { name: string },
-  now: Date,
 ): Promise<FactorAdded | undefined> {
   return db.transaction(async (sql) => {
-    const { user } = holder.session
+    const { session, act } = holder
+    const { user } = session
     await sql.query(lockUser, [user.id])
     const before = await findSecondFactors(sql, user.id)
     if (before.passkeys.length >= passkeysPerUser) return undefined
-    if (!(await addPasskey(sql, vault, site, user.id, answered, now))) return undefined
-    return finishAdding(sql, holder, before, { factor: `passkey “${answered.name}”` }, now)
+    if (!(await addPasskey(sql, vault, site, user.id, answered, act.at))) return undefined
+    return finishAdding(sql, holder, before, { factor: `passkey “${answered.name}”` })
   })
 }
 
 async function finishAdding(
   sql: Sql,
-  { session, environment, browser, by }: Holder,
+  { session, environment, browser, act }: Holder,
   before: SecondFactors,
   details: { readonly factor: string },
-  now: Date,
 ): Promise<FactorAdded> {
   const { user } = session
-  await recordGuardedAct(sql, by, 'second_factor.added', user.id, now, details)
+  await recordGuardedAct(sql, act, 'second_factor.added', user.id, details)
   if (isGuarded(before)) await sql.query(deleteSession, [session.token.hash])
   else await closeSessionsOf(sql, user.id)
-  const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, by, now)
-  return { recoveryCodes, session: await openSession(sql, user, environment, browser, now, session) }
+  const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, act)
+  return { recoveryCodes, session: await openSession(sql, user, environment, browser, act.at, session) }
 }
 
-export function renewRecoveryCodes(db: Database, userId: string, by: Actor, now: Date): Promise<readonly string[]> {
-  return db.transaction((sql) => replaceCodes(sql, userId, by, now))
+export function renewRecoveryCodes(db: Database, userId: string, act: Act): Promise<readonly string[]> {
+  return db.transaction((sql) => replaceCodes(sql, userId, act))
 }
 
-async function replaceCodes(sql: Sql, userId: string, by: Actor, now: Date): Promise<string[]> {
-  await recordGuardedAct(sql, by, 'recovery_codes.made', userId, now, {})
-  return makeRecoveryCodes(sql, userId, now)
+async function replaceCodes(sql: Sql, userId: string, act: Act): Promise<string[]> {
+  await recordGuardedAct(sql, act, 'recovery_codes.made', userId, {})
+  return makeRecoveryCodes(sql, userId, act.at)
 }
 
 /** A second click finds nothing to remove. */
-export function removeAuthenticatorApp(db: Database, userId: string, by: Actor, now: Date): Promise<void> {
+export function removeAuthenticatorApp(db: Database, userId: string, act: Act): Promise<void> {
   return db.transaction(async (sql) => {
-    if (await removeTotp(sql, userId)) await finishRemoving(sql, userId, { factor: 'authenticator app' }, by, now)
+    if (await removeTotp(sql, userId)) await finishRemoving(sql, userId, { factor: 'authenticator app' }, act)
   })
 }
 
-export function removeSecondPasskey(db: Database, userId: string, id: number, by: Actor, now: Date): Promise<void> {
+export function removeSecondPasskey(db: Database, userId: string, id: number, act: Act): Promise<void> {
   return db.transaction(async (sql) => {
     const name = await removePasskey(sql, userId, id)
-    if (name !== undefined) await finishRemoving(sql, userId, { factor: `passkey “${name}”` }, by, now)
+    if (name !== undefined) await finishRemoving(sql, userId, { factor: `passkey “${name}”` }, act)
   })
 }
 
 /** With the last factor the recovery codes go: alone they would guard nothing. */
-async function finishRemoving(
-  sql: Sql,
-  userId: string,
-  details: { readonly factor: string },
-  by: Actor,
-  now: Date,
-): Promise<void> {
-  await recordGuardedAct(sql, by, 'second_factor.removed', userId, now, details)
+async function finishRemoving(sql: Sql, userId: string, details: { readonly factor: string }, act: Act): Promise<void> {
+  await recordGuardedAct(sql, act, 'second_factor.removed', userId, details)
   if (!(await hasSecondFactor(sql, userId))) await removeRecoveryCodes(sql, userId)
 }
 
 /** For people who lost everything, by an operator who has made sure who asks. Every session ends. */
-export function resetSecondFactor(db: Database, user: User, by: Actor, now: Date): Promise<void> {
+export function resetSecondFactor(db: Database, user: User, act: Act): Promise<void> {
   return db.transaction(async (sql) => {
     await removeTotp(sql, user.id)
     await removePasskeysOf(sql, user.id)
     await removeRecoveryCodes(sql, user.id)
     await closeSessionsOf(sql, user.id)
-    await recordGuardedAct(sql, by, 'second_factor.reset', user.id, now, {})
+    await recordGuardedAct(sql, act, 'second_factor.reset', user.id, {})
   })
 }

@@ -3,7 +3,7 @@
  * nothing by itself, ends after five minutes or ten wrong codes, and is worth nothing once the password has changed. Guesses
  * are counted in buckets of their own, which a right password does not clear; a hundred wrong codes in a row lock the app.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -69,10 +69,10 @@ export interface HalfWay {
 }
 
 export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
-  const [found] = await sql.query<User & { password_hash: string }>(selectUserWithPassword, [step.userId])
-  if (found?.status !== 'active' || markPassword(found.password_hash) !== step.passwordMark) return undefined
+  const [found] = await sql.query<User & { passwordHash: string }>(selectUserWithPassword, [step.userId])
+  if (found?.status !== 'active' || markPassword(found.passwordHash) !== step.passwordMark) return undefined
   if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
-  const { password_hash: _, ...user } = found
+  const { passwordHash: _, ...user } = found
   return { user, step }
 }
 
@@ -95,15 +95,14 @@ export async function takeSecondStep(
   from: {
     environment: Environment
     browser: Browser
-    requestId: string
     previous: Session | undefined
     /** As the browser presents it. */
     device: KnownDevice | undefined
   },
-  now: Date,
+  act: Act,
 ): Promise<SecondStep> {
-  const { environment, browser, requestId, previous } = from
-  const by: Actor = { name: `user:${user.id}`, environment, address: browser.address, requestId }
+  const { environment, browser, previous } = from
+  const { by, at: now } = act
   // The note names the password that was right, and whoever holds it is judged by that one.
   const known = recognise(from.device, { id: user.id, passwordMark: step.passwordMark }, now)
   const device = known === undefined ? undefined : `second:${known}`
@@ -115,13 +114,15 @@ export async function takeSecondStep(
     const [held] = await sql.query<{ failures: number }>(table.lockFailures, [user.id])
     if (isOver(step, held!.failures)) return { kind: 'over' }
     if (!(await acceptProof(sql, vault, user.id, proof, now)))
-      return recordFailure(sql, { user, step }, proof, attempt, { ...by, name: 'anonymous' }, now)
+      return recordFailure(sql, { user, step }, proof, attempt, act)
     await forgiveWrongCodes(sql, user.id, proof.kind === 'recovery code')
     if (previous) await sql.query(deleteSession, [previous.token.hash])
     await forgive(sql, limits, attempt)
     const confirms = previous?.user.id === user.id
     const details = { userAgent: cut(browser.userAgent, 300), secondFactor: proof.kind }
-    await recordAct(sql, by, confirms ? 'session.confirmed' : 'session.opened', `user:${user.id}`, now, details)
+    const subject = `user:${user.id}`
+    const signedIn = { by: { ...by, name: subject }, at: now }
+    await recordAct(sql, signedIn, confirms ? 'session.confirmed' : 'session.opened', subject, details)
     if (!confirms && known === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
     const firstSeenAt = confirms ? previous.firstSeenAt : now
     const proofs = { passwordAt: new Date(step.at), factorAt: now }
@@ -135,14 +136,13 @@ async function recordFailure(
   { user, step }: HalfWay,
   proof: Proof,
   attempt: LoginAttempt,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<SecondStep> {
   const subject = `user:${user.id}`
-  const act = attempt.startsWait ? 'session.throttled' : 'session.refused'
-  await recordAct(sql, by, act, subject, now, { at: 'second step' })
-  if (proof.kind === 'authenticator app' && (await countWrongCode(sql, user.id, now)))
-    await recordGuardedAct(sql, by, 'second_factor.locked', user.id, now, { factor: 'authenticator app' })
+  const action = attempt.startsWait ? 'session.throttled' : 'session.refused'
+  await recordAct(sql, act, action, subject, { at: 'second step' })
+  if (proof.kind === 'authenticator app' && (await countWrongCode(sql, user.id, act.at)))
+    await recordGuardedAct(sql, act, 'second_factor.locked', user.id, { factor: 'authenticator app' })
   const [counted] = await sql.query<{ failures: number }>(table.countFailure, [user.id])
   return { kind: isOver(step, counted!.failures) ? 'over' : 'refused' }
 }

@@ -1,5 +1,5 @@
 /** Browser sessions. The id is a secret known to the browser alone; the database holds its hash. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
 import { cut } from '../cut.ts'
@@ -35,11 +35,11 @@ export interface Browser {
 
 interface SessionRow extends Omit<User, 'id'> {
   readonly id: number
-  readonly user_id: string
-  readonly authenticated_at: Date
-  readonly last_seen_at: Date
-  readonly first_seen_at: Date
-  readonly strong_at: Date | null
+  readonly userId: string
+  readonly authenticatedAt: Date
+  readonly lastSeenAt: Date
+  readonly firstSeenAt: Date
+  readonly strongAt: Date | null
 }
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
@@ -72,15 +72,14 @@ export async function findSession(
   const limits = [after(now, -idleMs), after(now, -absoluteMs)]
   const [row] = await sql.query<SessionRow>(table.selectSession, [token.hash, environment, ...limits])
   if (!row) return undefined
-  if (isPerson && now.getTime() - row.last_seen_at.getTime() > minute)
-    await sql.query(table.touchSession, [row.id, now])
-  const { id, user_id, authenticated_at, username, name, role, status, created_at } = row
+  if (isPerson && now.getTime() - row.lastSeenAt.getTime() > minute) await sql.query(table.touchSession, [row.id, now])
+  const { id, userId, authenticatedAt, username, name, role, status, createdAt } = row
   return {
     id,
     token,
-    firstSeenAt: row.first_seen_at,
-    proofs: { passwordAt: authenticated_at, factorAt: row.strong_at ?? undefined },
-    user: { id: user_id, username, name, role, status, created_at },
+    firstSeenAt: row.firstSeenAt,
+    proofs: { passwordAt: authenticatedAt, factorAt: row.strongAt ?? undefined },
+    user: { id: userId, username, name, role, status, createdAt },
   }
 }
 
@@ -94,19 +93,19 @@ export function isStrong({ proofs: { factorAt } }: Session, now: Date): boolean 
   return factorAt !== undefined && now.getTime() - factorAt.getTime() <= freshMs
 }
 
-export async function closeSession(sql: Sql, session: Session, by: Actor, now: Date): Promise<void> {
+export async function closeSession(sql: Sql, session: Session, act: Act): Promise<void> {
   await sql.query(table.deleteSession, [session.token.hash])
-  await recordAct(sql, by, 'session.closed', `user:${session.user.id}`, now)
+  await recordAct(sql, act, 'session.closed', `user:${session.user.id}`)
 }
 
 /** One sign-in of a user, as the user sees it. */
 export interface SignedInDevice {
   readonly id: number
   readonly environment: Environment
-  readonly first_seen_at: Date
-  readonly last_seen_at: Date
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
   readonly address: string
-  readonly user_agent: string
+  readonly userAgent: string
 }
 
 /** On both sites, most recently used first. */
@@ -115,32 +114,32 @@ export function listSessions(sql: Sql, userId: string, now: Date): Promise<Signe
 }
 
 /** False when it has ended already, or is somebody else's. */
-export async function closeSessionOf(db: Database, user: User, id: number, by: Actor, now: Date): Promise<boolean> {
+export async function closeSessionOf(db: Database, user: User, id: number, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [closed] = await sql.query<{ address: string; user_agent: string }>(table.deleteSessionOf, [id, user.id])
+    const [closed] = await sql.query<{ address: string; userAgent: string }>(table.deleteSessionOf, [id, user.id])
     if (!closed) return false
-    const details = { address: closed.address, userAgent: closed.user_agent }
-    await recordAct(sql, by, 'session.closed', `user:${user.id}`, now, details)
+    const details = { address: closed.address, userAgent: closed.userAgent }
+    await recordAct(sql, act, 'session.closed', `user:${user.id}`, details)
     return true
   })
 }
 
 /** Every sign-in but this one, on both sites. Answers how many there were. */
-export async function closeOtherSessions(db: Database, session: Session, by: Actor, now: Date): Promise<number> {
+export async function closeOtherSessions(db: Database, session: Session, act: Act): Promise<number> {
   return db.transaction(async (sql) => {
     const closed = await sql.query(table.deleteOtherSessions, [session.user.id, session.token.hash])
     if (closed.length > 0)
-      await recordAct(sql, by, 'session.others_closed', `user:${session.user.id}`, now, { sessions: closed.length })
+      await recordAct(sql, act, 'session.others_closed', `user:${session.user.id}`, { sessions: closed.length })
     return closed.length
   })
 }
 
 /** As an operator does it. Answers how many there were. */
-export async function closeEverySession(db: Database, user: User, by: Actor, now: Date): Promise<number> {
+export async function closeEverySession(db: Database, user: User, act: Act): Promise<number> {
   return db.transaction(async (sql) => {
     const closed = await sql.query(table.deleteEverySession, [user.id])
     if (closed.length > 0)
-      await recordAct(sql, by, 'session.all_closed', `user:${user.id}`, now, { sessions: closed.length })
+      await recordAct(sql, act, 'session.all_closed', `user:${user.id}`, { sessions: closed.length })
     return closed.length
   })
 }

@@ -9,27 +9,29 @@ export const insertSession = statement(
 /** Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in. */
 export const selectSession = statement(
   'select_session',
-  `SELECT s.id, s.authenticated_at, s.last_seen_at, coalesce(s.first_seen_at, s.created_at) AS first_seen_at, s.strong_at,
-          u.id AS user_id, u.username, u.name, u.role, u.status, u.created_at
+  `SELECT s.id, s.authenticated_at AS "authenticatedAt", s.last_seen_at AS "lastSeenAt",
+          coalesce(s.first_seen_at, s.created_at) AS "firstSeenAt", s.strong_at AS "strongAt",
+          u.id AS "userId", u.username, u.name, u.role, u.status, u.created_at AS "createdAt"
    FROM sessions s JOIN users u ON u.id = s.user_id
    WHERE s.hash = $1 AND s.environment = $2 AND s.last_seen_at > $3 AND s.created_at > $4 AND u.status = 'active'`,
 )
 
 export const touchSession = statement('touch_session', 'UPDATE sessions SET last_seen_at = $2 WHERE id = $1')
 
-export const deleteSession = statement('delete_session', 'DELETE FROM sessions WHERE hash = $1 RETURNING user_id')
+export const deleteSession = statement('delete_session', 'DELETE FROM sessions WHERE hash = $1')
 
 export const deleteSessionsOf = statement('delete_sessions_of', 'DELETE FROM sessions WHERE user_id = $1')
 
 export const selectSessionsOf = statement(
   'select_sessions_of',
-  `SELECT id, environment, coalesce(first_seen_at, created_at) AS first_seen_at, last_seen_at, address, user_agent
+  `SELECT id, environment, coalesce(first_seen_at, created_at) AS "firstSeenAt", last_seen_at AS "lastSeenAt", address,
+          user_agent AS "userAgent"
    FROM sessions WHERE user_id = $1 AND last_seen_at > $2 AND created_at > $3 ORDER BY last_seen_at DESC, id DESC`,
 )
 
 export const deleteSessionOf = statement(
   'delete_session_of',
-  'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING address, user_agent',
+  'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING address, user_agent AS "userAgent"',
 )
 
 export const deleteOtherSessions = statement(

@@ -7,7 +7,10 @@ export const insertSubmission = statement(
 
 export const updateSubmission = statement('update_submission', 'UPDATE submissions SET leads_to = $2 WHERE id = $1')
 
-export const selectSubmission = statement('select_submission', 'SELECT leads_to FROM submissions WHERE id = $1')
+export const selectSubmission = statement(
+  'select_submission',
+  'SELECT leads_to AS "leadsTo" FROM submissions WHERE id = $1',
+)
 
 export const deleteOldSubmissions = statement(
   'delete_old_submissions',

@@ -6,9 +6,12 @@ export const insertTotp = statement(
    ON CONFLICT (user_id) DO NOTHING RETURNING id`,
 )
 
+const sealedColumns = 'id, user_id AS "userId", sealed'
+
 export const selectTotp = statement(
   'select_totp',
-  'SELECT id, user_id, sealed, last_step, created_at, last_used_at, locked_at FROM totp_factors WHERE user_id = $1',
+  `SELECT ${sealedColumns}, created_at AS "createdAt", last_used_at AS "lastUsedAt", locked_at AS "lockedAt"
+   FROM totp_factors WHERE user_id = $1`,
 )
 
 /** One code, one use: of two that come at once, the second finds the step taken. */
@@ -21,7 +24,7 @@ export const useStep = statement(
 export const countWrongCode = statement(
   'count_wrong_totp_code',
   `UPDATE totp_factors SET wrong_in_a_row = wrong_in_a_row + 1, locked_at = CASE WHEN wrong_in_a_row + 1 >= $2 THEN $3::timestamptz END
-   WHERE user_id = $1 AND locked_at IS NULL RETURNING locked_at`,
+   WHERE user_id = $1 AND locked_at IS NULL RETURNING locked_at AS "lockedAt"`,
 )
 
 /** $2: whether it is unlocked too. */
@@ -33,14 +36,10 @@ export const forgiveWrongCodes = statement(
 
 export const deleteTotp = statement('delete_totp', 'DELETE FROM totp_factors WHERE user_id = $1 RETURNING id')
 
-export const selectSealed = statement(
-  'select_sealed_totp',
-  'SELECT id, user_id, sealed FROM totp_factors WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
-)
+const page = `SELECT ${sealedColumns} FROM totp_factors WHERE id > $1 ORDER BY id LIMIT $2`
 
-export const readSealed = statement(
-  'read_sealed_totp',
-  'SELECT id, user_id, sealed FROM totp_factors WHERE id > $1 ORDER BY id LIMIT $2',
-)
+export const selectSealed = statement('select_sealed_totp', `${page} FOR UPDATE`)
+
+export const readSealed = statement('read_sealed_totp', page)
 
 export const updateSealed = statement('update_sealed_totp', 'UPDATE totp_factors SET sealed = $2 WHERE id = $1')

@@ -16,17 +16,16 @@ const wrongCodesThatLock = 100
 
 interface TotpRow {
   readonly id: number
-  readonly user_id: string
+  readonly userId: string
   readonly sealed: Buffer
-  readonly last_step: number
 }
 
 export interface TotpFactor {
   readonly id: number
-  readonly created_at: Date
-  readonly last_used_at: Date | null
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
   /** After so many wrong codes in a row that somebody must have been guessing. */
-  readonly locked_at: Date | null
+  readonly lockedAt: Date | null
 }
 
 /** Binds a sealed secret to its user: moved to another row, it does not open. */
@@ -77,8 +76,8 @@ export async function useTotpCode(sql: Sql, vault: Vault, userId: string, code: 
 
 /** True when this wrong code locks the app. */
 export async function countWrongCode(sql: Sql, userId: string, now: Date): Promise<boolean> {
-  const [counted] = await sql.query<{ locked_at: Date | null }>(table.countWrongCode, [userId, wrongCodesThatLock, now])
-  return counted !== undefined && counted.locked_at !== null
+  const [counted] = await sql.query<{ lockedAt: Date | null }>(table.countWrongCode, [userId, wrongCodesThatLock, now])
+  return counted !== undefined && counted.lockedAt !== null
 }
 
 /** After a proof that was right; a recovery code unlocks. */
@@ -94,7 +93,7 @@ export const sealedTotpSecrets: SealedTable<TotpRow> = {
   select: table.selectSealed,
   read: table.readSealed,
   update: table.updateSealed,
-  purposeOf: (row) => purposeOf(row.user_id),
+  purposeOf: (row) => purposeOf(row.userId),
 }
 
 function totpOf(secret: string, label = '', issuer = ''): TOTP {

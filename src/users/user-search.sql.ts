@@ -1,10 +1,9 @@
 import { statement } from '../database/database.ts'
-
-const columns = 'id, username, name, role, status, created_at'
+import { userColumns } from './users.sql.ts'
 
 export const selectPage = statement(
   'select_page_of_users',
-  `SELECT ${columns} FROM users WHERE username COLLATE "C" > $1 ORDER BY username COLLATE "C" LIMIT $2`,
+  `SELECT ${userColumns} FROM users WHERE username COLLATE "C" > $1 ORDER BY username COLLATE "C" LIMIT $2`,
 )
 
 /**
@@ -13,17 +12,17 @@ export const selectPage = statement(
  */
 export const selectNamed = statement(
   'select_users_named',
-  `SELECT ${columns} FROM (
-     SELECT ${columns} FROM users WHERE id = lower($3)
+  `SELECT found.* FROM (
+     SELECT ${userColumns} FROM users WHERE id = lower($3)
      UNION
-     SELECT ${columns} FROM users
+     SELECT ${userColumns} FROM users
      WHERE id = (SELECT user_id FROM accounts WHERE account_number = upper($3))
      UNION
-     (SELECT ${columns} FROM users
+     (SELECT ${userColumns} FROM users
       WHERE username COLLATE "C" >= lower($3) AND username COLLATE "C" < lower($3) || '~' AND username COLLATE "C" > $1
       ORDER BY username COLLATE "C" LIMIT $2)
      UNION
-     (SELECT ${columns} FROM users WHERE name_words(name) @@
+     (SELECT ${userColumns} FROM users WHERE name_words(name) @@
         (SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery FROM unnest(name_words($3))) LIMIT $4)
    ) AS found WHERE username COLLATE "C" > $1 ORDER BY username COLLATE "C" LIMIT $2`,
 )

@@ -1,4 +1,4 @@
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
@@ -16,7 +16,7 @@ export interface User {
   readonly name: string
   readonly role: 'holder' | 'operator'
   readonly status: 'active' | 'disabled'
-  readonly created_at: Date
+  readonly createdAt: Date
 }
 
 interface NewUser {
@@ -28,13 +28,7 @@ interface NewUser {
   readonly email?: string | undefined
 }
 
-export async function createUser(
-  db: Database,
-  passwords: Passwords,
-  user: NewUser,
-  by: Actor,
-  now: Date,
-): Promise<User> {
+export async function createUser(db: Database, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
   const problem = findPasswordProblem(user.password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const username = user.username.toLowerCase()
@@ -47,11 +41,11 @@ export async function createUser(
   const id = `id-${randomLetters(12).toLowerCase()}`
   return db.transaction(async (sql) => {
     const [created] = await sql
-      .query<User>(table.insertUser, [id, username, user.name.trim(), hash, user.role, now, email])
+      .query<User>(table.insertUser, [id, username, user.name.trim(), hash, user.role, act.at, email])
       .catch((error: unknown) => {
         throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
       })
-    await recordAct(sql, by, 'user.created', `user:${id}`, now, { username, role: user.role })
+    await recordAct(sql, act, 'user.created', `user:${id}`, { username, role: user.role })
     return created!
   })
 }
@@ -69,8 +63,8 @@ export function findUsernameProblem(username: string): string | undefined {
 export async function findUserByUsername(
   sql: Sql,
   username: string,
-): Promise<(User & { readonly password_hash: string }) | undefined> {
-  const [user] = await sql.query<User & { password_hash: string }>(table.selectUserByUsername, [username])
+): Promise<(User & { readonly passwordHash: string }) | undefined> {
+  const [user] = await sql.query<User & { passwordHash: string }>(table.selectUserByUsername, [username])
   return user
 }
 
@@ -80,7 +74,7 @@ export async function getUserNamed(sql: Sql, idOrUsername: string): Promise<User
   if (idShape.test(word)) return getUserById(sql, word)
   const found = await findUserByUsername(sql, word)
   if (!found) throw new NotFound(`There is no user "${idOrUsername}".`)
-  const { password_hash: _hash, ...user } = found
+  const { passwordHash: _hash, ...user } = found
   return user
 }
 
@@ -100,35 +94,28 @@ export async function setPassword(
   passwords: Passwords,
   user: User,
   password: string,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   const problem = findPasswordProblem(password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const hash = await passwords.hash(password)
   await db.transaction(async (sql) => {
-    await sql.query(table.updatePassword, [user.id, hash, now])
+    await sql.query(table.updatePassword, [user.id, hash, act.at])
     await sql.query(deleteSessionsOf, [user.id])
-    await recordGuardedAct(sql, by, 'user.password_changed', user.id, now, {})
+    await recordGuardedAct(sql, act, 'user.password_changed', user.id, {})
   })
 }
 
-export async function setUserStatus(
-  db: Database,
-  user: User,
-  status: User['status'],
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function setUserStatus(db: Database, user: User, status: User['status'], act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateUserStatus, [user.id, status, now])
-    await finishStatus(sql, user, status, by, now)
+    await sql.query(table.updateUserStatus, [user.id, status, act.at])
+    await finishStatus(sql, user, status, act)
   })
 }
 
-async function finishStatus(sql: Sql, user: User, status: User['status'], by: Actor, now: Date): Promise<void> {
+async function finishStatus(sql: Sql, user: User, status: User['status'], act: Act): Promise<void> {
   if (status === 'disabled') await sql.query(deleteSessionsOf, [user.id])
-  await recordAct(sql, by, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`, now)
+  await recordAct(sql, act, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`)
 }
 
 /** As one operator does it to somebody else: an active operator is always left. A second click changes nothing. */
@@ -137,8 +124,7 @@ export async function setStatusOfOther(
   user: User,
   status: User['status'],
   acting: User,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   if (user.id === acting.id && status === 'disabled')
     throw new Conflict('You cannot lock out yourself. Ask another operator.')
@@ -146,38 +132,38 @@ export async function setStatusOfOther(
     const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
     if (!operators.some(({ id }) => id === acting.id))
       throw new Conflict('You have been locked out yourself meanwhile, or are no operator any more.')
-    const changed = await sql.query(table.changeUserStatus, [user.id, status, now])
-    if (changed.length > 0) await finishStatus(sql, user, status, by, now)
+    const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at])
+    if (changed.length > 0) await finishStatus(sql, user, status, act)
   })
 }
 
 export interface Account {
-  readonly account_number: string
+  readonly accountNumber: string
   readonly environment: Environment
   readonly classification: string
-  readonly date_created: Date
-  readonly day_trader: boolean
-  readonly option_level: number
+  readonly dateCreated: Date
+  readonly dayTrader: boolean
+  readonly optionLevel: number
   readonly status: 'active' | 'closed'
   readonly type: 'cash' | 'margin'
-  readonly last_update_date: Date
+  readonly lastUpdateDate: Date
 }
 
 type NewAccount = Pick<
   Account,
-  'account_number' | 'environment' | 'classification' | 'day_trader' | 'option_level' | 'type'
+  'accountNumber' | 'environment' | 'classification' | 'dayTrader' | 'optionLevel' | 'type'
 >
 
-export async function addAccount(db: Database, user: User, account: NewAccount, by: Actor, now: Date): Promise<void> {
-  const { account_number, environment, classification, day_trader, option_level, type } = account
+export async function addAccount(db: Database, user: User, account: NewAccount, act: Act): Promise<void> {
+  const { accountNumber, environment, classification, dayTrader, optionLevel, type } = account
   const problem = findNameProblem(classification, 200)
   if (problem) throw new Invalid([{ field: 'classification', problem }])
-  const values = [account_number, user.id, environment, classification, now, day_trader, option_level, type]
+  const values = [accountNumber, user.id, environment, classification, act.at, dayTrader, optionLevel, type]
   await db.transaction(async (sql) => {
     await sql.query(table.insertAccount, values).catch((error: unknown) => {
       throw violates(error, 'accounts_pkey') ? new Invalid([{ field: 'account_number', problem: 'is taken' }]) : error
     })
-    await recordAct(sql, by, 'user.account_added', `user:${user.id}`, now, { account_number, environment })
+    await recordAct(sql, act, 'user.account_added', `user:${user.id}`, { account_number: accountNumber, environment })
   })
 }
 

@@ -1,20 +1,21 @@
 import { statement } from '../database/database.ts'
 
+export const userColumns = 'id, username, name, role, status, created_at AS "createdAt"'
+
+const withPassword = `${userColumns}, password_hash AS "passwordHash"`
+
 export const insertUser = statement(
   'insert_user',
   `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at, email) VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
-   RETURNING id, username, name, role, status, created_at`,
+   RETURNING ${userColumns}`,
 )
 
 export const selectUserByUsername = statement(
   'select_user_by_username',
-  'SELECT id, username, name, role, status, password_hash, created_at FROM users WHERE username = $1',
+  `SELECT ${withPassword} FROM users WHERE username = $1`,
 )
 
-export const selectUserById = statement(
-  'select_user_by_id',
-  'SELECT id, username, name, role, status, created_at FROM users WHERE id = $1',
-)
+export const selectUserById = statement('select_user_by_id', `SELECT ${userColumns} FROM users WHERE id = $1`)
 
 /** In one order: of two operators who lock out each other, one comes first and the other finds it done. */
 export const lockActiveOperators = statement(
@@ -22,17 +23,17 @@ export const lockActiveOperators = statement(
   `SELECT id FROM users WHERE role = 'operator' AND status = 'active' ORDER BY id FOR NO KEY UPDATE`,
 )
 
-export const selectUsers = statement(
-  'select_users',
-  'SELECT id, username, name, role, status, created_at FROM users ORDER BY created_at, id',
-)
+export const selectUsers = statement('select_users', `SELECT ${userColumns} FROM users ORDER BY created_at, id`)
 
 export const selectUserWithPassword = statement(
   'select_user_with_password',
-  'SELECT id, username, name, role, status, password_hash, created_at FROM users WHERE id = $1',
+  `SELECT ${withPassword} FROM users WHERE id = $1`,
 )
 
-export const selectPasswordHash = statement('select_password_hash', 'SELECT password_hash FROM users WHERE id = $1')
+export const selectPasswordHash = statement(
+  'select_password_hash',
+  'SELECT password_hash AS "passwordHash" FROM users WHERE id = $1',
+)
 
 export const updatePassword = statement(
   'update_password',
@@ -55,7 +56,10 @@ export const changeUserStatus = statement(
   'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1 AND status <> $2 RETURNING id',
 )
 
-export const selectMail = statement('select_mail', 'SELECT email, declined_notices FROM users WHERE id = $1')
+export const selectMail = statement(
+  'select_mail',
+  'SELECT email, declined_notices AS "declinedNotices" FROM users WHERE id = $1',
+)
 
 /** Holds still whoever else changes it. */
 export const lockMail = statement('lock_mail', 'SELECT email FROM users WHERE id = $1 FOR NO KEY UPDATE')
@@ -76,7 +80,7 @@ export const selectFormerEmails = statement(
 export const deleteOldFormerEmails = statement(
   'delete_old_former_emails',
   `DELETE FROM former_emails WHERE (user_id, email) IN (
-     SELECT user_id, email FROM former_emails WHERE replaced_at <= $1 LIMIT $2) RETURNING user_id`,
+     SELECT user_id, email FROM former_emails WHERE replaced_at <= $1 LIMIT $2) RETURNING email`,
 )
 
 export const updateDeclined = statement(
@@ -91,17 +95,20 @@ export const insertAccount = statement(
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5)`,
 )
 
+const accountColumns = `account_number AS "accountNumber", environment, classification, date_created AS "dateCreated",
+   day_trader AS "dayTrader", option_level AS "optionLevel", status, type, last_update_date AS "lastUpdateDate"`
+
 export const selectAccounts = statement(
   'select_accounts',
-  `SELECT account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date
-   FROM accounts WHERE user_id = $1 AND environment = $2 ORDER BY date_created, account_number`,
+  `SELECT ${accountColumns} FROM accounts
+   WHERE user_id = $1 AND environment = $2 ORDER BY date_created, account_number`,
 )
 
 /** Those that can be shared. */
 export const selectOpenAccounts = statement(
   'select_open_accounts',
-  `SELECT account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date
-   FROM accounts WHERE user_id = $1 AND environment = $2 AND status = 'active' ORDER BY date_created, account_number`,
+  `SELECT ${accountColumns} FROM accounts
+   WHERE user_id = $1 AND environment = $2 AND status = 'active' ORDER BY date_created, account_number`,
 )
 
 export const countOperators = statement(

@@ -14,7 +14,7 @@ import { html } from './frame/html.ts'
 import type { Watcher } from './frame/live.ts'
 import { sendPage } from './frame/page.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
-import { actorOf, currentSession, type SignedIn } from './frame/visitor.ts'
+import { actOf, currentSession, type SignedIn } from './frame/visitor.ts'
 
 type Who = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
 
@@ -74,7 +74,7 @@ function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit
 
 async function signIn({ context, request, reply }: Visit, here: string): Promise<SignedIn | undefined> {
   const session = await currentSession(context, request)
-  if (session) return { session, by: actorOf(context, request, session), csrf: issueFormToken(session.token.text) }
+  if (session) return { session, act: actOf(context, request, session), csrf: issueFormToken(session.token.text) }
   reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
   return undefined
 }
@@ -93,7 +93,7 @@ interface FreshlySignedIn extends SignedIn {
 
 /** The password, minutes ago. */
 export const freshlySignedIn = gate<FreshlySignedIn>('signed in', ['password'], async (visit, visitor, here) => {
-  if (!isFresh(visitor.session, visit.context.clock.now())) return askToConfirm(visit, here)
+  if (!isFresh(visitor.session, visitor.act.at)) return askToConfirm(visit, here)
   return { ...visitor, isFresh: true }
 })
 
@@ -103,8 +103,7 @@ export interface WithFactor extends SignedIn {
 
 /** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
 export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
-  const { db, clock } = visit.context
-  if (!(await hasProvenFactor(db, visitor.session, clock.now()))) return askToConfirm(visit, here)
+  if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at))) return askToConfirm(visit, here)
   return { ...visitor, isProven: true }
 })
 
@@ -125,9 +124,9 @@ export const member = gate('member', [], getMember)
 
 async function getMember({ context, request }: Visit, visitor: SignedIn): Promise<AnyMember> {
   const partners = await listPartnersOf(context.db, visitor.session.user.id)
-  const partner = partners.find((each) => String(each.branch_id) === paramsOf(request).branch)
+  const partner = partners.find((each) => String(each.branchId) === paramsOf(request).branch)
   if (!partner) throw new NotFound()
-  const { branch_id: branchId } = partner
+  const { branchId } = partner
   return { ...visitor, partner, branch: { branchId, environment: context.environment }, home: `/partner/${branchId}` }
 }
 
@@ -141,9 +140,9 @@ export type FreshMember = Member & FreshlySignedIn
 export const approvedMember = gate('approved member', [], async (visit, visitor) => {
   const found = await getMember(visit, visitor)
   if (isApproved(found)) return found
-  const { status, name, status_reason } = found.partner
+  const { status, name, statusReason } = found.partner
   if (status === 'applied') throw new Forbidden(`The application of ${name} has not been decided yet.`)
-  throw new Forbidden(`${name} is suspended: ${status_reason ?? 'no reason was given'}`)
+  throw new Forbidden(`${name} is suspended: ${statusReason ?? 'no reason was given'}`)
 })
 
 export function isApproved(member: AnyMember): member is Member {
@@ -193,13 +192,13 @@ function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn):
 /** Whoever signed out, was removed, or whose partner was suspended, sees no more. */
 export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {
   return {
-    place: `portal ${context.environment} ${partner.branch_id}`,
+    place: `portal ${context.environment} ${partner.branchId}`,
     async judge() {
       const session = await currentSession(context, request, false)
       if (!session) return undefined
       const partners = await listPartnersOf(context.db, session.user.id)
-      if (!partners.some((each) => each.branch_id === partner.branch_id && each.status === 'approved')) return undefined
-      const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branch_id}`]
+      if (!partners.some((each) => each.branchId === partner.branchId && each.status === 'approved')) return undefined
+      const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branchId}`]
       return { tags, soundUntilMs: alwaysInDoubt }
     },
   }

@@ -23,8 +23,8 @@ export function logAttempt(lines: Logger, attempt: AttemptMade): void {
     {
       delivery: delivery.id,
       event: printEventId(delivery.event.uid),
-      webhook: delivery.webhook_id,
-      branch: delivery.branch_id,
+      webhook: delivery.webhookId,
+      branch: delivery.branchId,
       attempt: delivery.attempts + 1,
       outcome: outcome.kind,
       ...(outcome.kind === 'unreachable' ? { why: outcome.why } : { status: outcome.status }),
@@ -40,7 +40,7 @@ export function logAttempt(lines: Logger, attempt: AttemptMade): void {
 /** How long it was due, until there was a connection, and until the receiver began to answer. */
 function describeTimes({ delivery, at, timing }: AttemptMade) {
   return {
-    waited_ms: at.getTime() - delivery.due_at.getTime(),
+    waited_ms: at.getTime() - delivery.dueAt.getTime(),
     connect_ms: rounded(timing.connectMs),
     answer_ms: rounded(timing.answerMs),
   }

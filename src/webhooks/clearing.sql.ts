@@ -8,7 +8,7 @@ export const areToBeCleared = `EXISTS (SELECT FROM webhooks WHERE ${toBeCleared}
 
 export const selectDeleted = statement(
   'select_webhooks_to_clear',
-  `SELECT id, branch_id FROM webhooks WHERE ${toBeCleared} ORDER BY id LIMIT 1`,
+  `SELECT id, branch_id AS "branchId" FROM webhooks WHERE ${toBeCleared} ORDER BY id LIMIT 1`,
 )
 
 /** From $4 on, where they lie: what is canceled leaves the queue for the day of its number. */

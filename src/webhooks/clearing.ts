@@ -24,13 +24,13 @@ export function openDeletedClearing(db: Database, clock: Clock): DeletedClearing
   let reached = { webhookId: 0, id: 0 }
   return {
     async clearOnce() {
-      const [webhook] = await db.query<{ id: number; branch_id: number }>(table.selectDeleted)
+      const [webhook] = await db.query<{ id: number; branchId: number }>(table.selectDeleted)
       if (!webhook) return 0
       const from = reached.webhookId === webhook.id ? reached.id : 0
       return db.transaction(async (sql) => {
         const [turn] = await sql.query<{ locked: boolean }>(table.tryToClear)
         if (!turn!.locked) return 0
-        await sql.query(lockPart, [partOf(webhook.branch_id)])
+        await sql.query(lockPart, [partOf(webhook.branchId)])
         const now = clock.now()
         const gone = await sql.query<{ id: number }>(table.cancelQueued, [webhook.id, now, deletedBite, from])
         const isLast = gone.length < deletedBite

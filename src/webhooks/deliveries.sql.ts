@@ -3,11 +3,13 @@ import { statementOfDay } from './days.sql.ts'
 import { isOfDay } from './days.ts'
 import { lineFrom, lineOf } from './queue-key.ts'
 
-const columns = `d.id, d.webhook_id, d.event_id, d.state, d.entity, d.due_at, d.attempts, d.created_at, d.settled_at, d.repeats, d.reason, d.canceled_by, e.uid, e.kind, e.action`
+/** Of a delivery `d` with its event `e`. */
+export const deliveryColumns = `d.id, d.webhook_id AS "webhookId", d.event_id AS "eventId", d.state, d.entity, d.due_at AS "dueAt", d.attempts,
+  d.created_at AS "createdAt", d.settled_at AS "settledAt", d.repeats, d.reason, d.canceled_by AS "canceledBy", e.uid, e.kind, e.action`
 
 export const selectDelivery = statement(
   'select_delivery',
-  `SELECT ${columns}, e.body, e.simulated FROM (SELECT * FROM deliveries WHERE id = $1 OFFSET 0) d
+  `SELECT ${deliveryColumns}, e.body, e.simulated FROM (SELECT * FROM deliveries WHERE id = $1 OFFSET 0) d
    CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e JOIN webhooks w ON w.id = d.webhook_id
    WHERE w.branch_id = $2 AND w.environment = $3 AND w.state <> 'deleted'`,
 )
@@ -15,14 +17,14 @@ export const selectDelivery = statement(
 /** On the day of the delivery and later. */
 export const selectAttempts = statement(
   'select_attempts',
-  'SELECT number, at, duration_ms, outcome, status, why, response FROM attempts WHERE delivery_id = $1 AND day >= $2 ORDER BY number',
+  'SELECT number, at, duration_ms AS "durationMs", outcome, status, why, response FROM attempts WHERE delivery_id = $1 AND day >= $2 ORDER BY number',
 )
 
 export const selectDeliveriesOfEvent = statement(
   'select_deliveries_of_event',
-  `SELECT d.id, d.webhook_id, d.state, d.attempts, w.url,
+  `SELECT d.id, d.webhook_id AS "webhookId", d.state, d.attempts, w.url,
           (SELECT row_to_json(a) FROM (
-             SELECT number, outcome, status, why, duration_ms FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS last_attempt
+             SELECT number, outcome, status, why, duration_ms AS "durationMs" FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS "lastAttempt"
    FROM (
      SELECT q.id, q.webhook_id, q.state, q.attempts FROM (SELECT * FROM events WHERE id = $1 OFFSET 0) e
      JOIN webhooks w ON w.branch_id = e.branch_id AND w.environment = e.environment AND w.state <> 'deleted'
@@ -67,7 +69,7 @@ export const pullForward = statement(
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = (SELECT webhook_id FROM pulled)),
    woken AS (SELECT pg_notify('countersign_work', 'delivery') FROM pulled)
-   SELECT pulled.webhook_id FROM pulled, woken`,
+   SELECT pulled.webhook_id AS "webhookId" FROM pulled, woken`,
 )
 
 /**
@@ -112,7 +114,8 @@ export const selectNewest = statement(
   'SELECT coalesce(max(id), 0) AS id FROM settled_deliveries WHERE webhook_id = $1 AND (webhook_id, id) <= ($1, $2)',
 )
 
-const replayColumns = 'id, webhook_id, selection, state, total, done, pulled, created_at, finished_at'
+const replayColumns =
+  'id, webhook_id AS "webhookId", selection, state, total, done, pulled, created_at AS "createdAt", finished_at AS "finishedAt"'
 
 export const insertReplay = statement(
   'insert_replay',
@@ -161,7 +164,7 @@ const hasCaughtUp = `(SELECT count(*) < ${unreadAtMost} AND count(*) FILTER (WHE
  */
 export const takeReplay = statement(
   'take_replay',
-  `SELECT ${replayColumns}, last_id, until_id FROM replays r WHERE state = 'running' AND pull_until IS NULL AND (
+  `SELECT ${replayColumns}, last_id AS "lastId", until_id AS "untilId" FROM replays r WHERE state = 'running' AND pull_until IS NULL AND (
      SELECT count(*) FROM (SELECT FROM queued_deliveries q WHERE q.webhook_id = r.webhook_id AND q.urgency = 1 ORDER BY q.due_at LIMIT $1) waiting) < $1
      AND ${hasCaughtUp}
    ORDER BY turn, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -181,7 +184,8 @@ export const cancelReplay = statement(
 /** Compared as pairs: see delivery-search.sql.ts. */
 export const selectNewestDeliveries = statement(
   'select_newest_deliveries',
-  `SELECT d.id, d.state, d.entity, d.attempts, d.created_at, d.settled_at, e.kind, e.action, a.outcome, a.status, a.why, a.duration_ms
+  `SELECT d.id, d.state, d.entity, d.attempts, d.created_at AS "createdAt", d.settled_at AS "settledAt", e.kind, e.action,
+     a.outcome, a.status, a.why, a.duration_ms AS "durationMs"
    FROM (
      SELECT id, event_id, state, entity, attempts, created_at, settled_at FROM deliveries
      WHERE (owner_id, place) >= ($1, 0) AND (owner_id, place) < ($1, $2) ORDER BY owner_id DESC, place DESC LIMIT $3) d

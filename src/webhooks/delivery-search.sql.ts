@@ -1,5 +1,6 @@
 import { type Statement, statement } from '../database/database.ts'
 import { halvingOfDay } from './columns.sql.ts'
+import { deliveryColumns } from './deliveries.sql.ts'
 
 const columns =
   'id, webhook_id, event_id, state, entity, due_at, attempts, created_at, settled_at, repeats, reason, canceled_by'
@@ -22,9 +23,8 @@ function search(name: string, source: string, chosen: string): Statement {
          AND ($5::text IS NULL OR state = $5) AND ($6::text IS NULL OR starts_with(entity, $6)) AND ($7::text IS NULL OR entity = $7)
          AND ($8::timestamptz IS NULL OR created_at >= $8) AND ($9::timestamptz IS NULL OR created_at < $9)
        ORDER BY id DESC LIMIT $10)
-     SELECT reached.id AS reached, page.id, page.webhook_id, page.state, page.entity, page.due_at, page.attempts, page.created_at,
-       page.settled_at, page.repeats, page.reason, page.canceled_by, page.event_id, e.uid, e.kind, e.action
-     FROM reached LEFT JOIN page ON true LEFT JOIN LATERAL (SELECT * FROM events WHERE id = page.event_id OFFSET 0) e ON true ORDER BY page.id DESC`,
+     SELECT reached.id AS reached, ${deliveryColumns}
+     FROM reached LEFT JOIN page d ON true LEFT JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e ON true ORDER BY d.id DESC`,
   )
 }
 

@@ -5,11 +5,11 @@ import type { Attempt, Delivery } from './delivery.ts'
 import type { Webhook } from './webhook.ts'
 
 export interface DeliverySummary
-  extends Pick<Delivery, 'id' | 'state' | 'entity' | 'attempts' | 'created_at' | 'settled_at' | 'kind' | 'action'> {
+  extends Pick<Delivery, 'id' | 'state' | 'entity' | 'attempts' | 'createdAt' | 'settledAt' | 'kind' | 'action'> {
   readonly outcome: Attempt['outcome'] | null
   readonly status: number | null
   readonly why: string | null
-  readonly duration_ms: number | null
+  readonly durationMs: number | null
 }
 
 export function listNewestDeliveries(sql: Sql, { id }: Webhook, most: number): Promise<DeliverySummary[]> {

@@ -1,6 +1,6 @@
 /** One event for one webhook: what became of it, attempt by attempt, and how to set it going again. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import { dayOfId } from './days.ts'
@@ -15,20 +15,20 @@ export type DeliveryState = (typeof deliveryStates)[number]
 
 export interface Delivery {
   readonly id: number
-  readonly webhook_id: number
-  readonly event_id: number
+  readonly webhookId: number
+  readonly eventId: number
   readonly state: DeliveryState
   readonly entity: string
   /** Of one that waits. */
-  readonly due_at: Date
+  readonly dueAt: Date
   readonly attempts: number
-  readonly created_at: Date
-  readonly settled_at: Date | null
+  readonly createdAt: Date
+  readonly settledAt: Date | null
   /** The delivery that this one sends again. */
   readonly repeats: number | null
   /** Of one that was canceled: why, and who did it. Null where nobody wrote it down. */
   readonly reason: string | null
-  readonly canceled_by: string | null
+  readonly canceledBy: string | null
   readonly uid: string
   readonly kind: Kind
   readonly action: string
@@ -43,7 +43,7 @@ export interface DeliveryWithBody extends Delivery {
 export interface Attempt {
   readonly number: number
   readonly at: Date
-  readonly duration_ms: number
+  readonly durationMs: number
   readonly outcome: 'accepted' | 'refused' | 'unreachable'
   readonly status: number | null
   readonly why: string | null
@@ -72,21 +72,15 @@ export function listAttempts(sql: Sql, deliveryId: number): Promise<Attempt[]> {
  * A delivery that has ended stays as it is: sending again is a new delivery of the same event, which the dispatcher creates. One that waits for
  * its next attempt is tried at once. Answers the number of the one that goes out.
  */
-export async function redeliver(desk: DispatchDesk, branchId: number, delivery: Delivery, by: Actor): Promise<number> {
-  await askForRedelivery(desk.db, branchId, delivery, by, desk.clock.now())
+export async function redeliver(desk: DispatchDesk, branchId: number, delivery: Delivery, act: Act): Promise<number> {
+  await askForRedelivery(desk.db, branchId, delivery, act)
   return findRedelivery(desk, branchId, delivery)
 }
 
-export async function askForRedelivery(
-  db: Database,
-  branchId: number,
-  delivery: Delivery,
-  by: Actor,
-  now: Date,
-): Promise<void> {
+export async function askForRedelivery(db: Database, branchId: number, delivery: Delivery, act: Act): Promise<void> {
   if (delivery.state === 'blocked')
     throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
-  await writeToPart(db, partOf(branchId), (sql) => sendAgain(sql, delivery, by, now))
+  await writeToPart(db, partOf(branchId), (sql) => sendAgain(sql, delivery, act))
 }
 
 /** What was asked for is committed: the one that goes out, or the one that it repeats where the dispatcher has not come to it yet. */
@@ -99,15 +93,9 @@ const workerPatienceMs = 2_000
 const lookAgainMs = 50
 
 /** For whoever is no node: a worker makes it, by its own clock. Answers the one that it repeats where none has come to it within a moment. */
-export async function redeliverByWorker(
-  db: Database,
-  branchId: number,
-  delivery: Delivery,
-  by: Actor,
-  now: Date,
-): Promise<number> {
+export async function redeliverByWorker(db: Database, branchId: number, delivery: Delivery, act: Act): Promise<number> {
   const before = await findRepeat(db, delivery)
-  await askForRedelivery(db, branchId, delivery, by, now)
+  await askForRedelivery(db, branchId, delivery, act)
   const giveUpAt = performance.now() + workerPatienceMs
   while (delivery.state !== 'waiting' && performance.now() < giveUpAt) {
     const repeat = await findRepeat(db, delivery)
@@ -118,26 +106,26 @@ export async function redeliverByWorker(
 }
 
 async function findRepeat(sql: Sql, delivery: Delivery): Promise<number | undefined> {
-  const values = [delivery.webhook_id, delivery.entity, delivery.id, delivery.event_id]
+  const values = [delivery.webhookId, delivery.entity, delivery.id, delivery.eventId]
   const [repeat] = await sql.query<{ id: number | null }>(table.selectRepeat, values)
   return repeat?.id ?? undefined
 }
 
-async function sendAgain(sql: Sql, { id, webhook_id, state }: Delivery, by: Actor, now: Date): Promise<void> {
-  const [pulled] = state === 'waiting' ? await sql.query(table.pullForward, [id, now]) : []
+async function sendAgain(sql: Sql, { id, webhookId, state }: Delivery, act: Act): Promise<void> {
+  const [pulled] = state === 'waiting' ? await sql.query(table.pullForward, [id, act.at]) : []
   const [asked] = pulled ? [] : await sql.query(table.requestRepeats, [[id], null])
   if (!pulled && !asked)
     throw new Conflict('This delivery cannot be sent again: its event has left, or its webhook is deleted.')
-  await recordAct(sql, by, 'webhook.redelivered', `webhook:${webhook_id}`, now, { deliveryId: id })
+  await recordAct(sql, act, 'webhook.redelivered', `webhook:${webhookId}`, { deliveryId: id })
 }
 
 export interface EventDelivery {
   readonly id: number
-  readonly webhook_id: number
+  readonly webhookId: number
   readonly state: DeliveryState
   readonly attempts: number
   readonly url: string
-  readonly last_attempt: Omit<Attempt, 'at' | 'response'> | null
+  readonly lastAttempt: Omit<Attempt, 'at' | 'response'> | null
 }
 
 export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventDelivery[]> {

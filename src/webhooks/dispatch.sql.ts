@@ -54,7 +54,7 @@ export const createDeliveries = statementOfDay(
      UPDATE lanes SET ${attention({ now: '$11', threshold: '$12' })},
        has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked WHERE ${needsTelling({ now: '$11', threshold: '$12' })})))
-   SELECT webhook_id, (SELECT count(*) FROM pairs) AS deliveries FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
+   SELECT webhook_id AS "webhookId", (SELECT count(*) FROM pairs) AS deliveries FROM locked WHERE claim_id IS NOT NULL OR (evidence < $12 AND held_until <= $11) OR attention_at IS NULL OR attention_at <= $11`,
 )
 
 /** The deliveries of what was told, and its place in the log. */

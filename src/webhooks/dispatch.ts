@@ -37,23 +37,23 @@ export interface DispatchDesk {
 interface Unread {
   readonly xid: string
   readonly id: number
-  readonly event_id: number
-  readonly branch_id: number
+  readonly eventId: number
+  readonly branchId: number
   readonly environment: string
   readonly kind: string
   readonly entity: string
   readonly simulated: boolean
-  readonly webhook_id: number | null
+  readonly webhookId: number | null
   readonly repeats: number | null
-  readonly replay_id: number | null
+  readonly replayId: number | null
 }
 
 interface Read {
   readonly number: number
   readonly read: string
   readonly target: string | null
-  readonly at_xid: string | null
-  readonly at_id: number | null
+  readonly atXid: string | null
+  readonly atId: number | null
   readonly day: number
   readonly current: string
   readonly wentBack: boolean
@@ -78,7 +78,7 @@ export async function dispatchOnce(
   if (taken?.news) desk.told(taken.news)
   if (desk.traceDispatch && taken && taken.entries.length > 0) {
     const endedMs = performance.now()
-    const ids = taken.entries.map((entry) => entry.event_id)
+    const ids = taken.entries.map((entry) => entry.eventId)
     // What was dispatched stays so, whether or not it can be traced.
     const publishes = await desk.db
       .query<DispatchMade['publishes'][number]>(table.selectPublishes, [ids])
@@ -132,20 +132,20 @@ export async function dispatchLocked(desk: DispatchDesk, sql: Sql, part: number,
 /** A snapshot is printed as the first number under way, the first not given yet, and all that are under way. */
 function selectUnread(sql: Sql, part: number, read: Read, target: string, most: number): Promise<Unread[]> {
   const [, past = '0', underWay = ''] = read.read.split(':')
-  const isBeyond = read.at_xid !== null && BigInt(read.at_xid) >= BigInt(past)
+  const isBeyond = read.atXid !== null && BigInt(read.atXid) >= BigInt(past)
   return sql.query<Unread>(inbox.selectUnread, [
     ...[part, underWay === '' ? [] : underWay.split(','), target],
-    ...(isBeyond ? [read.at_xid, read.at_id] : [past, -1]),
-    ...[read.at_xid, read.at_id, most],
+    ...(isBeyond ? [read.atXid, read.atId] : [past, -1]),
+    ...[read.atXid, read.atId, most],
   ])
 }
 
 /** What is to be sent again may be so old that its day has left meanwhile. The days that are asked stay until the commit. */
 async function leaveOutGone(sql: Sql, entries: readonly Unread[], now: Date): Promise<readonly Unread[]> {
-  const old = entries.map((entry) => entry.event_id).filter((id) => !isYoung(dayOfId(id), now))
+  const old = entries.map((entry) => entry.eventId).filter((id) => !isYoung(dayOfId(id), now))
   if (old.length === 0) return entries
   const there = new Set((await sql.query<{ id: number }>(table.selectThere, [old])).map((row) => row.id))
-  return entries.filter(({ event_id }) => there.has(event_id) || isYoung(dayOfId(event_id), now))
+  return entries.filter(({ eventId }) => there.has(eventId) || isYoung(dayOfId(eventId), now))
 }
 
 async function startAnew(sql: Sql, part: number): Promise<void> {
@@ -165,28 +165,28 @@ async function create(
   day: number,
 ): Promise<Created> {
   const { deliveryOffset } = await days.open(day)
-  const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branch_id}`, each])).values()]
-  const branchDays = [branches.map((each) => each.branch_id), branches.map((each) => each.environment), day]
+  const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branchId}`, each])).values()]
+  const branchDays = [branches.map((each) => each.branchId), branches.map((each) => each.environment), day]
   const [, webhooks] = await Promise.all([
     sql.query(table.openBranchDays, branchDays),
-    sql.query<{ webhook_id: number; deliveries: number }>(table.createDeliveries(day), [
-      entries.map((entry) => entry.event_id),
-      entries.map((entry) => entry.branch_id),
+    sql.query<{ webhookId: number; deliveries: number }>(table.createDeliveries(day), [
+      entries.map((entry) => entry.eventId),
+      entries.map((entry) => entry.branchId),
       entries.map((entry) => entry.environment),
       entries.map((entry) => entry.kind),
       entries.map((entry) => entry.entity),
       entries.map((entry) => entry.simulated),
-      entries.map((entry) => entry.webhook_id),
+      entries.map((entry) => entry.webhookId),
       entries.map((entry) => entry.repeats),
-      entries.map((entry) => entry.replay_id),
+      entries.map((entry) => entry.replayId),
       deliveryOffset,
       clock.now(),
       breakerThreshold,
     ]),
   ])
   const news = {
-    branches: branches.map((each) => branchKey({ branchId: each.branch_id, environment: each.environment })),
-    webhookIds: webhooks.map((row) => row.webhook_id),
+    branches: branches.map((each) => branchKey({ branchId: each.branchId, environment: each.environment })),
+    webhookIds: webhooks.map((row) => row.webhookId),
   }
   return { news, deliveries: webhooks[0]?.deliveries ?? 0 }
 }

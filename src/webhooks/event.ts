@@ -61,12 +61,12 @@ export class EventColumns {
   }
 
   /** As whoever delivers it sees it. */
-  eventAt(index: number, id: number, published_at: Date): DueEvent {
+  eventAt(index: number, id: number, publishedAt: Date): DueEvent {
     const { body, simulated } = this.events[index]!
     return {
       id,
       uid: this.uids[index]!,
-      published_at,
+      publishedAt,
       traceparent: this.#traceparents?.[index] ?? null,
       simulated,
       body,
@@ -116,7 +116,7 @@ export interface LoggedEvent {
   readonly entity: string
   readonly body: string
   readonly simulated: boolean
-  readonly created_at: Date
+  readonly createdAt: Date
 }
 
 /** The branch's own log: numbered without a gap, so that a partner can prove that nothing is missing. Day by day: each look asks one. */
@@ -139,18 +139,18 @@ export async function readLog(
 
 interface LogEntry {
   readonly sequence: number
-  readonly event_id: number
+  readonly eventId: number
 }
 
 async function fillIn(sql: Sql, entries: readonly LogEntry[]): Promise<LoggedEvent[]> {
   const events = new Map<number, Omit<LoggedEvent, 'sequence'>>()
-  const ids = entries.map((entry) => entry.event_id)
+  const ids = entries.map((entry) => entry.eventId)
   for (const [day, together] of Map.groupBy(ids, dayOfId)) {
     const rows = await sql.query<Omit<LoggedEvent, 'sequence'> & { id: number }>(table.selectLogged(day), [together])
     for (const row of rows) events.set(row.id, row)
   }
-  return entries.flatMap(({ sequence, event_id }) => {
-    const event = events.get(event_id)
+  return entries.flatMap(({ sequence, eventId }) => {
+    const event = events.get(eventId)
     return event ? [{ ...event, sequence }] : []
   })
 }

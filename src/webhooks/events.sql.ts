@@ -21,7 +21,7 @@ export const insertEvents = statement(
 
 export const selectBranches = statement(
   'select_branches',
-  'SELECT branch_id FROM partners WHERE branch_id = ANY ($1::bigint[])',
+  'SELECT branch_id AS "branchId" FROM partners WHERE branch_id = ANY ($1::bigint[])',
 )
 
 /** Many at once, in one order: two that want the same keys cannot wait for each other in a circle. */
@@ -35,7 +35,7 @@ export const insertIdempotencyKeys = statement(
 
 export const selectIdempotencyKey = statement(
   'select_idempotency_key',
-  'SELECT request_hash, event_uids FROM idempotency_keys WHERE owner = $1 AND key = $2',
+  'SELECT request_hash AS "requestHash", event_uids AS "eventUids" FROM idempotency_keys WHERE owner = $1 AND key = $2',
 )
 
 /** The days that hold a branch's numbers from one on, oldest first. */
@@ -46,14 +46,14 @@ export const selectLogDays = statement(
 
 export const selectLog = statementOfDay(
   'select_branch_log',
-  (day) => `SELECT l.sequence, l.event_id FROM branch_log l
+  (day) => `SELECT l.sequence, l.event_id AS "eventId" FROM branch_log l
    WHERE l.day = ${day} AND l.branch_id = $1 AND l.environment = $2 AND l.sequence > $3 ORDER BY l.sequence LIMIT $4`,
 )
 
 export const selectLogged = statementOfDay(
   'select_logged_events',
   (day) =>
-    `SELECT id, uid, kind, action, entity, body, simulated, created_at FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
+    `SELECT id, uid, kind, action, entity, body, simulated, created_at AS "createdAt" FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
 )
 
 /** Where the numbers of a branch begin and end, as far as they are kept. */

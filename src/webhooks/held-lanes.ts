@@ -97,10 +97,10 @@ export class HeldLanes {
 
   /** A lane that was leased to this worker. */
   adopt(row: LeasedRow, claimId: string): Lane {
-    const before = this.#lanes.get(row.webhook_id)
+    const before = this.#lanes.get(row.webhookId)
     if (before) before.lost = true
     const lane = openLane({ ...claimedOf(row), claimId, leasedUntilMs: this.#leasedUntilMs })
-    this.#lanes.set(row.webhook_id, lane)
+    this.#lanes.set(row.webhookId, lane)
     return lane
   }
 
@@ -181,8 +181,8 @@ export class HeldLanes {
   async #confirmOnce(number: number, held: readonly Lane[]): Promise<void> {
     const claims = [...new Set(held.map((lane) => lane.claimId))]
     const values = [held.map((lane) => lane.webhookId), claims, number]
-    const rows = await this.#desk.db.query<{ webhook_id: number }>(table.confirmLanes, values)
-    const kept = new Set(rows.map((row) => row.webhook_id))
+    const rows = await this.#desk.db.query<{ webhookId: number }>(table.confirmLanes, values)
+    const kept = new Set(rows.map((row) => row.webhookId))
     for (const lane of held) {
       if (!kept.has(lane.webhookId)) lane.lost = true
       else if (this.#desk.lastNumber() === number) lane.doubtful = false
@@ -195,20 +195,16 @@ export class HeldLanes {
    * this worker lives. Answers whether there was any.
    */
   async freeForgotten(): Promise<boolean> {
-    const held = await this.#desk.db.query<{ webhook_id: number; claim_id: string }>(table.selectHeld, [
+    const held = await this.#desk.db.query<{ webhookId: number; claimId: string }>(table.selectHeld, [
       this.#desk.lastNumber(),
     ])
-    const isKnown = (row: (typeof held)[number]) => this.#lanes.get(row.webhook_id)?.claimId === row.claim_id
+    const isKnown = (row: (typeof held)[number]) => this.#lanes.get(row.webhookId)?.claimId === row.claimId
     const unknown = held.filter((row) => !isKnown(row))
-    const forgotten = unknown.filter((row) => this.#unknown.has(row.claim_id))
-    this.#unknown = new Set(unknown.map((row) => row.claim_id))
+    const forgotten = unknown.filter((row) => this.#unknown.has(row.claimId))
+    this.#unknown = new Set(unknown.map((row) => row.claimId))
     if (forgotten.length === 0) return false
     this.#desk.complain(new Error(`${forgotten.length} lanes were held that this worker knew nothing of`))
-    const values = [
-      forgotten.map((row) => row.webhook_id),
-      forgotten.map((row) => row.claim_id),
-      this.#desk.clock.now(),
-    ]
+    const values = [forgotten.map((row) => row.webhookId), forgotten.map((row) => row.claimId), this.#desk.clock.now()]
     await this.#desk.db.query(table.freeForgotten, values)
     return true
   }
@@ -259,25 +255,17 @@ function isDone(lane: Lane, nowMs: number, patienceMs: number): boolean {
 }
 
 export interface LeasedRow {
-  readonly webhook_id: number
-  readonly branch_id: number
+  readonly webhookId: number
+  readonly branchId: number
   readonly part: number
   readonly failures: number
-  readonly failing_since: Date | null
+  readonly failingSince: Date | null
   readonly evidence: number
-  readonly due_from: Date
+  readonly dueFrom: Date
 }
 
 /** `-infinity` is read as a number. */
-function claimedOf({ webhook_id, branch_id, part, failures, failing_since, evidence, due_from }: LeasedRow) {
-  const dueFrom = due_from instanceof Date ? due_from : new Date(0)
-  return {
-    webhookId: webhook_id,
-    branchId: branch_id,
-    part,
-    failures,
-    failingSince: failing_since ?? undefined,
-    evidence,
-    dueFrom,
-  }
+function claimedOf({ webhookId, branchId, part, failures, failingSince, evidence, dueFrom: from }: LeasedRow) {
+  const dueFrom = from instanceof Date ? from : new Date(0)
+  return { webhookId, branchId, part, failures, failingSince: failingSince ?? undefined, evidence, dueFrom }
 }

@@ -3,12 +3,13 @@ import { statement } from '../database/database.ts'
 /** How far a part has been read, and what there is to see now (a snapshot cursor). Where the numbers of transactions went back, the database was restored from a dump. */
 export const selectRead = statement(
   'select_inbox_read',
-  `SELECT number, read, target, at_xid, at_id, day, pg_current_snapshot() AS current,
+  `SELECT number, read, target, at_xid AS "atXid", at_id AS "atId", day, pg_current_snapshot() AS current,
      pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax(read) AS "wentBack"
    FROM inbox_reads WHERE part = $1 ORDER BY number DESC LIMIT 1`,
 )
 
-const columns = 'xid, id, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id'
+const columns =
+  'xid, id, event_id AS "eventId", branch_id AS "branchId", environment, kind, entity, simulated, webhook_id AS "webhookId", repeats, replay_id AS "replayId"'
 
 /**
  * What `target` ($3) sees and the last read did not: rows of the transactions that were under way then ($2), each found by its number, and

@@ -134,7 +134,7 @@ export const settleEventless = statement(
      DELETE FROM queued_deliveries WHERE id = ANY (ARRAY(
        SELECT q.id FROM ${oldest('$1::int', '$3::int')} AND ${hasNoEvent})) RETURNING *)
    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-   SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING webhook_id`,
+   SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING webhook_id AS "webhookId"`,
 )
 
 export const chainAnew = statement(
@@ -142,7 +142,7 @@ export const chainAnew = statement(
   `UPDATE queued_deliveries q SET after_id = broken.before_id,
      due_at = CASE WHEN broken.before_id IS NULL THEN greatest($2::timestamptz, broken.due_from) ELSE 'infinity' END
    FROM (SELECT q.id, l.due_from, ${before} AS before_id FROM ${oldest('$1::int', '$3::int')}) broken
-   WHERE q.id = broken.id AND q.after_id IS DISTINCT FROM broken.before_id RETURNING q.webhook_id`,
+   WHERE q.id = broken.id AND q.after_id IS DISTINCT FROM broken.before_id RETURNING q.webhook_id AS "webhookId"`,
 )
 
 export const showHidden = statement(
@@ -150,7 +150,7 @@ export const showHidden = statement(
   `UPDATE queued_deliveries q SET due_at = greatest($2::timestamptz, l.due_from) FROM lanes l
    WHERE q.webhook_id = l.webhook_id AND q.id = ANY (ARRAY(
      SELECT u.id FROM lanes l JOIN queued_deliveries u ON u.webhook_id = l.webhook_id AND u.urgency IN (0, 1) AND u.due_at < l.due_from
-     WHERE l.part = $1::int LIMIT $3)) RETURNING q.webhook_id`,
+     WHERE l.part = $1::int LIMIT $3)) RETURNING q.webhook_id AS "webhookId"`,
 )
 
 /** What is left goes the way of everything that a deleted webhook leaves behind. */
@@ -158,11 +158,11 @@ export const clearAgain = statement(
   'mend_cleared',
   `UPDATE webhooks w SET cleared_at = NULL FROM lanes l WHERE l.webhook_id = w.id AND w.id = ANY (ARRAY(
      SELECT w.id FROM webhooks w JOIN lanes l ON l.webhook_id = w.id WHERE l.part = $1::int AND ${isLeft} LIMIT $3))
-   RETURNING l.webhook_id, $2::timestamptz AS at`,
+   RETURNING l.webhook_id AS "webhookId", $2::timestamptz AS at`,
 )
 
 export const wakeAsleep = statement(
   'mend_attention',
   `UPDATE lanes SET attention_at = $2 WHERE webhook_id = ANY (ARRAY(
-     SELECT l.webhook_id FROM lanes l WHERE l.part = $1::int AND ${isAsleep} ORDER BY l.webhook_id LIMIT $3 FOR UPDATE)) RETURNING webhook_id`,
+     SELECT l.webhook_id FROM lanes l WHERE l.part = $1::int AND ${isAsleep} ORDER BY l.webhook_id LIMIT $3 FOR UPDATE)) RETURNING webhook_id AS "webhookId"`,
 )

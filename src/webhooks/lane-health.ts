@@ -18,9 +18,9 @@ export interface LaneHealth extends Webhook {
   readonly partner: string
   readonly condition: LaneCondition
   readonly failures: number
-  readonly failing_since: Date | null
+  readonly failingSince: Date | null
   /** Of the first delivery that waits; it may lie in the future. */
-  readonly due_at: Date | null
+  readonly dueAt: Date | null
 }
 
 interface LaneFilter {

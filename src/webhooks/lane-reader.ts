@@ -47,7 +47,7 @@ async function readPages(desk: LaneReaderDesk, lanes: readonly Lane[], isLive: b
     lanes.flatMap((lane) => [...lane.inHand]),
     lanes.map((lane) => lane.dueFrom),
   ])
-  const byWebhook = Map.groupBy(rows, (row) => row.webhook_id)
+  const byWebhook = Map.groupBy(rows, (row) => row.webhookId)
   for (const [index, lane] of lanes.entries()) {
     const page = byWebhook.get(lane.webhookId)
     if (page && page.length < mosts[index]!) noteDrained(lane, now)
@@ -66,7 +66,7 @@ async function readProbes(desk: LaneReaderDesk, lanes: readonly Lane[]): Promise
   const rows = await desk.db.query<DueRow>(table.selectProbes, values)
   await take(
     desk,
-    rows.filter((row) => !desk.lanes.find(row.webhook_id)?.inHand.has(row.id)),
+    rows.filter((row) => !desk.lanes.find(row.webhookId)?.inHand.has(row.id)),
   )
 }
 
@@ -74,16 +74,16 @@ async function take({ db, bodies, lanes }: LaneReaderDesk, rows: readonly DueRow
   try {
     const events = await bodies.find(
       db,
-      rows.map((row) => row.event_id),
+      rows.map((row) => row.eventId),
     )
     for (const row of rows) {
-      const lane = lanes.find(row.webhook_id)
-      const event = events.get(row.event_id)
+      const lane = lanes.find(row.webhookId)
+      const event = events.get(row.eventId)
       if (lane && event) takeInHand(lane, { ...row, event })
     }
   } catch (error) {
     for (const row of rows) {
-      const lane = lanes.find(row.webhook_id)
+      const lane = lanes.find(row.webhookId)
       if (lane) leaveBehind(lane, row)
       if (lane) lane.drained = false
     }

@@ -32,14 +32,14 @@ const fresh = (failures = 0) =>
   })
 
 function dueOf(change: Partial<DueDelivery> = {}): DueDelivery {
-  const event = { id: 1, uid: '', published_at: now, traceparent: null, simulated: false, body: '' }
+  const event = { id: 1, uid: '', publishedAt: now, traceparent: null, simulated: false, body: '' }
   return {
     id: 7,
-    webhook_id: 1,
-    event_id: 1,
+    webhookId: 1,
+    eventId: 1,
     entity: 'a',
-    branch_id: 1,
-    due_at: now,
+    branchId: 1,
+    dueAt: now,
     attempts: 0,
     url: '',
     event,

@@ -19,11 +19,11 @@ const disableAfterAttempts = 100
 
 export interface DueDelivery {
   readonly id: number
-  readonly webhook_id: number
-  readonly event_id: number
+  readonly webhookId: number
+  readonly eventId: number
   readonly entity: string
-  readonly branch_id: number
-  readonly due_at: Date
+  readonly branchId: number
+  readonly dueAt: Date
   readonly attempts: number
   readonly url: string
   readonly event: DueEvent
@@ -32,7 +32,7 @@ export interface DueDelivery {
 export interface DueEvent {
   readonly id: number
   readonly uid: string
-  readonly published_at: Date
+  readonly publishedAt: Date
   /** The span it was published under; null where nobody traced. */
   readonly traceparent: string | null
   readonly simulated: boolean
@@ -194,14 +194,14 @@ export function lookAgainAt(lane: Lane): void {
 }
 
 /** What became due then was written down just now, however long that took: the next look must find it. */
-export function hasMoreSince(lane: Lane, due_at: Date): void {
+export function hasMoreSince(lane: Lane, dueAt: Date): void {
   lane.drained = false
-  leaveBehind(lane, { due_at })
+  leaveBehind(lane, { dueAt })
 }
 
 /** Whoever looks next must find it. */
-export function leaveBehind(lane: Lane, { due_at }: Pick<DueDelivery, 'due_at'>): void {
-  if (due_at < lane.dueFrom) lane.dueFrom = due_at
+export function leaveBehind(lane: Lane, { dueAt }: Pick<DueDelivery, 'dueAt'>): void {
+  if (dueAt < lane.dueFrom) lane.dueFrom = dueAt
 }
 
 /** Five days without one success among at least a hundred attempts. */

@@ -10,7 +10,8 @@ export const claimLanes = statement(
    WHERE webhook_id = ANY (ARRAY(
      SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($4::bigint[]))
      ORDER BY attention_at LIMIT $3 FOR UPDATE SKIP LOCKED))
-   RETURNING webhook_id, (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS branch_id, part, failures, failing_since, evidence, due_from`,
+   RETURNING webhook_id AS "webhookId", (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS "branchId", part, failures,
+     failing_since AS "failingSince", evidence, due_from AS "dueFrom"`,
 )
 
 /** A lane that nobody holds needs somebody. */
@@ -22,7 +23,10 @@ export const undoClaims = statement(
   'UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = $2 WHERE claim_id = ANY ($1::uuid[])',
 )
 
-export const selectHeld = statement('select_held_lanes', 'SELECT webhook_id, claim_id FROM lanes WHERE held_by = $1')
+export const selectHeld = statement(
+  'select_held_lanes',
+  'SELECT webhook_id AS "webhookId", claim_id AS "claimId" FROM lanes WHERE held_by = $1',
+)
 
 export const freeForgotten = statement(
   'free_forgotten_lanes',
@@ -34,6 +38,10 @@ export const freeForgotten = statement(
 /** Lane by lane: however many webhooks there are, those that are asked for are looked at. */
 const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
    CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND status = 'approved' OFFSET 0) p`
+
+/** Of what is due, if anything is, at a webhook `w`. */
+const dueColumns =
+  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, w.url'
 
 const due = (urgency: 0 | 1) => `
      (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
@@ -48,7 +56,7 @@ const due = (urgency: 0 | 1) => `
  */
 export const selectDue = statement(
   'select_due_deliveries',
-  `SELECT due.id, w.id AS webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
+  `SELECT ${dueColumns}
    FROM unnest($1::bigint[], $2::int[], $5::timestamptz[]) AS lane (webhook_id, most, due_from)
    ${sendable}
    LEFT JOIN LATERAL (SELECT * FROM (${due(0)} UNION ALL ${due(1)}) both_urgencies LIMIT lane.most) due ON true`,
@@ -68,7 +76,7 @@ const edge = (order: 'ASC' | 'DESC') => `
  */
 export const selectProbes = statement(
   'select_probes',
-  `SELECT due.id, due.webhook_id, due.event_id, due.entity, w.branch_id, due.due_at, due.attempts, w.url
+  `SELECT ${dueColumns}
    FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
    ${sendable}
    CROSS JOIN LATERAL (
@@ -83,7 +91,7 @@ export const selectProbes = statement(
 export const selectBodies = statementOfDay(
   'select_bodies',
   (day) =>
-    `SELECT id, uid, created_at AS published_at, traceparent, simulated, body FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
+    `SELECT id, uid, created_at AS "publishedAt", traceparent, simulated, body FROM events WHERE id = ANY ($1::bigint[]) AND ${isOfDay('id', day)}`,
 )
 
 /**
@@ -94,7 +102,7 @@ export const confirmLanes = statement(
   'confirm_lanes',
   `WITH locked AS MATERIALIZED (
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) AND claim_id = ANY ($2::uuid[]) ORDER BY webhook_id FOR UPDATE)
-   UPDATE lanes SET held_by = $3 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id`,
+   UPDATE lanes SET held_by = $3 WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked)) RETURNING webhook_id AS "webhookId"`,
 )
 
 const earliest = (urgency: 0 | 1) =>
@@ -167,7 +175,7 @@ function settling(settled: string): string {
      SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM changed),
    freed AS (
      UPDATE queued_deliveries SET after_id = NULL, due_at = $14 WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) RETURNING webhook_id)
-   SELECT id, state, false AS freed, NULL::bigint AS webhook_id FROM changed
+   SELECT id, state, false AS freed, NULL::bigint AS "webhookId" FROM changed
    UNION ALL SELECT NULL, NULL, true, webhook_id FROM freed`
 }
 

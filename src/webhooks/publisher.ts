@@ -235,22 +235,22 @@ function traceparentsOf(items: readonly Publishing[]): Traceparents {
 }
 
 interface StoredKey {
-  readonly request_hash: Buffer
-  readonly event_uids: string[]
+  readonly requestHash: Buffer
+  readonly eventUids: string[]
 }
 
 async function repeatAnswer(sql: Sql, { events, idempotency }: Publishing): Promise<readonly PublishedEvent[]> {
   const { owner, key } = idempotency!
   const [stored] = await sql.query<StoredKey>(table.selectIdempotencyKey, [owner, key])
-  if (!stored?.request_hash.equals(hashOf(events)))
+  if (!stored?.requestHash.equals(hashOf(events)))
     throw new Conflict('This idempotency key was used for another request. Choose a new one.')
-  return stored.event_uids.map((uid) => ({ id: 0, uid }))
+  return stored.eventUids.map((uid) => ({ id: 0, uid }))
 }
 
 async function refuseUnknownBranches(sql: Sql, events: readonly NewEvent[]): Promise<void> {
   const asked = [...new Set(events.map((event) => event.branchId))]
   const known = new Set(
-    (await sql.query<{ branch_id: number }>(table.selectBranches, [asked])).map((row) => row.branch_id),
+    (await sql.query<{ branchId: number }>(table.selectBranches, [asked])).map((row) => row.branchId),
   )
   const problems = events.flatMap((event, index) =>
     known.has(event.branchId) ? [] : [{ field: `events.${index}.branchId`, problem: 'names no branch' }],

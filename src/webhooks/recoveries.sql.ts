@@ -43,7 +43,7 @@ export const selectRunningRecovery = statement(
 /** Of all that run ($1 null), or of one. */
 export const takePull = statement(
   'take_pull',
-  `SELECT r.id, r.webhook_id, w.branch_id, r.pull_from, r.pull_until FROM replays r JOIN webhooks w ON w.id = r.webhook_id
+  `SELECT r.id, r.webhook_id AS "webhookId", w.branch_id AS "branchId", r.pull_from AS "pullFrom", r.pull_until AS "pullUntil" FROM replays r JOIN webhooks w ON w.id = r.webhook_id
    WHERE r.state = 'running' AND r.pull_until IS NOT NULL AND ($1::bigint IS NULL OR r.id = $1)
    ORDER BY r.turn, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED`,
 )

@@ -2,7 +2,7 @@
  * After a receiver was mended: what waits for its next attempt is tried now, a probe goes out at once where the breaker is open, and what was given up
  * since a moment is sent again. It is a replay that begins by pulling forward: in bites, in turns with all others, and counted.
  */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
@@ -30,29 +30,29 @@ export async function countRecovery(sql: Sql, webhook: Webhook, since: Date, now
 }
 
 /** One that was switched off because it failed is switched on again; one that its owner paused is the owner's to resume. */
-export function startRecovery(db: Database, webhook: Webhook, since: Date, by: Actor, now: Date): Promise<Replay> {
+export function startRecovery(db: Database, webhook: Webhook, since: Date, act: Act): Promise<Replay> {
   if (webhook.state === 'paused') throw new Conflict('This webhook is paused. Resume it, then recover.')
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
     const [running] = await sql.query(table.selectRunningRecovery, [webhook.id])
     if (running) throw new Conflict('This webhook is being recovered already. Wait until that is done, or stop it.')
     const joined: Database = { ...db, ...sql, transaction: (work) => work(sql) }
-    if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', by, now)
+    if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', act)
     const selection = { since: since.getTime() }
     const { total, untilId } = await countReplay(sql, webhook, selection)
     const [newest] = await sql.query<{ id: number }>(table.selectNewestQueued, [webhook.id])
-    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: newest!.id }, now)
-    await recordAct(sql, by, 'webhook.recovered', `webhook:${webhook.id}`, now, { ...selection, total })
+    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: newest!.id }, act.at)
+    await recordAct(sql, act, 'webhook.recovered', `webhook:${webhook.id}`, { ...selection, total })
     return replay
   })
 }
 
 interface Pull {
   readonly id: number
-  readonly webhook_id: number
-  readonly branch_id: number
-  readonly pull_from: number
-  readonly pull_until: number
+  readonly webhookId: number
+  readonly branchId: number
+  readonly pullFrom: number
+  readonly pullUntil: number
 }
 
 /** One bite, of the recovery whose turn it is or of the one that is named; 0 when there is none or another node is at it. */
@@ -60,15 +60,15 @@ export function pullOnce(db: Database, clock: Clock, replayId?: number): Promise
   return db.transaction(async (sql) => {
     const [pull] = await sql.query<Pull>(table.takePull, [replayId])
     if (!pull) return 0
-    await sql.query(lockPart, [partOf(pull.branch_id)])
+    await sql.query(lockPart, [partOf(pull.branchId)])
     return takeBite(sql, pull, clock.now())
   })
 }
 
 async function takeBite(sql: Sql, pull: Pull, now: Date): Promise<number> {
-  const { id, webhook_id, pull_from, pull_until } = pull
+  const { id, webhookId, pullFrom, pullUntil } = pull
   const [bitten] = await sql.query<{ looked: number; reached: number; pulled: number }>(table.pullBite, [
-    ...[webhook_id, now, pull_from, pull_until, bite, pull_from === 0, breakerThreshold],
+    ...[webhookId, now, pullFrom, pullUntil, bite, pullFrom === 0, breakerThreshold],
   ])
   const { looked, reached, pulled } = bitten!
   await sql.query(table.advancePull, [id, pulled, reached, looked < bite, now])

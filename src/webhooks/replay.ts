@@ -1,5 +1,5 @@
 /** Sends deliveries again, by time, by entity or all that failed: a job that survives restarts and shows how far it is. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { printJson } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
@@ -25,15 +25,15 @@ export interface Selection {
 
 export interface Replay {
   readonly id: number
-  readonly webhook_id: number
+  readonly webhookId: number
   readonly selection: Selection
   readonly state: 'running' | 'finished' | 'canceled'
   readonly total: number
   readonly done: number
   /** Of a recovery: how many that waited for their next attempt were made due. */
   readonly pulled: number
-  readonly created_at: Date
-  readonly finished_at: Date | null
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
 }
 
 interface Chosen {
@@ -63,18 +63,12 @@ async function listDays(sql: Sql, { from, to }: Selection, afterId: number, unti
   return rows.map((row) => row.day).filter((day) => day > 0 || dayOfId(afterId) === 0)
 }
 
-export function startReplay(
-  db: Database,
-  webhook: Webhook,
-  selection: Selection,
-  by: Actor,
-  now: Date,
-): Promise<Replay> {
+export function startReplay(db: Database, webhook: Webhook, selection: Selection, act: Act): Promise<Replay> {
   return db.transaction(async (sql) => {
     await refuseTooMany(sql, webhook)
     const { total, untilId } = await countReplay(sql, webhook, selection)
-    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: undefined }, now)
-    await recordAct(sql, by, 'webhook.replayed', `webhook:${webhook.id}`, now, { ...selection, total })
+    const replay = await addReplay(sql, webhook, selection, { total, untilId, pullUntil: undefined }, act.at)
+    await recordAct(sql, act, 'webhook.replayed', `webhook:${webhook.id}`, { ...selection, total })
     return replay
   })
 }
@@ -111,10 +105,10 @@ export function listReplays(sql: Sql, webhook: Webhook): Promise<Replay[]> {
 }
 
 /** In a transaction. One that has ended stays as it ended. */
-export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, by: Actor, now: Date): Promise<Replay> {
-  const [canceled] = await sql.query(table.cancelReplay, [id, webhook.id, now])
+export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, act: Act): Promise<Replay> {
+  const [canceled] = await sql.query(table.cancelReplay, [id, webhook.id, act.at])
   const subject = `webhook:${webhook.id}`
-  if (canceled) await recordAct(sql, by, 'webhook.replay_canceled', subject, now, { replayId: id })
+  if (canceled) await recordAct(sql, act, 'webhook.replay_canceled', subject, { replayId: id })
   return getReplay(sql, webhook, id)
 }
 
@@ -130,21 +124,21 @@ export function advanceReplay(db: Database, now: Date): Promise<number> {
     const ids = await selectPage(sql, replay)
     if (ids.length > 0) await sql.query(table.requestRepeats, [ids, replay.id])
     const finished = ids.length < pageSize
-    await sql.query(table.advanceReplay, [replay.id, ids.length, ids.at(-1) ?? replay.last_id, finished, now])
+    await sql.query(table.advanceReplay, [replay.id, ids.length, ids.at(-1) ?? replay.lastId, finished, now])
     return Math.max(1, ids.length)
   })
 }
 
 interface RunningReplay extends Replay {
-  readonly last_id: number
-  readonly until_id: number
+  readonly lastId: number
+  readonly untilId: number
 }
 
-async function selectPage(sql: Sql, { webhook_id, selection, last_id, until_id }: RunningReplay): Promise<number[]> {
+async function selectPage(sql: Sql, { webhookId, selection, lastId, untilId }: RunningReplay): Promise<number[]> {
   const ids: number[] = []
-  for (const day of await listDays(sql, selection, last_id, until_id)) {
+  for (const day of await listDays(sql, selection, lastId, untilId)) {
     const select = statementsOf(selection).select(day)
-    const values = [...chosenBy(webhook_id, selection, last_id, until_id), pageSize - ids.length]
+    const values = [...chosenBy(webhookId, selection, lastId, untilId), pageSize - ids.length]
     ids.push(...(await sql.query<{ id: number }>(select, values)).map((row) => row.id))
     if (ids.length === pageSize) break
   }

@@ -15,7 +15,7 @@ export const expireQueued = statement(
   'expire_queued',
   `WITH gone AS (DELETE FROM queued_deliveries WHERE id = ANY ($1::bigint[]) RETURNING *)
    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-   SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING id, webhook_id`,
+   SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING id, webhook_id AS "webhookId"`,
 )
 
 /**
@@ -40,7 +40,7 @@ export const selectKept = statement(
 /** Before the first is opened nothing is old. */
 export const selectFirstDay = statement('select_first_day', `SELECT coalesce(min(day), ${lastDay}) AS day FROM days`)
 
-export const dropDay = statement('drop_day', 'SELECT drop_day($1, $2)')
+export const dropDay = statement('drop_day', 'SELECT drop_day($1, $2) AS dropped')
 
 export const closeLogDay = statement(
   'close_log_day',

@@ -2,7 +2,7 @@
  * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in them. What is still unfinished
  * then is settled as expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
  */
-import { gatewayActor, recordAct } from '../audit/audit.ts'
+import { gatewayAct, recordAct } from '../audit/audit.ts'
 import { after, type Clock, day as dayMs } from '../clock.ts'
 import { type Database, isBlocked, isMissing, type Sql, type Statement } from '../database/database.ts'
 import { dayOf, idsADay } from './days.ts'
@@ -71,12 +71,12 @@ async function expireAll(db: Database, select: Statement, day: number, clock: Cl
 export function expire(db: Database, part: number, ids: readonly number[], clock: Clock): Promise<number> {
   return writeToPart(db, part, async (sql) => {
     const now = clock.now()
-    const gone = await sql.query<{ id: number; webhook_id: number }>(statements.expireQueued, [ids, now])
-    const byWebhook = Map.groupBy(gone, (row) => row.webhook_id)
+    const gone = await sql.query<{ id: number; webhookId: number }>(statements.expireQueued, [ids, now])
+    const byWebhook = Map.groupBy(gone, (row) => row.webhookId)
     await sql.query(joinBehind, [gone.map((row) => row.id), now])
     await sql.query(tellLanes, [[...byWebhook.keys()], now])
     for (const [webhookId, { length }] of byWebhook)
-      await recordAct(sql, gatewayActor, 'webhook.expired', `webhook:${webhookId}`, now, { deliveries: length })
+      await recordAct(sql, gatewayAct(now), 'webhook.expired', `webhook:${webhookId}`, { deliveries: length })
     return gone.length
   })
 }

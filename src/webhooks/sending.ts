@@ -130,7 +130,7 @@ export class Sending {
   }
 
   async #post(delivery: DueDelivery, at: Date): Promise<Posted> {
-    const found = this.#desk.secrets.find(delivery.webhook_id, at)
+    const found = this.#desk.secrets.find(delivery.webhookId, at)
     const secrets = found instanceof Promise ? await found : found
     if (!secrets) return notPosted('no-secret')
     const { url, event } = delivery

@@ -1,6 +1,6 @@
 /** What became of an attempt, and what follows from it for the delivery. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { gatewayActor } from '../audit/audit.ts'
+import { gatewayAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Sql, type Step } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
@@ -201,7 +201,7 @@ async function settleAll(
   const accepted = acceptedOf(rows)
   const missed = judged.filter(({ delivery }) => !accepted.has(delivery.id))
   if (missed.length > 0) for (const id of await settleLate(desk.db, missed, now)) accepted.add(id)
-  const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhook_id] : [])))
+  const released = new Set(rows.flatMap((row) => (row.freed ? [row.webhookId] : [])))
   return judged.map(({ lane, delivery, verdict }) => ({
     accepted: accepted.has(delivery.id),
     releasedAt: released.has(lane.webhookId) ? now : undefined,
@@ -221,7 +221,7 @@ function settleAndDisable(
     const accepted = acceptedOf(rows)
     for (const { lane, delivery, disable, now } of items) {
       if (disable === undefined || !accepted.has(delivery.id)) continue
-      await disableWebhook(sql, lane.webhookId, disable, gatewayActor, now)
+      await disableWebhook(sql, lane.webhookId, disable, gatewayAct(now))
     }
     return rows
   })
@@ -257,7 +257,7 @@ function attemptColumns(items: readonly Judged[]): unknown[][] {
 }
 
 type SettledRow =
-  | { readonly freed: true; readonly webhook_id: number }
+  | { readonly freed: true; readonly webhookId: number }
   | { readonly freed: false; readonly id: number; readonly state: string }
 
 function settling(day: number, items: readonly Judged[], now: Date): Step {

@@ -51,8 +51,9 @@ export const publishAtOnce = statementOfDay(
    told_lanes AS (
      UPDATE lanes SET ${attention(telling)}, has_news = claim_id IS NOT NULL
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM judged WHERE NOT is_leased AND ${needsTelling(telling)})))
-   SELECT n.place, n.id AS event_id, parts.is_free, c.id, c.webhook_id, c.entity, c.due_at, isfinite(c.due_at) AND j.is_served AS is_due, n.branch_id, n.part, j.url,
-     j.is_leased, j.held_by, j.failures, j.failing_since, j.evidence, j.due_from, j.attention_at > $9 OR j.attention_at IS NULL AS is_idle
+   SELECT n.place, n.id AS "eventId", parts.is_free AS "isFree", c.id, c.webhook_id AS "webhookId", c.entity, c.due_at AS "dueAt",
+     isfinite(c.due_at) AND j.is_served AS "isDue", n.branch_id AS "branchId", n.part, j.url, j.is_leased AS "isLeased", j.held_by AS "heldBy",
+     j.failures, j.failing_since AS "failingSince", j.evidence, j.due_from AS "dueFrom", j.attention_at > $9 OR j.attention_at IS NULL AS "isIdle"
    FROM numbered n JOIN parts ON parts.part = n.part LEFT JOIN created c ON c.event_id = n.id LEFT JOIN judged j ON j.webhook_id = c.webhook_id
    ORDER BY n.place, c.id`,
 )

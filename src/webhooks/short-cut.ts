@@ -40,19 +40,19 @@ interface Passed {
 
 export interface PassedRow extends LeasedRow {
   readonly place: number
-  readonly event_id: number
-  readonly is_free: boolean
+  readonly eventId: number
+  readonly isFree: boolean
   /** Of the delivery; null for an event that nobody wants. */
   readonly id: number | null
   readonly entity: string
-  readonly due_at: Date
+  readonly dueAt: Date
   /** False when it waits behind another, or its webhook may have nothing now. */
-  readonly is_due: boolean
+  readonly isDue: boolean
   readonly url: string
-  readonly is_leased: boolean
-  readonly held_by: number | null
+  readonly isLeased: boolean
+  readonly heldBy: number | null
   /** Nothing else was due in the lane. */
-  readonly is_idle: boolean
+  readonly isIdle: boolean
 }
 
 interface ShortCutDesk {
@@ -87,12 +87,12 @@ export function openShortCut(desk: ShortCutDesk): ShortCut {
       return {
         steps: stepsOf(desk, columns, { parts, open }, lease),
         arrived(rows) {
-          const free = rows.filter((row) => row.is_free)
+          const free = rows.filter((row) => row.isFree)
           if (free.length > 0) takeOver(desk, free, columns, { ...lease, isStale: desk.changes() !== changes })
           if (free.length > 0)
             desk.traceDispatch?.({ startedMs, endedMs: performance.now(), publishes: columns.publishes() })
-          const waiting = new Set(rows.flatMap((row) => (row.is_free ? [] : [row.part])))
-          return { ids: [...new Set(rows.map((row) => row.event_id))], waiting }
+          const waiting = new Set(rows.flatMap((row) => (row.isFree ? [] : [row.part])))
+          return { ids: [...new Set(rows.map((row) => row.eventId))], waiting }
         },
         failed: () => desk.lanes.doubtClaim(lease.claimId),
       }
@@ -136,7 +136,7 @@ interface Taken extends Lease {
 
 function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: EventColumns, lease: Taken): void {
   const deliveries = rows.filter((row) => row.id !== null)
-  for (const row of deliveries) if (row.is_leased) adopt(desk, row, lease)
+  for (const row of deliveries) if (row.isLeased) adopt(desk, row, lease)
   for (const row of deliveries) take(desk, row, columns, lease)
   tell(
     desk,
@@ -146,9 +146,9 @@ function takeOver(desk: ShortCutDesk, rows: readonly PassedRow[], columns: Event
 }
 
 function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): void {
-  if (lanes.find(row.webhook_id)?.claimId === claimId) return
+  if (lanes.find(row.webhookId)?.claimId === claimId) return
   const lane = lanes.adopt(row, claimId)
-  lane.drained = row.is_idle
+  lane.drained = row.isIdle
 }
 
 /**
@@ -156,10 +156,10 @@ function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): voi
  * between the commit and this moment: it might be sent, and even settled, by now.
  */
 function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isStale, at, startedMs }: Taken): void {
-  const lane = desk.lanes.find(row.webhook_id)
-  if (!row.is_due && lane) letWait(desk, lane)
-  if (!row.is_due || (!row.is_leased && row.held_by !== desk.number())) return
-  const event = columns.eventAt(row.place - 1, row.event_id, at)
+  const lane = desk.lanes.find(row.webhookId)
+  if (!row.isDue && lane) letWait(desk, lane)
+  if (!row.isDue || (!row.isLeased && row.heldBy !== desk.number())) return
+  const event = columns.eventAt(row.place - 1, row.eventId, at)
   desk.keep(event)
   if (!lane?.drained || isStale || lane.readMs > startedMs) {
     if (lane) lane.drained = false
@@ -178,12 +178,12 @@ function letWait({ hurry }: ShortCutDesk, lane: Lane): void {
 }
 
 function deliveryOf(row: PassedRow, event: DueEvent): DueDelivery {
-  const { webhook_id, branch_id, event_id, entity, due_at, url } = row
-  return { id: row.id!, webhook_id, branch_id, event_id, entity, due_at, url, attempts: 0, event }
+  const { webhookId, branchId, eventId, entity, dueAt, url } = row
+  return { id: row.id!, webhookId, branchId, eventId, entity, dueAt, url, attempts: 0, event }
 }
 
 function tell(desk: ShortCutDesk, deliveries: readonly PassedRow[], events: readonly NewEvent[]): void {
-  const others = deliveries.filter((row) => !row.is_leased && row.held_by !== desk.number())
+  const others = deliveries.filter((row) => !row.isLeased && row.heldBy !== desk.number())
   const branches = [...new Set(events.map(branchKey))]
-  desk.dispatched({ branches, webhookIds: [...new Set(others.map((row) => row.webhook_id))] }, others.length > 0)
+  desk.dispatched({ branches, webhookIds: [...new Set(others.map((row) => row.webhookId))] }, others.length > 0)
 }

@@ -16,8 +16,8 @@ interface TimedSecret {
 }
 
 /** Of the client; without any, one row that says whose. */
-type BorrowedSecret = { readonly client_id: string } & (
-  | { readonly sealed: Buffer; readonly signs_from: Date; readonly ends_at: Date | null }
+type BorrowedSecret = { readonly clientId: string } & (
+  | { readonly sealed: Buffer; readonly signsFrom: Date; readonly endsAt: Date | null }
   | { readonly sealed: null }
 )
 
@@ -29,22 +29,22 @@ export interface SecretKeeper {
 export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): SecretKeeper {
   const memory = openMemory<readonly TimedSecret[]>(changes)
   async function read(webhookId: number) {
-    const own = await db.query<{ sealed: Buffer; signs_from: Date; ends_at: Date | null }>(selectWebhookSecrets, [
+    const own = await db.query<{ sealed: Buffer; signsFrom: Date; endsAt: Date | null }>(selectWebhookSecrets, [
       webhookId,
     ])
     const borrowed = await db.query<BorrowedSecret>(selectClientSecretsOfWebhook, [webhookId])
     // The client's secrets sign until the first custom one takes over, and live on beside it for the overlap.
-    const takenOver = own.at(-1)?.signs_from
+    const takenOver = own.at(-1)?.signsFrom
     const lastMs = takenOver ? after(takenOver, overlapMs).getTime() : Number.POSITIVE_INFINITY
     const value = [
-      ...own.flatMap((row) => timed(openWebhookSecret(vault, webhookId, row.sealed), row.signs_from, row.ends_at)),
+      ...own.flatMap((row) => timed(openWebhookSecret(vault, webhookId, row.sealed), row.signsFrom, row.endsAt)),
       ...borrowed
         .flatMap((row) =>
-          row.sealed ? timed(openClientSecret(vault, row.client_id, row.sealed), row.signs_from, row.ends_at) : [],
+          row.sealed ? timed(openClientSecret(vault, row.clientId, row.sealed), row.signsFrom, row.endsAt) : [],
         )
         .map((secret) => ({ ...secret, endsAtMs: Math.min(secret.endsAtMs, lastMs) })),
     ]
-    return { value, tags: [`webhook:${webhookId}`, ...borrowed.slice(0, 1).map((row) => `client:${row.client_id}`)] }
+    return { value, tags: [`webhook:${webhookId}`, ...borrowed.slice(0, 1).map((row) => `client:${row.clientId}`)] }
   }
   return {
     find(webhookId, now) {

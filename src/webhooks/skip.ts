@@ -2,7 +2,7 @@
  * What a partner does not want any more is skipped: one delivery at once, or all that wait at a webhook, in bites beside the traffic. A skipped
  * delivery is canceled, with the reason and who wanted it; what waited behind it goes on.
  */
-import { type Actor, gatewayActor, recordAct } from '../audit/audit.ts'
+import { type Act, gatewayAct, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { findTextProblem } from '../name.ts'
@@ -20,39 +20,38 @@ const bite = 1_000
 
 export interface Skip {
   readonly id: number
-  readonly webhook_id: number
+  readonly webhookId: number
   readonly reason: string
-  readonly asked_by: string
+  readonly askedBy: string
   readonly state: 'running' | 'finished'
   readonly skipped: number
-  readonly created_at: Date
-  readonly finished_at: Date | null
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
 }
 
 /** One that has ended stays as it ended; answers whether this one was skipped. */
 export async function skipDelivery(
   db: Database,
   branchId: number,
-  { id, webhook_id }: Pick<Delivery, 'id' | 'webhook_id'>,
+  { id, webhookId }: Pick<Delivery, 'id' | 'webhookId'>,
   reason: string,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<boolean> {
   checkReason(reason)
   return writeToPart(db, partOf(branchId), async (sql) => {
-    const [gone] = await sql.query(table.skipOne, [webhook_id, now, reason, by.name, breakerThreshold, id])
+    const [gone] = await sql.query(table.skipOne, [webhookId, act.at, reason, act.by.name, breakerThreshold, id])
     if (!gone) return false
-    await recordAct(sql, by, 'webhook.delivery_skipped', `webhook:${webhook_id}`, now, { deliveryId: id, reason })
+    await recordAct(sql, act, 'webhook.delivery_skipped', `webhook:${webhookId}`, { deliveryId: id, reason })
     return true
   })
 }
 
 /** What waits now, whatever it is; what is created later does not belong to it. */
-export async function startSkip(db: Database, webhook: Webhook, reason: string, by: Actor, now: Date): Promise<Skip> {
+export async function startSkip(db: Database, webhook: Webhook, reason: string, act: Act): Promise<Skip> {
   checkReason(reason)
   return db.transaction(async (sql) => {
-    const [skip] = await sql.query<Skip>(table.insertSkip, [webhook.id, reason, by.name, now])
-    await recordAct(sql, by, 'webhook.skip_started', `webhook:${webhook.id}`, now, { skipId: skip!.id, reason })
+    const [skip] = await sql.query<Skip>(table.insertSkip, [webhook.id, reason, act.by.name, act.at])
+    await recordAct(sql, act, 'webhook.skip_started', `webhook:${webhook.id}`, { skipId: skip!.id, reason })
     return skip!
   })
 }
@@ -80,12 +79,12 @@ export function printCanceler(actor: string): string {
 
 interface RunningSkip {
   readonly id: number
-  readonly webhook_id: number
-  readonly branch_id: number
+  readonly webhookId: number
+  readonly branchId: number
   readonly reason: string
-  readonly asked_by: string
-  readonly last_id: number
-  readonly until_id: number
+  readonly askedBy: string
+  readonly lastId: number
+  readonly untilId: number
   readonly skipped: number
 }
 
@@ -94,23 +93,23 @@ export function skipOnce(db: Database, clock: Clock): Promise<number> {
   return db.transaction(async (sql) => {
     const [skip] = await sql.query<RunningSkip>(table.takeSkip)
     if (!skip) return 0
-    await sql.query(lockPart, [partOf(skip.branch_id)])
+    await sql.query(lockPart, [partOf(skip.branchId)])
     return Math.max(1, await takeBite(sql, skip, clock.now()))
   })
 }
 
 async function takeBite(sql: Sql, skip: RunningSkip, now: Date): Promise<number> {
-  const { id, webhook_id, reason, asked_by, last_id, until_id } = skip
+  const { id, webhookId, reason, askedBy, lastId, untilId } = skip
   const gone = await sql.query<{ id: number }>(table.skipBite, [
-    ...[webhook_id, now, reason, asked_by, breakerThreshold],
-    ...[last_id, until_id, bite],
+    ...[webhookId, now, reason, askedBy, breakerThreshold],
+    ...[lastId, untilId, bite],
   ])
   const isFinished = gone.length < bite
-  const reached = gone.reduce((highest, row) => Math.max(highest, row.id), last_id)
+  const reached = gone.reduce((highest, row) => Math.max(highest, row.id), lastId)
   await sql.query(table.advanceSkip, [id, gone.length, reached, isFinished, now])
   if (isFinished) {
-    const details = { skipId: id, deliveries: skip.skipped + gone.length, askedBy: asked_by }
-    await recordAct(sql, gatewayActor, 'webhook.skip_finished', `webhook:${webhook_id}`, now, details)
+    const details = { skipId: id, deliveries: skip.skipped + gone.length, askedBy }
+    await recordAct(sql, gatewayAct(now), 'webhook.skip_finished', `webhook:${webhookId}`, details)
   }
   return gone.length
 }

@@ -48,7 +48,8 @@ export const skipBite = statement(
   ),
 )
 
-const columns = 'id, webhook_id, reason, asked_by, state, skipped, created_at, finished_at'
+const columns =
+  'id, webhook_id AS "webhookId", reason, asked_by AS "askedBy", state, skipped, created_at AS "createdAt", finished_at AS "finishedAt"'
 
 /** By pairs, because only the index of the webhook has that order. */
 export const newestQueued = `SELECT id FROM queued_deliveries WHERE (webhook_id + 0, id + 0) > ($1, 0) AND (webhook_id + 0, id + 0) < ($1::bigint + 1, 0)
@@ -77,7 +78,9 @@ export const areSkipsRunning = `EXISTS (SELECT FROM skips WHERE state = 'running
 
 export const takeSkip = statement(
   'take_skip',
-  `SELECT s.id, s.webhook_id, w.branch_id, s.reason, s.asked_by, s.last_id, s.until_id, s.skipped FROM skips s JOIN webhooks w ON w.id = s.webhook_id
+  `SELECT s.id, s.webhook_id AS "webhookId", w.branch_id AS "branchId", s.reason, s.asked_by AS "askedBy", s.last_id AS "lastId", s.until_id AS "untilId",
+     s.skipped
+   FROM skips s JOIN webhooks w ON w.id = s.webhook_id
    WHERE s.state = 'running' ORDER BY s.turn, s.id LIMIT 1 FOR UPDATE OF s SKIP LOCKED`,
 )
 

@@ -3,7 +3,7 @@
  * their events. It is found, counted and told: an alert says that it happened.
  */
 import type { Logger } from 'pino'
-import { gatewayActor, recordAct } from '../audit/audit.ts'
+import { gatewayAct, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql, Statement } from '../database/database.ts'
 import * as table from './invariants.sql.ts'
@@ -74,13 +74,13 @@ async function mendPart(sql: Sql, part: number, found: readonly Broken[], now: D
   const webhookIds: number[] = []
   for (const [mend, mended] of mends) {
     if (!found.some(({ promise }) => mended.includes(promise))) continue
-    const rows = await sql.query<{ webhook_id: number }>(mend, [part, now, mendedAtOnce])
-    webhookIds.push(...rows.map((row) => row.webhook_id))
+    const rows = await sql.query<{ webhookId: number }>(mend, [part, now, mendedAtOnce])
+    webhookIds.push(...rows.map((row) => row.webhookId))
   }
   if (webhookIds.length === 0) return 0
   await sql.query(tellLanes, [webhookIds, now])
   await sql.query(wakeOthers)
   for (const [webhookId, { length }] of Map.groupBy(webhookIds, (id) => id))
-    await recordAct(sql, gatewayActor, 'webhook.mended', `webhook:${webhookId}`, now, { rows: length })
+    await recordAct(sql, gatewayAct(now), 'webhook.mended', `webhook:${webhookId}`, { rows: length })
   return webhookIds.length
 }

@@ -6,6 +6,6 @@ const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.
 
 export const selectHealth = statement(
   'select_webhook_health',
-  `SELECT l.webhook_id, l.failures, l.failing_since, l.evidence, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
+  `SELECT l.webhook_id AS "webhookId", l.failures, l.failing_since AS "failingSince", l.evidence, ${count(waiting)} AS waiting, ${count(exhausted)} AS exhausted
    FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
 )

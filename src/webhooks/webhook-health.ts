@@ -8,9 +8,9 @@ import { selectHealth } from './webhook-health.sql.ts'
 export const countedAtMost = 1_000
 
 export interface WebhookHealth {
-  readonly webhook_id: number
+  readonly webhookId: number
   readonly failures: number
-  readonly failing_since: Date | null
+  readonly failingSince: Date | null
   /** Different entities whose first attempt failed since the last success. */
   readonly evidence: number
   readonly waiting: number
@@ -20,7 +20,7 @@ export interface WebhookHealth {
 export async function readHealth(sql: Sql, webhooks: readonly Webhook[]): Promise<Map<number, WebhookHealth>> {
   const ids = webhooks.map((webhook) => webhook.id)
   const rows = await sql.query<WebhookHealth>(selectHealth, [ids, countedAtMost])
-  return new Map(rows.map((row) => [row.webhook_id, row]))
+  return new Map(rows.map((row) => [row.webhookId, row]))
 }
 
 export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'disabled'

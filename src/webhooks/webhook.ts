@@ -1,5 +1,5 @@
 /** A registered URL of a branch (a tenant). What belongs to another branch does not exist for the caller. */
-import { type Actor, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
@@ -26,15 +26,15 @@ export interface Branch {
 
 export interface Webhook {
   readonly id: number
-  readonly branch_id: number
+  readonly branchId: number
   readonly environment: Environment
-  readonly client_id: string | null
+  readonly clientId: string | null
   readonly url: string
   readonly kinds: readonly Kind[]
   readonly state: 'active' | 'paused' | 'disabled' | 'deleted'
-  readonly disabled_reason: string | null
-  readonly created_at: Date
-  readonly updated_at: Date
+  readonly disabledReason: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
 }
 
 export interface WebhookDraft {
@@ -56,8 +56,7 @@ export async function createWebhook(
   { branchId, environment }: Branch,
   clientId: string | undefined,
   draft: WebhookDraft,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<Webhook> {
   checkDraft(draft, policy)
   return db.transaction(async (sql) => {
@@ -70,10 +69,10 @@ export async function createWebhook(
     if (signer === undefined && draft.secret === undefined) {
       throw new Invalid([{ field: 'secret', problem: 'is missing: this branch has no client whose secret could sign' }])
     }
-    const values = [branchId, environment, signer, draft.url, draft.kinds ?? defaultKinds, now]
+    const values = [branchId, environment, signer, draft.url, draft.kinds ?? defaultKinds, act.at]
     const [webhook] = await sql.query<Webhook>(table.insertWebhook, values)
-    if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, now)
-    await recordAct(sql, by, 'webhook.created', subjectOf(webhook!), now, { branchId, url: draft.url })
+    if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, act.at)
+    await recordAct(sql, act, 'webhook.created', subjectOf(webhook!), { branchId, url: draft.url })
     return webhook!
   })
 }
@@ -97,26 +96,25 @@ export async function updateWebhook(
   { db, vault, policy }: RegistrationDesk,
   webhook: Webhook,
   change: Partial<WebhookDraft>,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<Webhook> {
   const draft = { url: change.url ?? webhook.url, kinds: change.kinds ?? webhook.kinds, secret: change.secret }
   checkDraft(draft, policy)
   return db.transaction(async (sql) => {
-    const [updated] = await sql.query<Webhook>(table.updateWebhook, [webhook.id, draft.url, draft.kinds, now])
+    const [updated] = await sql.query<Webhook>(table.updateWebhook, [webhook.id, draft.url, draft.kinds, act.at])
     if (!updated) throw absent(webhook.id)
-    if (draft.secret !== undefined) await rotateIn(sql, vault, webhook.id, draft.secret, now, now)
-    await recordAct(sql, by, 'webhook.updated', subjectOf(webhook), now, { url: draft.url, kinds: draft.kinds })
+    if (draft.secret !== undefined) await rotateIn(sql, vault, webhook.id, draft.secret, act.at, act.at)
+    await recordAct(sql, act, 'webhook.updated', subjectOf(webhook), { url: draft.url, kinds: draft.kinds })
     return updated
   })
 }
 
 /** The URL is forgotten by the interface at once; what was delivered stays in the history. What waits is cleared away later, in bites. */
-export async function deleteWebhook(db: Database, webhook: Webhook, by: Actor, now: Date): Promise<void> {
+export async function deleteWebhook(db: Database, webhook: Webhook, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, now])
+    const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, act.at])
     if (!deleted) throw absent(webhook.id)
-    await recordAct(sql, by, 'webhook.deleted', subjectOf(webhook), now)
+    await recordAct(sql, act, 'webhook.deleted', subjectOf(webhook))
   })
 }
 
@@ -125,22 +123,21 @@ export async function setWebhookState(
   db: Database,
   webhook: Webhook,
   state: 'active' | 'paused',
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<Webhook> {
   return db.transaction(async (sql) => {
-    const [changed] = await sql.query<Webhook>(table.updateWebhookState, [webhook.id, state, null, now])
+    const [changed] = await sql.query<Webhook>(table.updateWebhookState, [webhook.id, state, null, act.at])
     if (!changed) throw absent(webhook.id)
-    await recordAct(sql, by, state === 'paused' ? 'webhook.paused' : 'webhook.resumed', subjectOf(webhook), now)
+    await recordAct(sql, act, state === 'paused' ? 'webhook.paused' : 'webhook.resumed', subjectOf(webhook))
     return changed
   })
 }
 
-export async function disableWebhook(sql: Sql, webhookId: number, reason: string, by: Actor, now: Date): Promise<void> {
-  const [disabled] = await sql.query(table.updateActiveToDisabled, [webhookId, reason, now])
+export async function disableWebhook(sql: Sql, webhookId: number, reason: string, act: Act): Promise<void> {
+  const [disabled] = await sql.query(table.updateActiveToDisabled, [webhookId, reason, act.at])
   if (!disabled) return
-  await recordAct(sql, by, 'webhook.disabled', `webhook:${webhookId}`, now, { reason })
-  await tellOfDisabled(sql, webhookId, now)
+  await recordAct(sql, act, 'webhook.disabled', `webhook:${webhookId}`, { reason })
+  await tellOfDisabled(sql, webhookId, act.at)
 }
 
 /** The new secret signs from `switchAt` on; both are in `webhook-signature` from now until a day after the switch. */
@@ -149,19 +146,18 @@ export async function rotateWebhookSecret(
   webhook: Webhook,
   secret: string,
   switchAt: Date,
-  by: Actor,
-  now: Date,
+  act: Act,
 ): Promise<void> {
   const problem = findSecretProblem(secret)
   if (problem) throw new Invalid([{ field: 'secret', problem }])
-  if (switchAt < now || switchAt > after(now, latestSwitchMs)) {
+  if (switchAt < act.at || switchAt > after(act.at, latestSwitchMs)) {
     throw new Invalid([
       { field: 'switchAt', problem: 'must lie between now and seven days from now (epoch milliseconds)' },
     ])
   }
   await db.transaction(async (sql) => {
-    await rotateIn(sql, vault, webhook.id, secret, switchAt, now)
-    await recordAct(sql, by, 'webhook.secret_rotated', subjectOf(webhook), now, { switchAt: switchAt.getTime() })
+    await rotateIn(sql, vault, webhook.id, secret, switchAt, act.at)
+    await recordAct(sql, act, 'webhook.secret_rotated', subjectOf(webhook), { switchAt: switchAt.getTime() })
   })
 }
 
@@ -172,19 +168,19 @@ export async function findSwitches(
   now: Date,
 ): Promise<ReadonlyMap<number, Date>> {
   const ids = webhooks.map((webhook) => webhook.id)
-  const rows = await sql.query<{ webhook_id: number; signs_from: Date }>(table.selectSwitches, [ids, now])
-  return new Map(rows.map((row) => [row.webhook_id, row.signs_from]))
+  const rows = await sql.query<{ webhookId: number; signsFrom: Date }>(table.selectSwitches, [ids, now])
+  return new Map(rows.map((row) => [row.webhookId, row.signsFrom]))
 }
 
 export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffer): string | undefined {
   return vault.open(secretPurpose(webhookId), sealed)
 }
 
-export const sealedWebhookSecrets: SealedTable<{ id: number; webhook_id: number; sealed: Buffer }> = {
+export const sealedWebhookSecrets: SealedTable<{ id: number; webhookId: number; sealed: Buffer }> = {
   select: table.selectSealedWebhookSecrets,
   read: table.readSealedWebhookSecrets,
   update: table.updateSealedWebhookSecret,
-  purposeOf: (row) => secretPurpose(row.webhook_id),
+  purposeOf: (row) => secretPurpose(row.webhookId),
 }
 
 async function rotateIn(

@@ -1,13 +1,14 @@
 import { statement } from '../database/database.ts'
 
-const columns = 'id, branch_id, environment, client_id, url, kinds, state, disabled_reason, created_at, updated_at'
+export const webhookColumns = `webhooks.id, webhooks.branch_id AS "branchId", webhooks.environment, webhooks.client_id AS "clientId", webhooks.url, webhooks.kinds,
+  webhooks.state, webhooks.disabled_reason AS "disabledReason", webhooks.created_at AS "createdAt", webhooks.updated_at AS "updatedAt"`
 
 export const insertWebhook = statement(
   'insert_webhook',
   `WITH created AS (
      INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${columns}),
-   lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM created)
+     VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${webhookColumns}),
+   lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, "branchId" % 16 FROM created)
    SELECT * FROM created`,
 )
 
@@ -19,29 +20,29 @@ export const countWebhooks = statement(
 /** Serialises the creations of one branch, so that its limit holds. */
 export const lockBranch = statement(
   'lock_branch',
-  'SELECT branch_id FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
+  'SELECT branch_id AS "branchId" FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
 )
 
 export const selectWebhook = statement(
   'select_webhook',
-  `SELECT ${columns} FROM webhooks WHERE id = $1 AND branch_id = $2 AND environment = $3 AND state <> 'deleted'`,
+  `SELECT ${webhookColumns} FROM webhooks WHERE id = $1 AND branch_id = $2 AND environment = $3 AND state <> 'deleted'`,
 )
 
 export const selectWebhooks = statement(
   'select_webhooks',
-  `SELECT ${columns} FROM webhooks WHERE branch_id = $1 AND environment = $2 AND state <> 'deleted' AND id > $3 ORDER BY id LIMIT $4`,
+  `SELECT ${webhookColumns} FROM webhooks WHERE branch_id = $1 AND environment = $2 AND state <> 'deleted' AND id > $3 ORDER BY id LIMIT $4`,
 )
 
 export const updateWebhook = statement(
   'update_webhook',
-  `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${columns}`,
+  `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
 )
 
 /** A lane that is switched off is not looked at; switched on, it is looked at once. A worker that holds it goes on holding it. */
 export const updateWebhookState = statement(
   'update_webhook_state',
   `WITH changed AS (
-     UPDATE webhooks SET state = $2, disabled_reason = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${columns}),
+     UPDATE webhooks SET state = $2, disabled_reason = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}),
    lane AS (
      UPDATE lanes SET
        attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at WHEN $2 = 'active' THEN $4::timestamptz END,
@@ -77,19 +78,19 @@ export const endOlderSecrets = statement(
 
 export const selectWebhookSecrets = statement(
   'select_webhook_secrets',
-  `SELECT sealed, signs_from, ends_at FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
+  `SELECT sealed, signs_from AS "signsFrom", ends_at AS "endsAt" FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
 )
 
 /** Whose next secret has not begun to sign. */
 export const selectSwitches = statement(
   'select_secret_switches',
-  `SELECT webhook_id, min(signs_from) AS signs_from FROM webhook_secrets WHERE webhook_id = ANY ($1::bigint[]) AND signs_from > $2 GROUP BY webhook_id`,
+  `SELECT webhook_id AS "webhookId", min(signs_from) AS "signsFrom" FROM webhook_secrets WHERE webhook_id = ANY ($1::bigint[]) AND signs_from > $2 GROUP BY webhook_id`,
 )
 
 /** Without a custom secret, the client's living secrets sign, the one that began last first. A client without one has a row without a secret. */
 export const selectClientSecretsOfWebhook = statement(
   'select_client_secrets_of_webhook',
-  `SELECT w.client_id, s.sealed, s.signs_from, s.expires_at AS ends_at
+  `SELECT w.client_id AS "clientId", s.sealed, s.signs_from AS "signsFrom", s.expires_at AS "endsAt"
    FROM webhooks w LEFT JOIN client_secrets s ON s.client_id = w.client_id AND s.revoked_at IS NULL
    WHERE w.id = $1 AND w.client_id IS NOT NULL ORDER BY s.signs_from DESC, s.id DESC`,
 )
@@ -101,12 +102,12 @@ export const selectDefaultClient = statement(
 
 export const selectSealedWebhookSecrets = statement(
   'select_sealed_webhook_secrets',
-  'SELECT id, webhook_id, sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
+  'SELECT id, webhook_id AS "webhookId", sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
 )
 
 export const readSealedWebhookSecrets = statement(
   'read_sealed_webhook_secrets',
-  'SELECT id, webhook_id, sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2',
+  'SELECT id, webhook_id AS "webhookId", sealed FROM webhook_secrets WHERE id > $1 ORDER BY id LIMIT $2',
 )
 
 export const updateSealedWebhookSecret = statement(

@@ -10,7 +10,7 @@ export interface SeenWorker {
   /** From where its connection comes; null for one on the same machine that needs no network. */
   readonly address: string | null
   readonly since: Date | null
-  readonly seen_at: Date
+  readonly seenAt: Date
   /** `silent`: it is there and has said nothing for so long that others have its lanes; `gone`: nobody holds its lock. */
   readonly state: 'well' | 'silent' | 'gone'
 }

@@ -48,7 +48,7 @@ export const freeLanes = statement(
   `WITH orphans AS MATERIALIZED (
      SELECT webhook_id FROM lanes WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT number FROM workers) ORDER BY webhook_id FOR UPDATE)
    UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = $1
-   WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM orphans)) RETURNING webhook_id`,
+   WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM orphans)) RETURNING webhook_id AS "webhookId"`,
 )
 
 export const removeWorker = statement('remove_worker', 'DELETE FROM workers WHERE id = $1')
@@ -56,7 +56,7 @@ export const removeWorker = statement('remove_worker', 'DELETE FROM workers WHER
 /** For people to see. Who has been silent for $2 seconds before $1, or before the newest word of anybody, is silent. */
 export const selectSeenWorkers = statement(
   'select_seen_workers',
-  `SELECT w.number, w.lanes, host(a.client_addr) AS address, a.backend_start AS since, w.seen_at,
+  `SELECT w.number, w.lanes, host(a.client_addr) AS address, a.backend_start AS since, w.seen_at AS "seenAt",
      CASE WHEN l.pid IS NULL THEN 'gone' WHEN w.seen_at < coalesce($1::timestamptz, (SELECT max(seen_at) FROM workers)) - make_interval(secs => $2) THEN 'silent' ELSE 'well' END AS state
    FROM workers w
    LEFT JOIN pg_locks l ON l.objid::bigint = w.number AND ${isLife}

@@ -10,7 +10,7 @@ import { recordAct } from '../../src/audit/audit.ts'
 import { findHead, printHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
 import type { Result } from '../../src/doctor/finding.ts'
-import { openHouse, openTestGateway, operator } from '../support/gateway.ts'
+import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 
 const folder = makeFolder()
@@ -30,7 +30,7 @@ function openFile(file = join(folder, `${++files}.anchors`), log = pino({ level:
 /** So many entries, each in a block of its own. */
 async function act(times = 1): Promise<void> {
   for (let n = 0; n < times; n++) {
-    await recordAct(db, operator, 'client.updated', 'client:x', house.clock.now())
+    await recordAct(db, house.act(), 'client.updated', 'client:x')
     await sealAll(db, house.clock.now())
   }
 }

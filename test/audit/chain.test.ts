@@ -14,6 +14,7 @@ import { makeFolder } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
 const by = { name: 'operator:olga', environment: 'live', address: '192.0.2.7', requestId: 'r-1' } as const
+const act = { by, at: now }
 
 const database = await keepOpen(openTestDatabase())
 const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 6 }))
@@ -26,7 +27,7 @@ function tamper(...changes: readonly string[]): Promise<void> {
   })
 }
 
-const write = (sql: Sql, subject: string) => recordAct(sql, by, 'client.updated', subject, now, { name: subject })
+const write = (sql: Sql, subject: string) => recordAct(sql, act, 'client.updated', subject, { name: subject })
 
 /** Three blocks of two entries each, with the numbers 1 to 6. */
 beforeEach(async () => {
@@ -51,6 +52,12 @@ test('an untouched log is intact, and every entry is accounted for', async () =>
   assert.equal(result.kind, 'intact')
   assert.equal(result.kind === 'intact' && result.entries, 7, 'what was not sealed yet is sealed first')
   assert.deepEqual(result.kind === 'intact' && result.head, await findHead(db))
+})
+
+test('what is hashed of an entry is the same in every release', async () => {
+  const { position, hash } = await findHead(db)
+  assert.equal(position, 3)
+  assert.equal(hash.toString('hex'), '30bacedbbaedcbecf9e5e2289c5739f7f57fbdbebe49784cf60d909891be1358')
 })
 
 test('UPDATE, DELETE and TRUNCATE are refused, even where they would touch nothing', async () => {
@@ -169,7 +176,14 @@ async function verifyOnTheCommandLine(...args: string[]): Promise<Record<string,
     progress: silent,
   }
   const vault = openVault({ kind: 'environment', keys: [generateKey()] })
-  const desk = { config: readConfig({ DATA_DIR: makeFolder() }), clock: { now: () => now }, db, vault, by, print }
+  const desk = {
+    config: readConfig({ DATA_DIR: makeFolder() }),
+    clock: { now: () => now },
+    db,
+    vault,
+    act: () => act,
+    print,
+  }
   await command.run(desk, parseWords(command, args))
   return printed
 }

@@ -1,7 +1,8 @@
 /** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { type AuditAction, type AuditEntry, gatewayActor } from '../../src/audit/audit.ts'
+import { before, test } from 'node:test'
+import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
+import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
 import { type Command, parseWords } from '../../src/cli/command.ts'
@@ -15,7 +16,7 @@ import { statement } from '../../src/database/database.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
-import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
+import { basic, password, type TestClient, openHouse } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
 
 const keyFile = `${makeFolder()}/secret.keys`
@@ -24,7 +25,7 @@ writeKeyFile(keyFile, [generateKey()])
 const house = await openHouse({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile })
 const db = house.gateway.context.db
 
-const selectNewer = statement('', 'SELECT * FROM audit_entries WHERE id > $1 ORDER BY id')
+const selectNewer = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE id > $1 ORDER BY id`)
 const selectLast = statement('', 'SELECT coalesce(max(id), 0) AS id FROM audit_entries')
 
 async function entriesOf(act: () => Promise<unknown>): Promise<AuditEntry[]> {
@@ -52,7 +53,7 @@ async function check(act: () => Promise<Answer>, expected: Expected): Promise<Au
   assert.deepEqual(entry.at, house.clock.now(), 'when')
   assert.equal(entry.address, '127.0.0.1', 'from where')
   assert.equal(entry.environment, 'live')
-  assert.equal(entry.request_id, answer!.headers['x-request-id'], 'by which request')
+  assert.equal(entry.requestId, answer!.headers['x-request-id'], 'by which request')
   return entry
 }
 
@@ -222,14 +223,15 @@ async function runHere(name: string, ...args: string[]): Promise<Record<string, 
     say: silent,
     progress: silent,
   }
-  await command.run({ config, clock, db, vault, by: { name: 'operator:olga' }, print }, parseWords(command, args))
+  const act = () => ({ by: { name: 'operator:olga' }, at: clock.now() })
+  await command.run({ config, clock, db, vault, act, print }, parseWords(command, args))
   return printed
 }
 
 test('every command of an operator that changes something is recorded, and those that only read are not', async () => {
   const user = await house.makeUser()
   const client = await house.makeClient()
-  const partner = String(client.branch_id)
+  const partner = String(client.branchId)
   const browser = await house.signIn(user)
   await house.approve(client, browser)
   const [authorization] = await db.query<{ id: number }>(
@@ -238,7 +240,7 @@ test('every command of an operator that changes something is recorded, and those
   )
   const asking = async () => {
     const narrow = await house.makeClient({ scope: 'read' })
-    await askForScopes(db, narrow, { wider: 'trade', reason: 'orders' }, gatewayActor, house.clock.now())
+    await askForScopes(db, narrow, { wider: 'trade', reason: 'orders' }, gatewayAct(house.clock.now()))
     return narrow.id
   }
   const [granted, declined] = [await asking(), await asking()]

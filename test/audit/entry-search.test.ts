@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AuditEntry, recordAct } from '../../src/audit/audit.ts'
+import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
 import { openDatabase, statement } from '../../src/database/database.ts'
-import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openTestDatabase } from '../support/database.ts'
 
 const start = new Date('2026-03-02T10:00:00Z')
 
@@ -21,12 +22,13 @@ await db.script(`
     CASE WHEN n % 1000 = 0 THEN 'webhook:' || n / 1000 ELSE 'user:' || n % 7 END,
     CASE n % 3 WHEN 0 THEN 'live' WHEN 1 THEN 'sandbox' END, '192.0.2.' || n % 5, '{}'
   FROM generate_series(1, 3000) AS n ORDER BY n`)
-await recordAct(db, { name: "x' OR '1'='1" }, 'client.updated', '%', later(start, 4_000 * minute), { q: '"' })
+const act = { by: { name: "x' OR '1'='1" }, at: later(start, 4_000 * minute) }
+await recordAct(db, act, 'client.updated', '%', { q: '"' })
 
 const newest = async (question: EntryQuestion, most = 5_000) =>
   (await searchEntries(db, question, undefined, { most, budgetMs: 60_000 })).entries
 
-const selectAll = statement('', 'SELECT * FROM audit_entries ORDER BY id DESC')
+const selectAll = statement('', `SELECT ${entryColumns} FROM audit_entries ORDER BY id DESC`)
 
 /** Each question, and the same in plain words. */
 const questions: Record<string, [EntryQuestion, (entry: AuditEntry) => boolean]> = {
@@ -95,7 +97,7 @@ test('an entry has its details, and nothing of how it was searched', async () =>
     'details',
     'environment',
     'id',
-    'request_id',
+    'requestId',
     'subject',
   ])
   assert.deepEqual(entry!.details, { q: '"' })

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { type AuditAction, type AuditEntry, findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
 import { inviteMember } from '../../src/partners/invitation.ts'
-import { callJson } from '../support/branch.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { callJson } from '../support/branch.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { countRows } from '../support/web.ts'
@@ -63,8 +63,7 @@ test('a replay that is canceled is recorded, and canceling it again is not', asy
 
 test('invitations that are declined or withdrawn are recorded, in the act itself', async () => {
   const [invited, other] = [await house.makeUser(), await house.makeUser()]
-  for (const { username } of [invited, other])
-    await inviteMember(db(), own.partner, username, operator, house.clock.now())
+  for (const { username } of [invited, other]) await inviteMember(db(), own.partner, username, house.act())
   const browser = await house.signIn(invited)
   const [entry, members] = [await browser.get('/partner'), await own.browser.get(`${own.home}/members`)]
   const decline = () => browser.submit(entry, '/partner/decline', {})
@@ -74,7 +73,7 @@ test('invitations that are declined or withdrawn are recorded, in the act itself
   assert.equal(await countRows(db(), 'member_invitations'), 2, 'nothing happens without its entry')
   await db().script('ALTER TABLE audit_entries DROP CONSTRAINT full_disk')
   assert.deepEqual([(await decline()).status, (await withdraw()).status], [303, 303])
-  const subject = `branch:${own.partner.branch_id}`
+  const subject = `branch:${own.partner.branchId}`
   const [declined] = await find('partner.invitation_declined', subject)
   const [withdrawn] = await find('partner.invitation_withdrawn', subject)
   assert.deepEqual([declined?.actor, declined?.details], [`user:${invited.id}`, { username: invited.username }])

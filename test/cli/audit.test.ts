@@ -29,6 +29,12 @@ test('the newest entries come first, for people and for programs', async () => {
   )
 })
 
+test('an entry has the names of its columns', async () => {
+  const [entry] = await line.read<Entry[]>('audit', 'list', '--limit', '1')
+  const names = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details']
+  assert.deepEqual(Object.keys(entry!), names)
+})
+
 test('entries are found by actor, by action or its first half, and by subject', async () => {
   const [byHalf, byAction, bySubject, byActor, few] = await Promise.all([
     line.read<Entry[]>('audit', 'list', '--action', 'partner'),

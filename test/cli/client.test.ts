@@ -41,6 +41,16 @@ test('an id is 24 letters and digits, a secret one that parses, and with --json 
   shownOnce.push(String(made.client_secret))
 })
 
+test('programs read a client and its secrets by these names, in this order', async () => {
+  const names =
+    'id branch_id environment name callback_url scopes scopes_at_most status rotate_refresh_tokens created_at'
+  const list = async (...words: string[]) => JSON.parse((await line.run(...words, '--json')).stdout) as object[]
+  assert.equal(Object.keys(await line.read('client', 'show', id)).join(' '), `${names} secrets`)
+  assert.equal(Object.keys((await list('client', 'list'))[0]!).join(' '), names)
+  const [secret] = await list('client', 'secrets', id)
+  assert.equal(Object.keys(secret!).join(' '), 'id hint created_at signs_from expires_at last_used_at')
+})
+
 test('a client is listed, shown and changed', async () => {
   const changed = await line.read(
     'client',
@@ -152,7 +162,8 @@ test('scopes at most are set, and what a partner asked for is shown, granted and
   const { id: asker } = await line.read(...create(...words))
   const asks = async (wider: string) => {
     const client = await getClient(line.db, String(asker))
-    await askForScopes(line.db, client, { wider, reason: 'orders' }, { name: 'user:test' }, new Date())
+    const act = { by: { name: 'user:test' }, at: new Date() }
+    await askForScopes(line.db, client, { wider, reason: 'orders' }, act)
   }
   await asks('trade')
   const shown = await line.read('client', 'show', String(asker))

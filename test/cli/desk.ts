@@ -96,7 +96,8 @@ async function runHere(db: Database, settings: NodeJS.ProcessEnv, args: readonly
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)
     const desk = { config, clock: systemClock, db, vault: openVault(config.keySource), print }
-    await command.run({ ...desk, by: { name: 'operator:here' } }, words)
+    const act = () => ({ by: { name: 'operator:here' }, at: new Date() })
+    await command.run({ ...desk, act }, words)
     return { code: 0, stdout, stderr: '' }
   } catch (error) {
     return { code: error instanceof UsageError ? 2 : 1, stdout, stderr: `${(error as Error).message}\n` }

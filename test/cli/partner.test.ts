@@ -8,6 +8,14 @@ const words = ['--name', 'Quant Desk', '--approve', '--refresh', '--json']
 const quant = (await line.runApart('partner', 'create', ...words)).json()
 assert.deepEqual(quant, { ...quant, branch_id: 1, name: 'Quant Desk', status: 'approved', refresh_access: true })
 
+test('programs read a partner by these names, in this order', async () => {
+  const names = 'branch_id name status status_reason refresh_access created_at'
+  const listed = JSON.parse((await line.run('partner', 'list', '--json')).stdout) as object[]
+  for (const record of [await line.read('partner', 'grant-refresh', '1'), listed[0]!])
+    assert.equal(Object.keys(record).join(' '), names)
+  assert.equal(Object.keys(await line.read('partner', 'show', '1')).join(' '), `${names} members`)
+})
+
 test('a partner has only applied unless it is approved at once', async () => {
   const { stdout } = await line.run('partner', 'create', '--name', 'Newcomer')
   const record = parseRecord(stdout)

@@ -16,7 +16,9 @@ test('an API token is shown once, listed by its last letters, and revoked by its
   assert.equal(parseToken(token)?.kind, 'personal')
   const [row] = parseTable((await line.run('token', 'list', '--user', 'ada')).stdout)
   assert.deepEqual([row!.id, row!.name, row!.hint, row!.last_used_at], [id, 'reports', token.slice(-4), '-'])
-  assert.ok(!(await line.run('token', 'list', '--user', 'ada', '--json')).stdout.includes(token))
+  const [listed] = await line.read<object[]>('token', 'list', '--user', 'ada')
+  assert.deepEqual(Object.keys(listed!), ['id', 'environment', 'name', 'hint', 'created_at', 'last_used_at'])
+  assert.ok(!JSON.stringify(listed).includes(token))
   assert.deepEqual(await line.read('token', 'revoke', id), { revoked_token: Number(id) })
   assert.equal((await line.run('token', 'list', '--user', 'ada')).stdout, 'The user has no API tokens.\n')
   assert.deepEqual(await line.fail('token', 'revoke', id), {
@@ -56,6 +58,21 @@ test('authorizations are listed by user and client, and revoked with a reason', 
   )
   const [row] = parseTable((await line.run('authorization', 'list', '--user', 'ada')).stdout)
   assert.deepEqual([row!.client_name, row!.scopes, row!.environment], ['Pal', 'read', 'live'])
+  const own = ['--client', String(client.id)]
+  for (const words of [[], ['--user', 'ada'], own, ['--user', 'ada', ...own]]) {
+    const listed = await line.read<object[]>('authorization', 'list', ...words)
+    assert.equal(listed.length, 1, words.join(' '))
+    assert.deepEqual(Object.keys(listed[0]!), [
+      ...['id', 'user_id', 'client_name', 'environment', 'scopes', 'approved_at', 'last_used_at', 'paused_at'],
+    ])
+  }
+  await line.read('user', 'create', '--username', 'grace', '--name', 'Grace')
+  for (const words of [
+    ['--user', 'grace'],
+    ['--client', 'nobody'],
+    ['--user', 'ada', '--client', 'nobody'],
+  ])
+    assert.deepEqual(await line.read('authorization', 'list', ...words), [], words.join(' '))
   const id = Number(row!.id)
   assert.deepEqual(await line.read('authorization', 'revoke', String(id), '--reason', 'asked to'), {
     revoked_authorization: id,

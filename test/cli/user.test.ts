@@ -45,7 +45,11 @@ test('a password that was given is not repeated', async () => {
 })
 
 test('users are listed and shown, for people and for programs, by name and by id', async () => {
-  await line.read('user', 'account', 'ada', '--number', '6ya00001', '--type', 'margin', '--option-level', '3')
+  const account = ['--number', '6ya00001', '--type', 'margin', '--option-level', '3', '--day-trader']
+  assert.deepEqual(await line.read('user', 'account', 'ada', ...account), {
+    ...{ username: 'ada', account_number: '6YA00001', environment: 'live', classification: 'individual' },
+    ...{ day_trader: true, option_level: 3, type: 'margin' },
+  })
   const [table, byName, byId] = await Promise.all([
     line.run('user', 'list'),
     line.run('user', 'show', 'ada'),
@@ -54,6 +58,9 @@ test('users are listed and shown, for people and for programs, by name and by id
   assert.ok(parseTable(table.stdout).some((row) => row.username === 'ada' && row.id === id && row.status === 'active'))
   assert.equal(parseRecord(byName.stdout).accounts, '6YA00001')
   assert.deepEqual(byId.accounts, ['6YA00001'])
+  const names = ['id', 'username', 'name', 'role', 'status', 'created_at']
+  assert.deepEqual(Object.keys(byId), [...names, 'email', 'accounts'])
+  for (const user of await line.read<object[]>('user', 'list')) assert.deepEqual(Object.keys(user), names)
 })
 
 test('a new password replaces the old one, and disabling and enabling take effect', async () => {

@@ -64,6 +64,9 @@ async function say<Value = Record<string, unknown>>(args: readonly string[], inp
   return JSON.parse(stdout) as Value
 }
 
+/** What programs read it by. */
+const namesOf = (record: object) => Object.keys(record).join(' ')
+
 const ofBranch = () => ['--partner', String(branch.branchId)]
 const newest = () => receiver.received.at(-1)!
 
@@ -85,6 +88,10 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
     ...['--kinds', 'TRANSACTION,APPLICATION'],
   ])
   assert.deepEqual([created.url, created.state], [receiver.url('/hooks'), 'active'])
+  assert.equal(
+    namesOf(created),
+    'id branch_id environment client_id url kinds state disabled_reason created_at updated_at',
+  )
   assert.ok(!JSON.stringify(created).includes('a secret of its own'))
   assert.equal((await branch.call('GET', `/v2/webhooks/${created.id}`)).status, 200)
   const listed = await say<{ id: number; kinds: string[] }[]>(['webhook', 'list', ...ofBranch()])
@@ -92,6 +99,7 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
     listed.map(({ id, kinds }) => [id, kinds]),
     [[created.id, ['TRANSACTION', 'APPLICATION']]],
   )
+  assert.equal(namesOf(listed[0]!), 'id url kinds state disabled_reason created_at new_secret_signs_from')
   const inSandbox = await say<unknown[]>(['webhook', 'list', ...ofBranch(), '--environment', 'sandbox'])
   assert.deepEqual(inSandbox, [])
   await branch.fire()
@@ -159,6 +167,7 @@ test('a receiver that was down is recovered, and what nobody wants any more is s
   for (let turn = 0; turn < 2; turn++) await branch.call('POST', '/v2/webhooks/transaction', transaction())
   const all = await say<{ state: string; skipped: number }>(['webhook', 'skip-waiting', id, ...ofBranch()])
   assert.deepEqual([all.state, all.skipped], ['finished', 2])
+  assert.equal(namesOf(all), 'id webhook_id reason asked_by state skipped created_at finished_at')
   // Switched off by the gateway, with something waiting: a recovery switches it on again.
   await branch.call('POST', '/v2/webhooks/transaction', transaction())
   await db.query({ name: '', text: `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1` }, [
@@ -280,6 +289,7 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
   const list = (...more: string[]) => say<{ id: number }[]>(['delivery', 'list', webhookId, ...words, ...more])
   assert.equal((await list()).length, 2)
   assert.equal((await list('--limit', '1')).length, 1)
+  assert.equal(namesOf((await list())[0]!), 'id kind action entity state attempts created_at due_at')
   assert.equal((await list('--state', 'exhausted')).length, 0)
   assert.deepEqual(
     (await list('--entity', 'transaction:42:test')).map((each) => each.id),
@@ -290,6 +300,11 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
   assert.deepEqual(
     shown.log.map(({ outcome }) => outcome),
     ['accepted'],
+  )
+  assert.equal(namesOf(shown.log[0]!), 'number at duration_ms outcome status why response')
+  assert.equal(
+    namesOf(shown),
+    'id webhook_id event_id state entity due_at attempts created_at settled_at repeats reason canceled_by uid kind action body simulated log',
   )
   const again = await say<{ redelivering: number; delivery: number }>(['delivery', 'redeliver', String(id), ...words])
   assert.equal(again.redelivering, id)
@@ -303,6 +318,7 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
     ...['webhook', 'replay', webhookId, ...words, '--entity', 'transaction:43:test'],
   ])
   assert.deepEqual([replay.state, replay.total, replay.done], ['finished', 1, 1])
+  assert.equal(namesOf(replay), 'id webhook_id selection state total done pulled created_at finished_at')
   await sink.wait(4)
   assert.equal(sink.received[3]!.headers['webhook-id'], sink.received[1]!.headers['webhook-id'])
   assert.equal((await run(['webhook', 'replay', webhookId, ...words])).code, 1)

@@ -20,7 +20,7 @@ await once(nameServer, 'listening')
 const engine = await keepOpen(openEngine({ WEBHOOK_DNS_SERVERS: `127.0.0.1:${nameServer.address().port}` }))
 
 async function firstAttempt(webhook: Webhook): Promise<AttemptRow> {
-  await engine.publish({ entity: `transaction:${webhook.id}`, branchId: webhook.branch_id })
+  await engine.publish({ entity: `transaction:${webhook.id}`, branchId: webhook.branchId })
   await eventually('an attempt', async () => (await engine.attempts(webhook)).length > 0, 25_000)
   const [attempt] = await engine.attempts(webhook)
   // Each test registers its own; those of the earlier ones are of no more interest.
@@ -70,7 +70,7 @@ test('an answer of 64 KiB is read to its end, and its connection is used again',
 /** What takes until the deadline is tried at once, each by a partner of its own. */
 describe('a receiver that says nothing in time', { concurrency: true }, () => {
   const attemptOfItsOwn = async (target: string) => {
-    const { branch_id: branchId } = await engine.house.makePartner()
+    const { branchId } = await engine.house.makePartner()
     return firstAttempt(await engine.makeWebhook(target, { branchId }))
   }
   for (const [name, behaviour] of [

@@ -7,7 +7,6 @@ import { partOf } from '../../src/webhooks/part.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -27,7 +26,7 @@ async function fill(count: number): Promise<void> {
   )
 }
 
-const remove = () => deleteWebhook(engine.db, webhook, operator, engine.house.clock.now())
+const remove = () => deleteWebhook(engine.db, webhook, engine.house.act())
 
 async function count(table: string): Promise<number> {
   return (await engine.sql<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))[0]!.n

@@ -11,7 +11,6 @@ import { deleteWebhook } from '../../src/webhooks/webhook.ts'
 import { transaction } from '../support/branch.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 
 const engine = await keepOpen(openEngine({ ROLES: 'api' }))
@@ -56,12 +55,13 @@ test('settling and creating deliveries of one part take turns: whoever comes sec
   const event = {
     id: first!.event_id,
     uid: first!.uid,
-    published_at: now,
+    publishedAt: now,
     traceparent: null,
     simulated: false,
     body: '',
   }
-  const delivery = { ...first!, branch_id: engine.branchId, url: '', event }
+  const { id, entity, attempts, webhook_id: webhookId, event_id: eventId, due_at: dueAt } = first!
+  const delivery = { id, webhookId, eventId, entity, attempts, dueAt, branchId: engine.branchId, url: '', event }
   const outcome = { kind: 'accepted', status: 200, response: '' } as const
   const settled = openSettlements(dispatch).settle({
     ...{ lane, delivery, outcome, at: now, durationMs: 1, now, disable: undefined },
@@ -87,7 +87,7 @@ test('a webhook that is deleted while its deliveries are being created keeps non
     await door.passed
   })
   await created.passed
-  const deleting = deleteWebhook(db, webhook, operator, engine.house.clock.now())
+  const deleting = deleteWebhook(db, webhook, engine.house.act())
   await eventually('the deletion waits for the lane', async () => (await countWaitingBackends()) > 0)
   door.open()
   await Promise.all([dispatching, deleting])

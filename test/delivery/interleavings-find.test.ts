@@ -30,9 +30,9 @@ const insertBehind = statement(
 )
 
 async function lookAndInsert(sql: Sql, { due }: Situation): Promise<void> {
-  const { webhook_id, event_id, entity } = due[1]!
-  const [tail] = await sql.query<{ id: number | null }>(selectTail, [webhook_id, entity])
-  await sql.query(insertBehind, [webhook_id, event_id, entity, tail!.id, house.clock.now()])
+  const { webhookId, eventId, entity } = due[1]!
+  const [tail] = await sql.query<{ id: number | null }>(selectTail, [webhookId, entity])
+  await sql.query(insertBehind, [webhookId, eventId, entity, tail!.id, house.clock.now()])
 }
 
 /** Beside a settlement, in every order; answers in how many the new delivery waits behind what is settled, and how many there are. */

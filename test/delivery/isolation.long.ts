@@ -44,7 +44,7 @@ async function timeRounds(name: string, branches: readonly number[]): Promise<nu
 }
 
 async function openBranch(): Promise<number> {
-  return (await engine.house.makePartner()).branch_id
+  return (await engine.house.makePartner()).branchId
 }
 
 test('half of the webhooks hang, drip, refuse, reset or have a dead name server; the other half does not notice', async (t) => {

@@ -19,7 +19,7 @@ import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { lifeLock } from '../../src/webhooks/workers.sql.ts'
 import { eventOf, openEngine, startWorkerProcess } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
+import { operatorAct } from '../support/gateway.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
 const events = Number(process.env.DELIVERY_EVENTS ?? 500)
@@ -138,13 +138,14 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
     rmSync(dataDir, { recursive: true, force: true })
   })
   const { db, vault, guard } = gateway.context
-  const partner = await applyAsPartner(db, 'Partner', operator, new Date())
-  await setPartnerStatus(db, partner, 'approved', undefined, operator, new Date())
-  const { branch_id: branchId } = partner
+  const act = operatorAct(new Date())
+  const partner = await applyAsPartner(db, 'Partner', act)
+  await setPartnerStatus(db, partner, 'approved', undefined, act)
+  const { branchId } = partner
   for (const path of paths) {
     const draft = { url: receiver.url(path), secret: 'a secret of its own', kinds: undefined }
     const desk = { db, vault, policy: guard }
-    await createWebhook(desk, { branchId, environment: 'live' }, undefined, draft, operator, new Date())
+    await createWebhook(desk, { branchId, environment: 'live' }, undefined, draft, act)
   }
   // Only what was acknowledged counts: a refused publication is tried again, and its event has another id.
   const publishing = publishAll(async (drafts) => {

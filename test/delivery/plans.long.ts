@@ -36,7 +36,7 @@ import { readHealth } from '../../src/webhooks/webhook-health.ts'
 import * as workers from '../../src/webhooks/workers.sql.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
-import { operator } from '../support/gateway.ts'
+import { operatorAct } from '../support/gateway.ts'
 import { type Looks, openLookingDatabase } from '../support/plans.ts'
 
 /** `PLANS_ROWS=1000000` for the length of it. */
@@ -72,15 +72,15 @@ async function lookWith(statistics: string): Promise<void> {
 async function publishAndDispatch(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [first] = webhooks
-  const events = Array.from({ length: batch }, (_, n) => eventOf(first!.branch_id, { entity: `transaction:${n}` }))
+  const events = Array.from({ length: batch }, (_, n) => eventOf(first!.branchId, { entity: `transaction:${n}` }))
   await openPublisher(db).publish(events, clock.now())
   await openPublisher(db).publish(events, clock.now(), { idempotency: { owner: 'plans', key: randomUUID() } })
   await db.query(selectPartsWithNews)
   const desk = { db, clock, days: openDays(db), traceDispatch: () => {}, told: () => {}, readParts: new Set<number>() }
   // The first may end what an earlier one has begun.
-  await dispatchOnce(desk, partOf(first!.branch_id), batch)
-  assert.equal((await dispatchOnce(desk, partOf(first!.branch_id), batch))?.entries, batch)
-  while ((await dispatchOnce(desk, partOf(first!.branch_id), batch))?.entries === batch);
+  await dispatchOnce(desk, partOf(first!.branchId), batch)
+  assert.equal((await dispatchOnce(desk, partOf(first!.branchId), batch))?.entries, batch)
+  while ((await dispatchOnce(desk, partOf(first!.branchId), batch))?.entries === batch);
   await publishAtOnce(db, events.slice(0, 5))
 }
 
@@ -117,7 +117,7 @@ async function deliver(db: Database): Promise<void> {
   await db.query(workers.reportWorker, [id, now, 0, now, false, new Date(0)])
   await db.query(workers.buryWorkers, [new Date(0), new Date(0)])
   await db.query(workers.freeLanes, [now])
-  const claimed = await db.query<{ webhook_id: number; branch_id: number; part: number }>(lanes.claimLanes, [
+  const claimed = await db.query<Pick<Lane, 'webhookId' | 'branchId' | 'part'>>(lanes.claimLanes, [
     ...[claimId, now, batch, [], worker!.number],
   ])
   assert.ok(claimed.length >= house.webhooks.length)
@@ -126,7 +126,7 @@ async function deliver(db: Database): Promise<void> {
   const from = held.map((lane) => lane.dueFrom)
   const due = await db.query<Omit<DueDelivery, 'event'>>(lanes.selectDue, [ids, ids.map(() => 5), now, [], from])
   await db.query(lanes.selectProbes, [ids, now, from])
-  await openEventBodies().find(db, [...new Set(due.map((row) => row.event_id))])
+  await openEventBodies().find(db, [...new Set(due.map((row) => row.eventId))])
   await db.query(lanes.confirmLanes, [ids, [claimId], worker!.number])
   await settle(db, held, due)
   await db.query(lanes.releaseLanes, [
@@ -136,17 +136,8 @@ async function deliver(db: Database): Promise<void> {
   await db.query(lanes.undoClaims, [[claimId], now])
 }
 
-function heldFrom({ webhook_id, branch_id, part }: { webhook_id: number; branch_id: number; part: number }) {
-  const dueFrom = new Date(0)
-  return {
-    webhookId: webhook_id,
-    branchId: branch_id,
-    part,
-    failures: 0,
-    failingSince: undefined,
-    evidence: 0,
-    dueFrom,
-  }
+function heldFrom({ webhookId, branchId, part }: Pick<Lane, 'webhookId' | 'branchId' | 'part'>) {
+  return { webhookId, branchId, part, failures: 0, failingSince: undefined, evidence: 0, dueFrom: new Date(0) }
 }
 
 async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
@@ -157,7 +148,7 @@ async function settle(db: Database, held: readonly Lane[], due: readonly Omit<Du
   const refused = { kind: 'refused', status: 500, response: '', retryAfter: undefined } as const
   const settled = await Promise.all(
     due.map((row, place) => {
-      const lane = held.find((each) => each.webhookId === row.webhook_id)!
+      const lane = held.find((each) => each.webhookId === row.webhookId)!
       const outcome = place % 3 === 0 ? refused : accepted
       const item = { lane, delivery: row as DueDelivery, outcome, at: now, durationMs: 5, now, disable: undefined }
       return settlements.settle(item, true)
@@ -166,22 +157,24 @@ async function settle(db: Database, held: readonly Lane[], due: readonly Omit<Du
   assert.ok(settled.length > batch && settled.every((each) => each.accepted))
 }
 
+const act = () => operatorAct(house.clock.now())
+
 async function sendAgain(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [webhook] = webhooks as [Webhook]
-  const branch = { branchId: webhook.branch_id, environment: 'live' } as const
+  const branch = { branchId: webhook.branchId, environment: 'live' } as const
   const desk = { db, clock, days: openDays(db), traceDispatch: undefined, told: () => {}, readParts: new Set<number>() }
   for (const state of ['delivered', 'waiting'] as const) {
     const [newest] = await listDeliveries(house.db, webhook, { state }, Number.MAX_SAFE_INTEGER, 1)
     const found = await delivery.getDelivery(db, branch, newest!.id)
-    await delivery.askForRedelivery(db, webhook.branch_id, found, operator, clock.now())
-    await delivery.redeliverByWorker(db, webhook.branch_id, { ...found, state: 'waiting' }, operator, clock.now())
+    await delivery.askForRedelivery(db, webhook.branchId, found, act())
+    await delivery.redeliverByWorker(db, webhook.branchId, { ...found, state: 'waiting' }, act())
   }
-  while ((await dispatchOnce(desk, partOf(webhook.branch_id), batch))?.entries === batch);
+  while ((await dispatchOnce(desk, partOf(webhook.branchId), batch))?.entries === batch);
   for (const failed of [false, true]) {
-    const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, operator, clock.now())
+    const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, act())
     await replay.advanceReplay(db, clock.now())
-    await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, operator, clock.now()))
+    await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, act()))
   }
   await replay.listReplays(db, webhooks[1]!)
   await recoverAndSkip(db)
@@ -190,12 +183,12 @@ async function sendAgain(db: Database): Promise<void> {
 async function recoverAndSkip(db: Database): Promise<void> {
   const { clock, webhooks, makeWebhook } = house
   const [first, , recovered] = webhooks as [Webhook, Webhook, Webhook]
-  const { id } = await startRecovery(db, recovered, later(clock.now(), -hour), operator, clock.now())
+  const { id } = await startRecovery(db, recovered, later(clock.now(), -hour), act())
   await pullOnce(db, clock, id)
-  await db.transaction((sql) => replay.cancelReplay(sql, recovered, id, operator, clock.now()))
-  const skipped = await makeWebhook(first.branch_id)
+  await db.transaction((sql) => replay.cancelReplay(sql, recovered, id, act()))
+  const skipped = await makeWebhook(first.branchId)
   await fillWaiting(skipped)
-  await startSkip(db, skipped, 'looked at', operator, clock.now())
+  await startSkip(db, skipped, 'looked at', act())
   await skipOnce(db, clock)
 }
 
@@ -203,7 +196,7 @@ async function recoverAndSkip(db: Database): Promise<void> {
 async function lookAround(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [webhook] = webhooks as [Webhook]
-  const branch = { branchId: webhook.branch_id, environment: 'live' } as const
+  const branch = { branchId: webhook.branchId, environment: 'live' } as const
   const { first, last } = await findLogBounds(db, branch)
   assert.ok((await readLog(db, branch, first, batch)).length === batch && last > first)
   const some = webhooks.map((each) => each.id)
@@ -213,8 +206,8 @@ async function lookAround(db: Database): Promise<void> {
   const [newest] = await listNewestDeliveries(db, webhook, 50)
   const found = await delivery.getDelivery(db, branch, newest!.id)
   await delivery.listAttempts(db, found.id)
-  await delivery.listDeliveriesOfEvent(db, found.event_id)
-  await delivery.findEvent(db, branch, found.event_id)
+  await delivery.listDeliveriesOfEvent(db, found.eventId)
+  await delivery.findEvent(db, branch, found.eventId)
   await readStatistics(db, webhook, 'hour', clock.now())
   await readThroughput(db, 'day', clock.now())
   await readHealth(db, webhooks.slice(0, 5))
@@ -224,10 +217,10 @@ async function lookAround(db: Database): Promise<void> {
 /** A day leaves with every look. */
 async function tidy(db: Database): Promise<void> {
   const { clock, webhooks, makeWebhook } = house
-  const doomed = await makeWebhook(webhooks[0]!.branch_id)
+  const doomed = await makeWebhook(webhooks[0]!.branchId)
   await fillWaiting(doomed)
   await fillWithOld()
-  await deleteWebhook(db, doomed, operator, clock.now())
+  await deleteWebhook(db, doomed, act())
   const clearing = openDeletedClearing(db, clock)
   while ((await clearing.clearOnce()) > 0);
   await openInboxClearing(db).clearAll()

@@ -67,7 +67,7 @@ const mendable: readonly Breach[] = [
   },
   {
     ...{ promise: 'event', what: 'a delivery whose event is gone' },
-    make: ({ due }) => sql('DELETE FROM events WHERE id = $1', [due[0]!.event_id]),
+    make: ({ due }) => sql('DELETE FROM events WHERE id = $1', [due[0]!.eventId]),
   },
   {
     ...{ promise: 'attention', what: 'a lane with work that nobody holds and nobody is to look at' },

@@ -7,7 +7,6 @@ import { advanceReplay, cancelReplay } from '../../src/webhooks/replay.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type Engine, entities, fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -155,16 +154,16 @@ test('a replay whose webhook was deleted meanwhile sets nothing going: nothing w
 
 test('a replay that is canceled stops where it is', async () => {
   await deliver('transaction')
-  const now = engine.house.clock.now()
+  const act = engine.house.act()
   // In one transaction, so that no node can take it in between.
   const canceled = await engine.db.transaction(async (sql) => {
     const text = `INSERT INTO replays (webhook_id, selection, total, until_id, created_at)
       SELECT $1, '{"from": 0}', 3, max(id), $2 FROM deliveries RETURNING id`
-    const [made] = await sql.query<{ id: number }>({ name: '', text }, [webhook.id, now])
-    return cancelReplay(sql, webhook, made!.id, operator, now)
+    const [made] = await sql.query<{ id: number }>({ name: '', text }, [webhook.id, act.at])
+    return cancelReplay(sql, webhook, made!.id, act)
   })
   assert.deepEqual([canceled.state, canceled.done], ['canceled', 0])
-  assert.equal(await advanceReplay(engine.db, now), 0)
+  assert.equal(await advanceReplay(engine.db, act.at), 0)
   const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
   assert.deepEqual(states, ['delivered', 'delivered', 'delivered'])
 })

@@ -146,7 +146,7 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
   try {
     const { db, house } = quiet
     const target = await quiet.makeWebhook('/hook')
-    const start = () => startSkip(db, target, 'skipped', operator, house.clock.now())
+    const start = () => startSkip(db, target, 'skipped', house.act())
     assert.deepEqual([(await start()).state, (await start()).skipped], ['finished', 0])
     const [day] = await quiet.sql<{ offset: number }>('SELECT delivery_offset AS "offset" FROM open_day(day_of($1))', [
       house.clock.now(),
@@ -185,8 +185,8 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
 
 test("of the brokerage's people a partner learns only that it was one of them", async () => {
   const [first] = await poison()
-  const now = engine.house.clock.now()
-  assert.ok(await skipDelivery(engine.db, engine.branchId, { id: first!, webhook_id: webhook.id }, 'x', operator, now))
+  const act = engine.house.act()
+  assert.ok(await skipDelivery(engine.db, engine.branchId, { id: first!, webhookId: webhook.id }, 'x', act))
   assert.equal((await stored())[0]!.canceled_by, operator.name)
   const shown = await engine.call('GET', `/v2/deliveries/${first}`)
   assert.equal(shown.json<{ canceledBy: string }>().canceledBy, 'brokerage')
@@ -196,16 +196,9 @@ test("of the brokerage's people a partner learns only that it was one of them", 
 test('nobody skips what belongs to another branch', async () => {
   const [first] = await poison()
   const partner = await engine.house.makePartner()
-  const target = await engine.makeWebhook('/theirs', { branchId: partner.branch_id })
+  const target = await engine.makeWebhook('/theirs', { branchId: partner.branchId })
   assert.equal(
-    await skipDelivery(
-      engine.db,
-      partner.branch_id,
-      { id: first!, webhook_id: target.id },
-      'x',
-      operator,
-      engine.house.clock.now(),
-    ),
+    await skipDelivery(engine.db, partner.branchId, { id: first!, webhookId: target.id }, 'x', engine.house.act()),
     false,
   )
   assert.equal((await engine.call('POST', `/v2/webhooks/${target.id}/skips`, {})).status, 404)

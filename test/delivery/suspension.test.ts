@@ -14,7 +14,7 @@ import { createWebhook, setWebhookState, type Webhook } from '../../src/webhooks
 import { transaction } from '../support/branch.ts'
 import { type Engine, entities, eventOf, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
+
 import { accept, fail, gate } from '../support/receiver.ts'
 
 let engine: Engine
@@ -27,7 +27,7 @@ afterEach(() => engine.close())
 
 async function set(status: Exclude<PartnerStatus, 'applied'>, branchId = engine.branchId): Promise<void> {
   const partner = await getPartner(engine.db, String(branchId))
-  assert.ok(await decide(engine.db, partner, { status, reason: 'a test' }, operator, engine.house.clock.now()))
+  assert.ok(await decide(engine.db, partner, { status, reason: 'a test' }, engine.house.act()))
 }
 
 /** Suspends, and answers when this node has been told; whoever hears of changes earlier, its worker first, has been told too. */
@@ -140,11 +140,11 @@ test('what an operator sends again while the partner is suspended, one by one or
   await engine.idle()
   await suspendAndTell()
   const [first] = await engine.deliveries(webhook)
-  const now = engine.house.clock.now()
+  const act = engine.house.act()
   const delivery = await getDelivery(engine.db, { branchId: engine.branchId, environment: 'live' }, first!.id)
-  await redeliver(engine.house.gateway.context.dispatch, engine.branchId, delivery, operator)
+  await redeliver(engine.house.gateway.context.dispatch, engine.branchId, delivery, act)
   await nothingMore('/hook', 3)
-  assert.equal((await startReplay(engine.db, webhook, { from: 0 }, operator, now)).total, 3)
+  assert.equal((await startReplay(engine.db, webhook, { from: 0 }, act)).total, 3)
   await eventually('the end of the replay', async () => {
     const [replay] = await engine.sql<{ state: string }>('SELECT state FROM replays')
     return replay!.state === 'finished'
@@ -172,20 +172,13 @@ for (const [what, status] of [
 ] as const) {
   test(`a partner that ${what} is sent nothing, live and in the sandbox, until it is approved`, async () => {
     const { db, vault, guard } = engine.house.gateway.context
-    const now = engine.house.clock.now()
-    const { branch_id: branchId } = await applyAsPartner(db, `Newcomer that ${what}`, operator, now)
+    const act = engine.house.act()
+    const { branchId } = await applyAsPartner(db, `Newcomer that ${what}`, act)
     if (status === 'suspended') await set('suspended', branchId)
     for (const environment of ['live', 'sandbox'] as const) {
       const draft = { url: engine.receiver.url(`/${environment}`), kinds: undefined, secret: 'a secret of its own' }
-      const made = await createWebhook(
-        { db, vault, policy: guard },
-        { branchId, environment },
-        undefined,
-        draft,
-        operator,
-        now,
-      )
-      await insertEvents(db, [{ ...eventOf(branchId, {}), environment }], now)
+      const made = await createWebhook({ db, vault, policy: guard }, { branchId, environment }, undefined, draft, act)
+      await insertEvents(db, [{ ...eventOf(branchId, {}), environment }], act.at)
       webhook = made
       await nothingMore(`/${environment}`, 0)
     }
@@ -195,15 +188,15 @@ for (const [what, status] of [
 }
 
 test('a webhook that is paused stays so when its partner is approved, and one resumed while it is suspended stays still', async () => {
-  await setWebhookState(engine.db, webhook, 'paused', operator, engine.house.clock.now())
+  await setWebhookState(engine.db, webhook, 'paused', engine.house.act())
   await suspendAndTell()
   await engine.publish(...entities(2))
-  await setWebhookState(engine.db, webhook, 'active', operator, engine.house.clock.now())
+  await setWebhookState(engine.db, webhook, 'active', engine.house.act())
   await nothingMore('/hook', 0)
-  await setWebhookState(engine.db, webhook, 'paused', operator, engine.house.clock.now())
+  await setWebhookState(engine.db, webhook, 'paused', engine.house.act())
   await set('approved')
   await nothingMore('/hook', 0)
-  await setWebhookState(engine.db, webhook, 'active', operator, engine.house.clock.now())
+  await setWebhookState(engine.db, webhook, 'active', engine.house.act())
   await engine.receiver.count('/hook', 2)
 })
 

@@ -14,7 +14,7 @@ import { getWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { applyEarlier } from '../support/earlier-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
+import { operatorAct } from '../support/gateway.ts'
 import { endGateway, makeFolder, runCommand, startGateway } from '../support/process.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { describeSchema, readRows } from '../support/schema.ts'
@@ -211,12 +211,12 @@ test('what waits in a database that is taken over is delivered: nothing is lost,
   t.after(() => api.close())
   const { vault, guard } = api.context
   const branch = { branchId: 1, environment: 'live' } as const
-  const now = new Date()
+  const act = operatorAct(new Date())
   // Before any day is opened, and on the first, nothing is old.
   const policy = { attemptDays: 30, eventDays: 90 }
-  assert.deepEqual(await retireOnce(db, policy, now), { days: 0, expired: 0, keys: 0 })
+  assert.deepEqual(await retireOnce(db, policy, act.at), { days: 0, expired: 0, keys: 0 })
   const webhook = await getWebhook(db, branch, 1)
-  await rotateWebhookSecret({ db, vault, policy: guard }, webhook, 'a secret of its own', now, operator, now)
+  await rotateWebhookSecret({ db, vault, policy: guard }, webhook, 'a secret of its own', act.at, act)
   const worker = await openGateway(readConfig({ ...started, ROLES: 'worker' }))
   t.after(() => worker.close())
   await receiver.count('/hook', 7)

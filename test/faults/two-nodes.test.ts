@@ -15,7 +15,7 @@ import { setUserStatus, type User } from '../../src/users/user.ts'
 import { type Browser, hiddenFields, postForm } from '../support/browser.ts'
 import { openTestServer, type TestServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openTestGateway, operatorAct, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import {
   endGateway,
   exchange,
@@ -28,6 +28,8 @@ import {
   signIn,
   startGateway,
 } from '../support/process.ts'
+
+const act = () => operatorAct(new Date())
 
 let server: TestServer
 let settings: NodeJS.ProcessEnv
@@ -138,18 +140,18 @@ const acts: Record<string, () => Promise<Act>> = {
     const { access, client } = await connect()
     return {
       accepts: () => accepts(access),
-      revoke: () => setClientStatus(db, client, 'suspended', operator, new Date()),
+      revoke: () => setClientStatus(db, client, 'suspended', act()),
     }
   },
   async 'a partner that is suspended'() {
     const { access, client } = await connect()
-    const partner = await getPartner(db, String(client.branch_id))
-    const suspend = () => setPartnerStatus(db, partner, 'suspended', 'a test', operator, new Date())
+    const partner = await getPartner(db, String(client.branchId))
+    const suspend = () => setPartnerStatus(db, partner, 'suspended', 'a test', act())
     return { accepts: () => accepts(access), revoke: suspend }
   },
   async 'a user who is disabled'() {
     const { access, user } = await connect()
-    return { accepts: () => accepts(access), revoke: () => setUserStatus(db, user, 'disabled', operator, new Date()) }
+    return { accepts: () => accepts(access), revoke: () => setUserStatus(db, user, 'disabled', act()) }
   },
   async 'an access token that its client revokes'() {
     const { access, client } = await connect()
@@ -179,25 +181,25 @@ const acts: Record<string, () => Promise<Act>> = {
   async 'a client secret that is revoked'() {
     const client = await house.makeClient()
     const [old] = await listSecrets(db, client.id, house.clock.now())
-    await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, operator, new Date())
+    await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, act())
     const known = async () => (await revoke(there.baseUrl, client, 'no token')).status === 200
-    return { accepts: known, revoke: () => revokeSecret(db, client, old!.id, operator, new Date()) }
+    return { accepts: known, revoke: () => revokeSecret(db, client, old!.id, act()) }
   },
   async 'refresh access that is withdrawn'() {
     const { client, refreshToken } = await connect()
-    const partner = await getPartner(db, String(client.branch_id))
+    const partner = await getPartner(db, String(client.branchId))
     return {
       accepts: async () => (await refresh(there.baseUrl, client, refreshToken)).status === 200,
-      revoke: () => setRefreshAccess(db, partner, false, operator, new Date()),
+      revoke: () => setRefreshAccess(db, partner, false, act()),
     }
   },
   async 'the credential of a service that is revoked'() {
-    const { service, secret } = await createService(db, 'orders', 'live', operator, new Date())
+    const { service, secret } = await createService(db, 'orders', 'live', act())
     const credentials = basic({ id: service.id, secret: secret.text })
     const introspect = () => postForm(`${there.baseUrl}/v1/oauth/introspect`, { token: 'any' }, credentials)
     return {
       accepts: async () => (await introspect()).status === 200,
-      revoke: () => revokeService(db, service.id, operator, new Date()),
+      revoke: () => revokeService(db, service.id, act()),
     }
   },
 }

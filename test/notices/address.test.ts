@@ -5,7 +5,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { runCommand, secretFile } from '../support/process.ts'
@@ -76,7 +76,7 @@ test('a double click changes once and tells once; removing tells too, and then n
 
 test('of two changes at once both of the addresses that were replaced are told', async () => {
   const reader = await makeReader(house)
-  const change = (email: string) => setEmail(db(), reader, email, operator, house.clock.now())
+  const change = (email: string) => setEmail(db(), reader, email, house.act())
   await Promise.all([change('one@example.com'), change('two@example.com')])
   const told = (await noticesOf(db(), reader)).map(({ email }) => email)
   const { email } = (await findMail(db(), reader.id))!
@@ -149,13 +149,13 @@ test('only a member of a partner chooses, and what guards the account cannot be 
   const reader = await makeReader(house)
   const browser = await house.signIn(reader)
   assert.doesNotMatch((await browser.get(page)).text, /name="kind"/)
-  await addMember(db(), await house.makePartner(), reader, operator, house.clock.now())
+  await addMember(db(), await house.makePartner(), reader, house.act())
   const shown = await browser.get(page)
   assert.equal(shown.text.match(/name="kind" value="[a-z-]+" checked/g)!.length, 3)
   const chosen = await browser.submit(shown, page, { kind: ['webhook-disabled', 'nonsense'] })
   assert.equal(chosen.location, `${page}?done=chosen`)
-  const { declined_notices } = (await findMail(db(), reader.id))!
-  assert.deepEqual(declined_notices, ['webhook-failing', 'secret-expiring'])
+  const { declinedNotices } = (await findMail(db(), reader.id))!
+  assert.deepEqual(declinedNotices, ['webhook-failing', 'secret-expiring'])
   await browser.submit(shown, page, {})
   await house.approve(await house.makeClient(), browser)
   assert.equal((await noticesOf(db(), reader)).filter(({ kind }) => kind === 'application').length, 1)

@@ -9,10 +9,9 @@ import { declineNotices } from '../../src/users/email.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { breakerThreshold } from '../../src/webhooks/lane.ts'
 import { failingMs, watchFailingWebhooks } from '../../src/webhooks/webhook-notices.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { answer, fail } from '../support/receiver.ts'
 
@@ -24,7 +23,7 @@ const told = async (user: User, kind: string) => (await noticesOf(db(), user)).f
 
 async function makeMember(): Promise<User> {
   const reader = await makeReader(engine.house)
-  await addMember(db(), await getPartner(db(), String(engine.branchId)), reader, operator, now())
+  await addMember(db(), await getPartner(db(), String(engine.branchId)), reader, engine.house.act())
   return reader
 }
 
@@ -37,7 +36,7 @@ const watch = async (look: typeof watchFailingWebhooks) => {
 test('a webhook whose breaker has been open for an hour is told to every member once, and again when it fails anew', async () => {
   const members = [await makeMember(), await makeMember()]
   const silent = await engine.house.makeUser()
-  await addMember(db(), await getPartner(db(), String(engine.branchId)), silent, operator, now())
+  await addMember(db(), await getPartner(db(), String(engine.branchId)), silent, engine.house.act())
   const stranger = await makeReader(engine.house)
   engine.receiver.on('/down?token=hunter2', fail)
   const webhook = await engine.makeWebhook('/down?token=hunter2')
@@ -106,7 +105,7 @@ test('a client secret that ends is told a day before, once; one that was revoked
   const member = await makeMember()
   const { house, client } = engine
   const { vault } = house.gateway.context
-  await rotateSecret(db(), vault, client, { overlapMs: 3 * day }, operator, now())
+  await rotateSecret(db(), vault, client, { overlapMs: 3 * day }, engine.house.act())
   assert.equal(await watch(watchEndingSecrets), 0)
   house.clock.advance(2 * day)
   const members = await watch(watchEndingSecrets)
@@ -119,18 +118,18 @@ test('a client secret that ends is told a day before, once; one that was revoked
   assert.equal(await watch(watchEndingSecrets), 0, 'it has ended')
 
   const other = await house.makeClient({ partner: await getPartner(db(), String(engine.branchId)) })
-  await rotateSecret(db(), vault, other, { overlapMs: hour }, operator, now())
+  await rotateSecret(db(), vault, other, { overlapMs: hour }, engine.house.act())
   const [old] = await engine.sql<{ id: number }>('SELECT min(id) AS id FROM client_secrets WHERE client_id = $1', [
     other.id,
   ])
-  await revokeSecret(db(), other, old!.id, operator, now())
+  await revokeSecret(db(), other, old!.id, engine.house.act())
   assert.equal(await watch(watchEndingSecrets), 0)
 })
 
 test('who declines a kind, is disabled, or has been told twenty times today is not told', async () => {
   const [declines, disabled, flooded] = [await makeMember(), await makeMember(), await makeMember()]
-  await declineNotices(db(), declines, ['webhook-failing'], operator, now())
-  await setUserStatus(db(), disabled, 'disabled', operator, now())
+  await declineNotices(db(), declines, ['webhook-failing'], engine.house.act())
+  await setUserStatus(db(), disabled, 'disabled', engine.house.act())
   for (let n = 0; n < 25; n++) {
     const webhook = await engine.makeWebhook(`/many/${n}`)
     await engine.sql('UPDATE lanes SET failures = 9, evidence = 9, failing_since = $2 WHERE webhook_id = $1', [

@@ -12,7 +12,7 @@ import { setPassword, type User } from '../../src/users/user.ts'
 import { Authenticator, addKey } from '../support/authenticator.ts'
 import { Browser } from '../support/browser.ts'
 import { openDesk, press } from '../support/console.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
 import { runCommand } from '../support/process.ts'
 import { sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
@@ -164,7 +164,7 @@ test('whoever changes the address first does not silence its owner: the address 
   )
   assert.match(wordsOf(toOwner[1]!, reader).text, /This was the address of the account until lately/)
   house.clock.advance(30 * day - minute)
-  const make = () => createApiToken(db(), reader, { environment: 'live', name: 'later' }, operator, now())
+  const make = () => createApiToken(db(), reader, { environment: 'live', name: 'later' }, house.act())
   await make()
   assert.equal((await told(reader)).filter(({ email }) => email === reader.email).length, 6)
   house.clock.advance(2 * minute)
@@ -176,8 +176,8 @@ test('whoever changes the address first does not silence its owner: the address 
 
 test('an address that is set again after it was taken away is told to the one before', async () => {
   const reader = await makeReader(house)
-  await setEmail(db(), reader, undefined, operator, now())
-  await setEmail(db(), reader, 'thief@example.com', operator, now())
+  await setEmail(db(), reader, undefined, house.act())
+  await setEmail(db(), reader, 'thief@example.com', house.act())
   const rows = await told(reader)
   assert.deepEqual(
     rows.map(({ email, facts }) => [email, facts.changed]),
@@ -190,8 +190,8 @@ test('an address that is set again after it was taken away is told to the one be
 
 test('a holder has five addresses in 30 days, so that nobody is told in thousands; one of them may be taken again, and the brokerage may set another', async () => {
   const reader = await makeReader(house)
-  const by = { name: `user:${reader.id}` }
-  for (let n = 1; n <= 5; n++) await setEmail(db(), reader, `new-${n}@example.com`, by, now())
+  const act = { by: { name: `user:${reader.id}` }, at: now() }
+  for (let n = 1; n <= 5; n++) await setEmail(db(), reader, `new-${n}@example.com`, act)
   const browser = await visit(reader)
   const refused = await press(browser, '/account/security/email', '', { email: 'one.more@example.com' })
   assert.equal(refused.status, 400)
@@ -199,14 +199,14 @@ test('a holder has five addresses in 30 days, so that nobody is told in thousand
   assert.equal((await findMail(db(), reader.id))!.email, 'new-5@example.com')
   await press(browser, '/account/security/email', '', { email: reader.email })
   assert.equal((await findMail(db(), reader.id))!.email, reader.email)
-  await setEmail(db(), reader, 'by.phone@example.com', operator, now())
+  await setEmail(db(), reader, 'by.phone@example.com', house.act())
   assert.equal((await findMail(db(), reader.id))!.email, 'by.phone@example.com')
 })
 
 test('whoever uses up the notices of a day silences nobody: further ones are told once an hour, of each kind and at each address', async () => {
   const reader = await makeReader(house)
-  const make = () => createApiToken(db(), reader, { environment: 'live', name: 'one of many' }, operator, now())
-  const cycle = async () => revokeApiToken(db(), (await make()).record.id, reader.id, operator, now())
+  const make = () => createApiToken(db(), reader, { environment: 'live', name: 'one of many' }, house.act())
+  const cycle = async () => revokeApiToken(db(), (await make()).record.id, reader.id, house.act())
   for (let n = 0; n < 25; n++) await cycle()
   const tokens = async (email: string) =>
     (await told(reader)).filter((row) => row.kind === 'api-token' && row.email === email)
@@ -216,9 +216,9 @@ test('whoever uses up the notices of a day silences nobody: further ones are tol
   house.clock.advance(hour)
   for (let n = 0; n < 5; n++) await cycle()
   assert.equal((await tokens(reader.email)).length, 22)
-  await setPassword(db(), house.gateway.context.passwords, reader, newPassword, operator, now())
+  await setPassword(db(), house.gateway.context.passwords, reader, newPassword, house.act())
   assert.equal((await told(reader)).filter(({ kind }) => kind === 'password').length, 1, 'another kind is told at once')
-  await setEmail(db(), reader, 'new@example.com', operator, now())
+  await setEmail(db(), reader, 'new@example.com', house.act())
   await cycle()
   assert.equal((await tokens('new@example.com')).length, 1, 'another address has had none')
 })
@@ -236,7 +236,7 @@ test('what is undone is not told, and what happens once is told once, however ma
   await startSignIn(house, reader, browser)
   assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   const before = (await told(reader)).length
-  const remove = () => removeAuthenticatorApp(db(), reader.id, operator, now())
+  const remove = () => removeAuthenticatorApp(db(), reader.id, house.act())
   await Promise.all([remove(), remove(), remove()])
   assert.equal((await told(reader)).length, before + 1)
   const change = { current: password, next: newPassword, again: newPassword }
@@ -258,11 +258,11 @@ test('an act that rolls back after its notice was written takes the notice along
       undone,
     )
   const { passwords } = house.gateway.context
-  await within((inside) => createApiToken(inside, reader, { environment: 'live', name: 'x' }, operator, now()))
-  await within((inside) => setPassword(inside, passwords, reader, newPassword, operator, now()))
-  await within((inside) => resetSecondFactor(inside, reader, operator, now()))
-  await within((inside) => renewRecoveryCodes(inside, reader.id, operator, now()))
-  await within((inside) => setEmail(inside, reader, 'thief@example.com', operator, now()))
+  await within((inside) => createApiToken(inside, reader, { environment: 'live', name: 'x' }, house.act()))
+  await within((inside) => setPassword(inside, passwords, reader, newPassword, house.act()))
+  await within((inside) => resetSecondFactor(inside, reader, house.act()))
+  await within((inside) => renewRecoveryCodes(inside, reader.id, house.act()))
+  await within((inside) => setEmail(inside, reader, 'thief@example.com', house.act()))
   assert.deepEqual(await told(reader), [])
 })
 
@@ -279,6 +279,6 @@ test('none of them can be declined, and the page says that they always come', as
   ])
     assert.ok(shown.includes(`<li>${words}</li>`), words)
   await db().query(statement('', 'UPDATE users SET declined_notices = $2 WHERE id = $1'), [reader.id, guards])
-  await createApiToken(db(), reader, { environment: 'live', name: 'x' }, operator, now())
+  await createApiToken(db(), reader, { environment: 'live', name: 'x' }, house.act())
   assert.equal((await told(reader)).length, 1)
 })

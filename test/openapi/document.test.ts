@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { createService } from '../../src/services/service.ts'
 import { send } from '../support/browser.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { allows, operationOf, operationsOf, readDocument, responseOf, schemasIn } from './document.ts'
 
 const house = await openHouse()
@@ -13,7 +13,7 @@ const internal = await readDocument(house.baseUrl, '/internal/openapi.json', awa
 
 async function serviceCredentials() {
   const { db } = house.gateway.context
-  const { service, secret } = await createService(db, 'ledger', 'live', operator, house.clock.now())
+  const { service, secret } = await createService(db, 'ledger', 'live', house.act())
   return basic({ id: service.id, secret: secret.text })
 }
 

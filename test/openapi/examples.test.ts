@@ -8,11 +8,11 @@ import { createService } from '../../src/services/service.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, formOf, type SentRequest, send } from '../support/browser.ts'
 import { openDnsServer } from '../support/dns-server.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { openHolder } from '../support/oauth.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { allows, bodyOf, type Operation, operationsOf, readDocument, responseOf } from './document.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 // What is sent to the host of the examples goes nowhere: its name is unknown.
 const names = await keepOpen(openDnsServer())
@@ -24,7 +24,7 @@ const partner = await house.makePartner({ refresh: true })
 const program = await openBranch(house, { client: await house.makeClient({ partner, scope: 'read trade' }) })
 const holder = await openHolder(house)
 const { db } = house.gateway.context
-const made = await createService(db, 'ledger', 'live', operator, house.clock.now())
+const made = await createService(db, 'ledger', 'live', house.act())
 const service = basic({ id: made.service.id, secret: made.secret.text })
 const document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
 

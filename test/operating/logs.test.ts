@@ -7,10 +7,10 @@ import { createService } from '../../src/services/service.ts'
 import { transaction } from '../support/branch.ts'
 import { postForm, send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
-import { basic, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic } from '../support/gateway.ts'
 import { type Line, openLogLines } from '../support/log-lines.ts'
 import { answer, hang } from '../support/receiver.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 const log = openLogLines()
 const engine = await keepOpen(openEngine({}, log.log))
@@ -48,7 +48,7 @@ test('a request leaves one line: what was asked, who asked, what was answered, h
 })
 
 test('every kind of caller is named by its id once it is recognised, and by nothing before', async () => {
-  const { service, secret } = await createService(engine.db, 'Orders', 'live', operator, house.clock.now())
+  const { service, secret } = await createService(engine.db, 'Orders', 'live', house.act())
   const introspection = { token: 'x' }
   const url = `${baseUrl}/v1/oauth/introspect`
   const named = (id: string) => ({ 'x-request-id': id })

@@ -5,6 +5,7 @@ import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 
 const house = await openHouse()
@@ -15,7 +16,15 @@ interface Thing {
   readonly text: string
 }
 
-const announce = (tag: string) => db.query(statement('', 'SELECT announce($1)'), [tag])
+/** The node is told at once by its own connection, and once more by the one that listens: what is learned in between would be forgotten by that. */
+async function announce(tag: string): Promise<void> {
+  let times = 0
+  changes.subscribe((heard) => {
+    if (heard === tag) times++
+  })
+  await db.query(statement('', 'SELECT announce($1)'), [tag])
+  await eventually(`${tag} is heard twice`, () => times >= 2)
+}
 
 function openThings(mostBytes: number) {
   const memory = openMemory<Thing>(changes, mostBytes)
@@ -61,7 +70,7 @@ test('the bodies of events are kept to a bound in bytes: the oldest are read aga
   const idOf = (number: number) => 260101 * 10 ** 10 + number
   for (const number of [1, 2, 3, 4])
     bodies.keep({
-      ...{ id: idOf(number), uid: '', published_at: new Date(), traceparent: null, simulated: false },
+      ...{ id: idOf(number), uid: '', publishedAt: new Date(), traceparent: null, simulated: false },
       body: 'x'.repeat(10_000),
     })
   // The database knows none of them.

@@ -7,10 +7,10 @@ import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { type CollectedSpan, openCollector } from '../support/collector.ts'
 import { type Engine, eventOf, openEngine } from '../support/engine.ts'
-import { basic, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic } from '../support/gateway.ts'
 import { openLogLines } from '../support/log-lines.ts'
 import { answer } from '../support/receiver.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 const loaded: string[] = []
 registerHooks({
@@ -38,7 +38,7 @@ function traceparentOf(digit: string, flags = '01'): string {
 
 async function openPublisherAt(engine: Engine) {
   const { house, db, branchId } = engine
-  const { service, secret } = await createService(db, 'Ledger', 'live', operator, house.clock.now())
+  const { service, secret } = await createService(db, 'Ledger', 'live', house.act())
   const credentials = basic({ id: service.id, secret: secret.text })
   return {
     secret: secret.text,
@@ -180,7 +180,7 @@ test('a caller without a trace, or with nonsense for one, begins a new one; a ca
 
 test('asking again with the same idempotency key, under another span, is answered as before', async () => {
   const body = { events: [{ ...transaction(), branchId: engine.branchId }] }
-  const { service, secret } = await createService(engine.db, 'Again', 'live', operator, engine.house.clock.now())
+  const { service, secret } = await createService(engine.db, 'Again', 'live', engine.house.act())
   const publish = (traceparent: string) =>
     callJson(`${engine.house.baseUrl}/internal/v1/events`, 'POST', body, {
       ...basic({ id: service.id, secret: secret.text }),

@@ -16,7 +16,7 @@ import type { NewEvent } from '../../src/webhooks/event.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway, operator, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import { answer, type Behaviour, openReceiver, type Receiver } from '../support/receiver.ts'
 
 export interface House extends TestGateway {
@@ -52,7 +52,7 @@ async function furnish(house: TestGateway, receiver: Receiver): Promise<Omit<Hou
   const holder = await house.makeUser('ada', ['6YA10001', '6YA10002'])
   const [developer, runner] = [await makePerson(house, 'dana', 'Dana Developer'), await makeOperator(house)]
   const partner = await makePartner(house, 'Pal Software')
-  await addMember(db, partner, developer, operator, house.clock.now())
+  await addMember(db, partner, developer, house.act())
   const client = await makeClient(house, partner, 'Portfolio Pal')
   const tax = await makeClient(house, await makePartner(house, 'Tidy Labs'), 'Tax Tidy')
   await applyFor(house, 'Robo Rita')
@@ -84,17 +84,17 @@ async function furnish(house: TestGateway, receiver: Receiver): Promise<Omit<Hou
 
 function makePerson(house: TestGateway, username: string, name: string, role: User['role'] = 'holder'): Promise<User> {
   const { db, passwords } = house.gateway.context
-  return createUser(db, passwords, { username, name, password, role }, operator, house.clock.now())
+  return createUser(db, passwords, { username, name, password, role }, house.act())
 }
 
 const makeOperator = (house: TestGateway) => makePerson(house, 'olga', 'Olga Operator', 'operator')
 
 async function makePartner(house: TestGateway, name: string): Promise<Partner> {
   const { db } = house.gateway.context
-  const partner = await applyAsPartner(db, name, operator, house.clock.now())
-  await setPartnerStatus(db, partner, 'approved', undefined, operator, house.clock.now())
-  await setRefreshAccess(db, partner, true, operator, house.clock.now())
-  return getPartner(db, String(partner.branch_id))
+  const partner = await applyAsPartner(db, name, house.act())
+  await setPartnerStatus(db, partner, 'approved', undefined, house.act())
+  await setRefreshAccess(db, partner, true, house.act())
+  return getPartner(db, String(partner.branchId))
 }
 
 async function makeClient(house: TestGateway, partner: Partner, name: string): Promise<TestClient> {
@@ -103,8 +103,8 @@ async function makeClient(house: TestGateway, partner: Partner, name: string): P
     ...{ name, callbackUrl: `https://${name.toLowerCase().replace(' ', '-')}.example/callback` },
     ...{ scope: 'read trade', rotateRefreshTokens: false },
   }
-  const by = { development: true, by: operator, now: house.clock.now() }
-  const made = await createClient(db, vault, partner, 'live', draft, by)
+  const acting = { ...house.act(), development: true }
+  const made = await createClient(db, vault, partner, 'live', draft, acting)
   return { ...made.client, secret: made.secret.text }
 }
 
@@ -114,7 +114,7 @@ async function applyFor(house: TestGateway, name: string): Promise<void> {
     ...{ name, website: 'https://robo-rita.example', contact: 'rita@robo-rita.example' },
     purpose: 'Rebalances portfolios once a month, after the account holder has agreed to each order.',
   }
-  await applyWithDetails(house.gateway.context.db, applicant, application, operator, house.clock.now())
+  await applyWithDetails(house.gateway.context.db, applicant, application, house.act())
 }
 
 /** Between 5 and 60 ms, now and then longer; the house's clock, which stands still otherwise, goes on by as much. */
@@ -129,21 +129,16 @@ function slowly({ clock }: TestGateway): Behaviour {
 }
 const delay = () => (randomInt(20) === 0 ? 120 + randomInt(200) : 5 + randomInt(55))
 
-async function register(
-  house: TestGateway,
-  { branch_id: branchId }: Partner,
-  receiver: Receiver,
-  path: string,
-): Promise<number> {
+async function register(house: TestGateway, { branchId }: Partner, receiver: Receiver, path: string): Promise<number> {
   receiver.on(path, slowly(house))
   const { db, vault, guard: policy } = house.gateway.context
   const branch = { branchId, environment: 'live' } as const
   const draft = { url: receiver.url(path), secret: 'a secret that nobody knows', kinds: undefined }
-  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, operator, house.clock.now())).id
+  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, house.act())).id
 }
 
 /** Until whatever can be delivered has been. */
-async function publish(house: TestGateway, { branch_id: branchId }: Partner, count: number): Promise<void> {
+async function publish(house: TestGateway, { branchId }: Partner, count: number): Promise<void> {
   const { db, publisher } = house.gateway.context
   const events = Array.from({ length: count }, (): NewEvent => {
     const transactionId = randomInt(100_000, 999_999)

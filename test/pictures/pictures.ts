@@ -16,7 +16,7 @@ export interface Picture {
 
 const consent = ({ client }: House) =>
   `/v1/oauth/authorize?${new URLSearchParams({ client_id: client.id, scope: 'read trade', state: 'picture' })}`
-const portal = ({ partner }: House) => `/partner/${partner.branch_id}`
+const portal = ({ partner }: House) => `/partner/${partner.branchId}`
 
 export const pictures: readonly Picture[] = [
   { name: 'login', path: () => '/login', onPhone: true },

@@ -14,8 +14,9 @@ import { createService } from '../../src/services/service.ts'
 import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openHouse, openTestGateway, operator, password, type TestClient } from '../support/gateway.ts'
+import { basic, openTestGateway, password, type TestClient, openHouse } from '../support/gateway.ts'
 import { askForConsent, makeFolder, runCommand } from '../support/process.ts'
+
 
 const folder = makeFolder()
 mkdirSync(folder, { recursive: true })
@@ -73,11 +74,8 @@ async function collectSecrets(): Promise<Map<string, string>> {
   const rotating = await house.makeClient({ rotate: true })
   keep('password', password)
   keep('client secret', client.secret)
-  keep(
-    'newer client secret',
-    (await rotateSecret(db, vault, client, { overlapMs: 60_000 }, operator, house.clock.now())).secret.text,
-  )
-  keep('service secret', (await createService(db, 'orders', 'live', operator, house.clock.now())).secret.text)
+  keep('newer client secret', (await rotateSecret(db, vault, client, { overlapMs: 60_000 }, house.act())).secret.text)
+  keep('service secret', (await createService(db, 'orders', 'live', house.act())).secret.text)
   keep('webhook secret', await registerWebhook(client))
   keep('personal API token', await house.makeToken(user))
   keep('sandbox token', await house.makeToken(user, 'sandbox'))
@@ -308,7 +306,7 @@ async function runKeys(name: 'keys rotate' | 'keys prune', db: Database): Promis
   const silent = () => {}
   const print = { record: silent, table: silent, say: silent, progress: silent }
   const vault = openVault(config.keySource)
-  await command.run({ config, clock, db, vault, by: operator, print }, parseWords(command, []))
+  await command.run({ config, clock, db, vault, act: house.act, print }, parseWords(command, []))
 }
 
 test('a rotation in the middle of a clean-up, at whichever moment, loses no key', async () => {

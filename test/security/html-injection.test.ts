@@ -5,7 +5,7 @@ import { createClient } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { addAccount, createUser } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { assertGuarded, openConsent, signInWith, startRequest } from '../support/web.ts'
 
 /** Each begins differently, so that a page which shows one unescaped is told apart. */
@@ -15,10 +15,10 @@ const escaped = (name: string) =>
 
 const house = await openHouse()
 const { db, vault, passwords } = house.gateway.context
-const now = house.clock.now()
-const { branch_id } = await applyAsPartner(db, evil('partner'), operator, now)
-const partner = await getPartner(db, String(branch_id))
-await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
+const act = house.act()
+const { branchId } = await applyAsPartner(db, evil('partner'), act)
+const partner = await getPartner(db, String(branchId))
+await setPartnerStatus(db, partner, 'approved', undefined, act)
 const draft = { name: evil('client'), callbackUrl: 'https://app.example.com/callback', rotateRefreshTokens: false }
 const made = await createClient(
   db,
@@ -26,23 +26,13 @@ const made = await createClient(
   partner,
   'live',
   { ...draft, scope: 'read trade' },
-  {
-    development: true,
-    by: operator,
-    now,
-  },
+  { ...act, development: true },
 )
 const client = { ...made.client, secret: made.secret.text }
-const user = await createUser(
-  db,
-  passwords,
-  { username: 'ada', name: evil('user'), password, role: 'holder' },
-  operator,
-  now,
-)
-const common = { classification: evil('class'), day_trader: false, option_level: 1, type: 'cash' } as const
-for (const account_number of ['6YA60001', '6YA60002']) {
-  await addAccount(db, user, { ...common, account_number, environment: 'live' }, operator, now)
+const user = await createUser(db, passwords, { username: 'ada', name: evil('user'), password, role: 'holder' }, act)
+const common = { classification: evil('class'), dayTrader: false, optionLevel: 1, type: 'cash' } as const
+for (const accountNumber of ['6YA60001', '6YA60002']) {
+  await addAccount(db, user, { ...common, accountNumber, environment: 'live' }, act)
 }
 const browser = await house.signIn(user)
 

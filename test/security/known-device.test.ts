@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { day } from '../../src/clock.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
 import type { Browser } from '../support/browser.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { guess, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
@@ -40,7 +40,7 @@ test('with a password that the brokerage sets every device is a stranger', async
   const user = await house.makeUser()
   const browser = await house.signIn(user)
   const { db, passwords } = house.gateway.context
-  await setPassword(db, passwords, user, nextPassword, operator, house.clock.now())
+  await setPassword(db, passwords, user, nextPassword, house.act())
   assert.equal(await isKnown(browser, user, nextPassword), false)
 })
 

@@ -6,7 +6,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openHouse, openTestGateway, operator, password, type TestGateway } from '../support/gateway.ts'
+import { openTestGateway, password, type TestGateway, openHouse } from '../support/gateway.ts'
 import { guess, readTables, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
@@ -28,7 +28,7 @@ async function failFrom(addresses: readonly string[]): Promise<void> {
 async function makeRefusals(at = house): Promise<Record<string, { username: string; password: string }>> {
   const [wrong, waiting, disabled] = await Promise.all([at.makeUser(), at.makeUser(), at.makeUser()])
   await failTimes(5, waiting.username, at)
-  await setUserStatus(at.gateway.context.db, disabled, 'disabled', operator, at.clock.now())
+  await setUserStatus(at.gateway.context.db, disabled, 'disabled', at.act())
   return {
     'a wrong password': { username: wrong.username, password: 'not the right password' },
     'an unknown user': { username: 'user-0000000000', password },

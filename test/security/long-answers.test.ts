@@ -17,11 +17,11 @@ import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 
 const house = await openHouse()
@@ -87,28 +87,28 @@ async function openPage(): Promise<PartnerHouse & { answer: LongAnswer }> {
 const acts: Record<string, () => Promise<Act>> = {
   async 'a stream of events whose client is suspended'() {
     const { answer, client } = await openByClient()
-    return { answer, stop: () => setClientStatus(db, client, 'suspended', operator, now()) }
+    return { answer, stop: () => setClientStatus(db, client, 'suspended', house.act()) }
   },
   async 'a stream of events whose partner is suspended'() {
     const { answer, partner } = await openByClient()
-    return { answer, stop: () => setPartnerStatus(db, partner, 'suspended', 'a test', operator, now()) }
+    return { answer, stop: () => setPartnerStatus(db, partner, 'suspended', 'a test', house.act()) }
   },
   async 'a stream of events whose client secret is revoked'() {
     const { answer, client } = await openByClient()
     const [secret] = await listSecrets(db, client.id, now())
-    return { answer, stop: () => revokeSecret(db, client, secret!.id, operator, now()) }
+    return { answer, stop: () => revokeSecret(db, client, secret!.id, house.act()) }
   },
   async 'a stream of events whose client secret is replaced without an overlap'() {
     const { answer, client } = await openByClient()
     return {
       answer,
-      stop: () => rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 0 }, operator, now()),
+      stop: () => rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 0 }, house.act()),
     }
   },
   async 'a stream of a member whose token is revoked'() {
     const { answer, user } = await openByToken()
     const [token] = await listApiTokens(db, user.id)
-    return { answer, stop: () => revokeApiToken(db, token!.id, undefined, operator, now()) }
+    return { answer, stop: () => revokeApiToken(db, token!.id, undefined, house.act()) }
   },
   async 'a stream of a member whose token is deleted by hand'() {
     const { answer, user } = await openByToken()
@@ -116,38 +116,38 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'a stream of a member who is removed'() {
     const { answer, partner, user } = await openByToken()
-    return { answer, stop: () => removeMember(db, partner, user, operator, now()) }
+    return { answer, stop: () => removeMember(db, partner, user, house.act()) }
   },
   async 'a stream of a member who is locked out'() {
     const { answer, user } = await openByToken()
-    return { answer, stop: () => setUserStatus(db, user, 'disabled', operator, now()) }
+    return { answer, stop: () => setUserStatus(db, user, 'disabled', house.act()) }
   },
   async 'a stream of a member whose partner is suspended'() {
     const { answer, partner } = await openByToken()
-    return { answer, stop: () => setPartnerStatus(db, partner, 'suspended', 'a test', operator, now()) }
+    return { answer, stop: () => setPartnerStatus(db, partner, 'suspended', 'a test', house.act()) }
   },
   async 'a stream of a member who joins a second partner, so that the token names no branch any more'() {
     const { answer, user } = await openByToken()
     const other = await house.makePartner()
-    return { answer, stop: () => addMember(db, other, user, operator, now()) }
+    return { answer, stop: () => addMember(db, other, user, house.act()) }
   },
   async 'a live page of the portal whose member is removed'() {
     const { answer, partner, user } = await openPage()
-    return { answer, stop: () => removeMember(db, partner, user, operator, now()) }
+    return { answer, stop: () => removeMember(db, partner, user, house.act()) }
   },
   async 'a live page of the portal whose partner is suspended'() {
     const { answer, partner } = await openPage()
-    return { answer, stop: () => setPartnerStatus(db, partner, 'suspended', 'a test', operator, now()) }
+    return { answer, stop: () => setPartnerStatus(db, partner, 'suspended', 'a test', house.act()) }
   },
   async 'a live page of the portal whose session is closed elsewhere'() {
     const { answer, user } = await openPage()
-    return { answer, stop: () => closeEverySession(db, user, operator, now()) }
+    return { answer, stop: () => closeEverySession(db, user, house.act()) }
   },
   async 'the live overview of an operator who is locked out'() {
     await house.makeOperator('Another Operator')
     const { user, browser } = await openDesk(house)
     const answer = await open(cookieOf(browser), '/console')
-    return { answer, stop: () => setUserStatus(db, user, 'disabled', operator, now()) }
+    return { answer, stop: () => setUserStatus(db, user, 'disabled', house.act()) }
   },
   async 'the live overview of somebody who is an operator no more'() {
     const { user, browser } = await openDesk(house)
@@ -159,7 +159,7 @@ const acts: Record<string, () => Promise<Act>> = {
     const { user, browser } = await openDesk(house)
     const socket = await openStalled(cookieOf(browser), '/console/audit/export?format=json&subject=client%3Along')
     const answer = { heard: () => '', ended: untilCut(socket), close: () => socket.destroy() }
-    return { answer, stop: () => closeEverySession(db, user, operator, now()) }
+    return { answer, stop: () => closeEverySession(db, user, house.act()) }
   },
 }
 
@@ -221,7 +221,7 @@ for (const [what, prepare] of Object.entries(acts)) {
 
 test('a page that may no longer be seen says so before it ends', async () => {
   const { answer, partner, user } = await openPage()
-  await removeMember(db, partner, user, operator, now())
+  await removeMember(db, partner, user, house.act())
   await answer.ended
   assert.match(answer.heard(), /event: over/)
 })
@@ -230,9 +230,9 @@ test('what changes nothing about a caller ends none of its streams', async () =>
   const own = await openByClient()
   const { partner, client, program, answer } = own
   const stranger = await house.makeUser()
-  await addMember(db, partner, stranger, operator, now())
-  await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, operator, now())
-  await setClientStatus(db, await house.makeClient({ partner }), 'suspended', operator, now())
+  await addMember(db, partner, stranger, house.act())
+  await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, house.act())
+  await setClientStatus(db, await house.makeClient({ partner }), 'suspended', house.act())
   await program.fire()
   await eventually('the event', async () => /event: TRANSACTION/.test(answer.heard()))
   answer.close()
@@ -241,7 +241,7 @@ test('what changes nothing about a caller ends none of its streams', async () =>
 
 test('a stream ends with the overlap of the secret that opened it', async () => {
   const { client, program } = await openPartner(house)
-  await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, operator, now())
+  await rotateSecret(db, house.gateway.context.vault, client, { overlapMs: 60_000 }, house.act())
   const answer = await open(basic(client))
   await program.fire()
   await eventually('the event', async () => /event: TRANSACTION/.test(answer.heard()))
@@ -314,7 +314,7 @@ test('what was said while a node could not listen ends its streams when it liste
 
 test('whoever reads slowly gets nothing more of what is waiting for them', async () => {
   const { client, partner } = await openPartner(house)
-  const common = { environment: 'live', branchId: partner.branch_id, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
+  const common = { environment: 'live', branchId: partner.branchId, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
   const body = JSON.stringify('x'.repeat(3_000))
   const events = Array.from({ length: 4_000 }, (_, n) => ({
     ...common,
@@ -323,10 +323,10 @@ test('whoever reads slowly gets nothing more of what is waiting for them', async
     simulated: false,
   }))
   await insertEvents(db, events, now())
-  const logged = `SELECT FROM branch_log WHERE branch_id = ${partner.branch_id} AND sequence = 4000`
+  const logged = `SELECT FROM branch_log WHERE branch_id = ${partner.branchId} AND sequence = 4000`
   await eventually('numbers', async () => (await run(logged)).length === 1)
   const socket = await openStalled({ accept: 'text/event-stream', ...basic(client) }, '/v2/events')
-  await setPartnerStatus(db, await getPartner(db, String(partner.branch_id)), 'suspended', 'a test', operator, now())
+  await setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'suspended', 'a test', house.act())
   await untilCut(socket)
   let left = ''
   for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) left += chunk

@@ -10,7 +10,7 @@ import { openPasswords } from '../../src/users/password.ts'
 import { addAccount, createUser } from '../../src/users/user.ts'
 import { skipDelivery, startSkip } from '../../src/webhooks/skip.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 
 const house = await openHouse()
 const db = house.gateway.context.db
@@ -23,40 +23,34 @@ test('every name and every reason refuses control and format characters, and say
   const user = await house.makeUser()
   const client = await house.makeClient({ partner })
   const { vault } = house.gateway.context
-  const now = house.clock.now()
-  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const act = house.act()
+  const branch = { branchId: partner.branchId, environment: 'live' } as const
   const hook = { url: 'https://a.example/hooks', secret: 'long enough', kinds: undefined }
   const desk = { db, vault, policy: house.gateway.context.guard }
-  const webhook = await createWebhook(desk, branch, undefined, hook, operator, now)
-  const acting = { development: true, by: operator, now }
+  const webhook = await createWebhook(desk, branch, undefined, hook, act)
+  const acting = { ...act, development: true }
   const draft = { callbackUrl: 'https://a.example/cb', scope: 'read', rotateRefreshTokens: false }
   const application = { name: 'New', website: 'https://a.example', contact: 'a@example.com', purpose: 'x' }
-  const account = { environment: 'live', day_trader: false, option_level: 1, type: 'cash' } as const
+  const account = { environment: 'live', dayTrader: false, optionLevel: 1, type: 'cash' } as const
   const person = { username: 'new', password, role: 'holder' } as const
   const acts: [field: string, act: (name: string) => Promise<unknown>][] = [
-    ['name', (name) => createUser(db, openPasswords(1), { ...person, name }, operator, now)],
-    ['name', (name) => applyAsPartner(db, name, operator, now)],
-    ['name', (name) => applyWithDetails(db, user, { ...application, name }, operator, now)],
-    ['purpose', (purpose) => applyWithDetails(db, user, { ...application, purpose }, operator, now)],
-    [
-      'website',
-      (text) => applyWithDetails(db, user, { ...application, website: `https://a.example/${text}` }, operator, now),
-    ],
-    [
-      'contact',
-      (text) => applyWithDetails(db, user, { ...application, contact: `${text}@example.com` }, operator, now),
-    ],
+    ['name', (name) => createUser(db, openPasswords(1), { ...person, name }, act)],
+    ['name', (name) => applyAsPartner(db, name, act)],
+    ['name', (name) => applyWithDetails(db, user, { ...application, name }, act)],
+    ['purpose', (purpose) => applyWithDetails(db, user, { ...application, purpose }, act)],
+    ['website', (text) => applyWithDetails(db, user, { ...application, website: `https://a.example/${text}` }, act)],
+    ['contact', (text) => applyWithDetails(db, user, { ...application, contact: `${text}@example.com` }, act)],
     ['name', (name) => createClient(db, vault, partner, 'live', { ...draft, name }, acting)],
     ['name', (name) => updateClient(db, client, { name }, acting)],
-    ['name', (name) => createService(db, name, 'live', operator, now)],
-    ['name', (name) => createApiToken(db, user, { environment: 'live', name }, operator, now)],
-    ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, operator, now)],
-    ['reason', (reason) => askForRefresh(db, partner, reason, operator, now)],
-    ['reason', (reason) => skipDelivery(db, partner.branch_id, { id: 1, webhook_id: 1 }, reason, operator, now)],
-    ['reason', (reason) => startSkip(db, webhook, reason, operator, now)],
+    ['name', (name) => createService(db, name, 'live', act)],
+    ['name', (name) => createApiToken(db, user, { environment: 'live', name }, act)],
+    ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, act)],
+    ['reason', (reason) => askForRefresh(db, partner, reason, act)],
+    ['reason', (reason) => skipDelivery(db, partner.branchId, { id: 1, webhookId: 1 }, reason, act)],
+    ['reason', (reason) => startSkip(db, webhook, reason, act)],
     [
       'classification',
-      (text) => addAccount(db, user, { ...account, account_number: 'ABCD1', classification: text }, operator, now),
+      (text) => addAccount(db, user, { ...account, accountNumber: 'ABCD1', classification: text }, act),
     ],
   ]
   for (const [index, [field, act]] of acts.entries()) {
@@ -67,8 +61,8 @@ test('every name and every reason refuses control and format characters, and say
 
 test('letters of every script, emoji and several lines of a reason are welcome', async () => {
   const partner = await house.makePartner()
-  const now = house.clock.now()
+  const act = house.act()
   for (const name of ['Zoë & Søn', '東京証券', 'שלום', '🏦 Bank', "O'Neill"])
-    assert.equal((await createService(db, name, 'live', operator, now)).service.name, name)
-  await setPartnerStatus(db, partner, 'suspended', 'Late.\r\n\tTwice.', operator, now)
+    assert.equal((await createService(db, name, 'live', act)).service.name, name)
+  await setPartnerStatus(db, partner, 'suspended', 'Late.\r\n\tTwice.', act)
 })

@@ -3,21 +3,21 @@
  * in common. Whatever of it shrinks shrinks every token that was given out, with the next request, on every node.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { createService } from '../../src/services/service.ts'
 import type { User } from '../../src/users/user.ts'
-import { type Answer, type Browser, postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { type Answer, type Browser, postForm, send } from '../support/browser.ts'
+import { basic, type TestClient, type TokenBody, openHouse } from '../support/gateway.ts'
 import { assertOAuthError, hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
 
 const house = await openHouse()
 const other = await keepOpen(openSecondNode(house))
 const { db } = house.gateway.context
-const orders = await createService(db, 'Orders', 'live', operator, house.clock.now())
+const orders = await createService(db, 'Orders', 'live', house.act())
 const service = { id: orders.service.id, secret: orders.secret.text }
 
 interface Scene {

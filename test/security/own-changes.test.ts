@@ -17,9 +17,9 @@ import { addAccount, setUserStatus } from '../../src/users/user.ts'
 import { createWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { basic, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic, type TestClient, type TokenBody, openHouse } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 const database = await keepOpen(openTestDatabase())
 const psql = openDatabase({ connectionString: database.url, connections: 1 })
@@ -53,9 +53,9 @@ function giveUp(client: TestClient, token: string) {
 
 async function makeSignedWebhook() {
   const { client } = await hold()
-  const [owner, desk] = [{ branchId: client.branch_id, environment: 'live' } as const, { db, vault, policy: guard }]
+  const [owner, desk] = [{ branchId: client.branchId, environment: 'live' } as const, { db, vault, policy: guard }]
   const draft = { url: 'https://hooks.example.com/', secret: undefined, kinds: undefined }
-  const webhook = await createWebhook(desk, owner, client.id, draft, operator, now())
+  const webhook = await createWebhook(desk, owner, client.id, draft, house.act())
   return { client, desk, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
 }
 
@@ -80,52 +80,52 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
       const { user, ask } = await hold()
       const [standing] = await listAuthorizations(db, { userId: user.id })
       const change = { id: standing!.id, ownerId: user.id, paused: true }
-      return { ask, act: () => setAuthorizationPaused(db, change, operator, now()) }
+      return { ask, act: () => setAuthorizationPaused(db, change, house.act()) }
     },
   },
   api_token: {
     'a holder revokes an API token': async () => {
       const user = await house.makeUser()
-      const made = await createApiToken(db, user, { environment: 'live', name: 'x' }, operator, now())
+      const made = await createApiToken(db, user, { environment: 'live', name: 'x' }, house.act())
       const ask = async () => (await house.profile(made.token.text)).status
-      return { ask, act: () => revokeApiToken(db, made.record.id, user.id, operator, now()) }
+      return { ask, act: () => revokeApiToken(db, made.record.id, user.id, house.act()) }
     },
   },
   client: {
     'an operator suspends a client': async () => {
       const { client, ask } = await hold()
-      return { ask, act: () => setClientStatus(db, client, 'suspended', operator, now()) }
+      return { ask, act: () => setClientStatus(db, client, 'suspended', house.act()) }
     },
     'a partner revokes a client secret': async () => {
       const client = await house.makeClient()
       const [secret] = await listSecrets(db, client.id, now())
       const ask = async () => (await giveUp(client, 'nothing')).status
-      return { ask, act: () => revokeSecret(db, client, secret!.id, operator, now()) }
+      return { ask, act: () => revokeSecret(db, client, secret!.id, house.act()) }
     },
     'a partner replaces the client secret that signs': async () => {
       const { client, ask } = await makeSignedWebhook()
-      return { ask, act: () => rotateSecret(db, vault, client, { overlapMs: 0 }, operator, now()) }
+      return { ask, act: () => rotateSecret(db, vault, client, { overlapMs: 0 }, house.act()) }
     },
   },
   branch: {
     'an operator suspends a partner': async () => {
       const { client, ask } = await hold()
-      const partner = await getPartner(db, String(client.branch_id))
-      return { ask, act: () => setPartnerStatus(db, partner, 'suspended', 'x', operator, now()) }
+      const partner = await getPartner(db, String(client.branchId))
+      return { ask, act: () => setPartnerStatus(db, partner, 'suspended', 'x', house.act()) }
     },
   },
   user: {
     'an operator locks a user': async () => {
       const { user, ask } = await hold()
-      return { ask, act: () => setUserStatus(db, user, 'disabled', operator, now()) }
+      return { ask, act: () => setUserStatus(db, user, 'disabled', house.act()) }
     },
     'a user has another account': async () => {
       const user = await house.makeUser()
       const token = await house.makeToken(user)
       const ask = async () => (await house.profile(token)).text
-      const kind = { classification: 'individual', day_trader: false, option_level: 2, type: 'cash' } as const
-      const account = { ...kind, account_number: makeUpWord().toUpperCase(), environment: 'live' } as const
-      return { ask, act: () => addAccount(db, user, account, operator, now()) }
+      const kind = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'cash' } as const
+      const account = { ...kind, accountNumber: makeUpWord().toUpperCase(), environment: 'live' } as const
+      return { ask, act: () => addAccount(db, user, account, house.act()) }
     },
     'an account goes to another user': async () => {
       const [user, other] = [await house.makeUser(), await house.makeUser()]
@@ -137,17 +137,17 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
   },
   service: {
     'an operator revokes a service': async () => {
-      const { service, secret } = await createService(db, 'Orders', 'live', operator, now())
+      const { service, secret } = await createService(db, 'Orders', 'live', house.act())
       const credentials = basic({ id: service.id, secret: secret.text })
       const ask = async () =>
         (await postForm(`${house.baseUrl}/v1/oauth/introspect`, { token: 'x' }, credentials)).status
-      return { ask, act: () => revokeService(db, service.id, operator, now()) }
+      return { ask, act: () => revokeService(db, service.id, house.act()) }
     },
   },
   webhook: {
     'a partner replaces the secret of a webhook': async () => {
       const { desk, webhook, ask } = await makeSignedWebhook()
-      return { ask, act: () => rotateWebhookSecret(desk, webhook, 'another secret here', now(), operator, now()) }
+      return { ask, act: () => rotateWebhookSecret(desk, webhook, 'another secret here', now(), house.act()) }
     },
   },
   session: {
@@ -159,7 +159,7 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
       changes.subscribe((tag) => {
         isOver ||= tag === `session:${session!.id}`
       })
-      return { ask: async () => isOver, act: () => closeEverySession(db, user, operator, now()) }
+      return { ask: async () => isOver, act: () => closeEverySession(db, user, house.act()) }
     },
   },
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { hash } from '@node-rs/argon2'
 import { statement } from '../../src/database/database.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
 
 const house = await openHouse({}, undefined, {})
@@ -40,12 +40,9 @@ test('a password of 1,024 bytes signs in and one of 1,025 never does', async () 
   const user = await house.makeUser()
   const { db, passwords } = house.gateway.context
   const longest = `${'ä'.repeat(511)}ab`
-  await setPassword(db, passwords, user, longest, operator, house.clock.now())
+  await setPassword(db, passwords, user, longest, house.act())
   assert.equal((await guess(house, user.username, longest)).status, 303)
-  await assert.rejects(
-    setPassword(db, passwords, user, `${longest}c`, operator, house.clock.now()),
-    /at most 1024 bytes/,
-  )
+  await assert.rejects(setPassword(db, passwords, user, `${longest}c`, house.act()), /at most 1024 bytes/)
   await writeHash(user, await passwords.hash(`${longest}c`))
   assert.equal((await guess(house, user.username, `${longest}c`)).status, 401)
 })
@@ -53,7 +50,7 @@ test('a password of 1,024 bytes signs in and one of 1,025 never does', async () 
 test('a password needs 12 characters', async () => {
   const user = await house.makeUser()
   const { db, passwords } = house.gateway.context
-  await assert.rejects(setPassword(db, passwords, user, 'x'.repeat(11), operator, house.clock.now()), /at least 12/)
+  await assert.rejects(setPassword(db, passwords, user, 'x'.repeat(11), house.act()), /at least 12/)
   assert.equal((await guess(house, user.username, password)).status, 303, 'the old one still works')
 })
 

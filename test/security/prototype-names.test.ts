@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, send } from '../support/browser.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { openReceiver } from '../support/receiver.ts'
 
@@ -156,7 +156,7 @@ async function tryForm(browser: Browser, { page, method, action, fields }: PageF
 test('no page and no form looks a name up that every object has', async () => {
   const { db } = house.gateway.context
   const member = await house.makeOperator()
-  await addMember(db, own.partner, member, operator, house.clock.now())
+  await addMember(db, own.partner, member, house.act())
   await house.approve(own.client, await house.signIn(member))
   const browser = await house.signIn(member)
   const forms = await walk(browser, [

@@ -1,14 +1,14 @@
 /** Whoever has a session of the sandbox, an operator's or a member's even, has nothing of the live site with it. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { listApiTokens } from '../../src/users/api-token.ts'
 import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { Browser, hiddenFields, send } from '../support/browser.ts'
+import { Browser, send } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openHouse, operator } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../support/web.ts'
 
@@ -25,7 +25,7 @@ const ofLiveSite = pageRoutes.filter(({ sites }) => !sites.includes('sandbox'))
 const fill = (path: string, user: User = partner.user) =>
   path
     .replace('/users/:id', `/users/${user.id}`)
-    .replace(':branch', String(partner.partner.branch_id))
+    .replace(':branch', String(partner.partner.branchId))
     .replaceAll(/:\w+/g, '1')
 
 test('the console, the security of a person and what concerns a partner as a whole are on the live site alone', () => {
@@ -92,11 +92,11 @@ test('a sandbox session neither pauses, resumes nor revokes a live application',
   const [approved] = await listAuthorizations(db, { userId: user.id })
   const play = await house.signIn(user, 'sandbox')
   const fields = { csrf: await tokenOf(play), authorization: String(approved!.id) }
-  const stateOf = async () => (await listAuthorizations(db, { userId: user.id })).map(({ paused_at }) => paused_at)
+  const stateOf = async () => (await listAuthorizations(db, { userId: user.id })).map(({ pausedAt }) => pausedAt)
   for (const act of ['pause', 'revoke']) assert.equal((await play.post(`/account/${act}`, fields)).status, 303)
   assert.deepEqual(await stateOf(), [null])
   const paused = { id: approved!.id, ownerId: user.id, paused: true }
-  await setAuthorizationPaused(db, paused, operator, house.clock.now())
+  await setAuthorizationPaused(db, paused, house.act())
   const before = await stateOf()
   await play.post('/account/resume', fields)
   assert.deepEqual(await stateOf(), before)
@@ -107,13 +107,13 @@ test('an operator’s sandbox session changes no partner, and is no session of t
   const desk = await openDesk(house)
   const play = await house.signIn(desk.user, 'sandbox')
   const target = await house.makePartner()
-  const action = `/console/partners/${target.branch_id}/suspend`
+  const action = `/console/partners/${target.branchId}/suspend`
   const fields = { csrf: await tokenOf(play), seen: 'approved', reason: 'Because I can.' }
   assert.equal((await play.post(action, fields)).status, 404)
   const carried = new Browser(house.baseUrl)
   carried.cookies.set('countersign-live-session', play.cookies.get('countersign-sandbox-session')!)
   assert.match((await carried.post(action, fields)).location!, /^\/login\?/)
-  assert.match((await desk.browser.get(`/console/partners/${target.branch_id}`)).text, /approved<\/span>/)
+  assert.match((await desk.browser.get(`/console/partners/${target.branchId}`)).text, /approved<\/span>/)
 })
 
 test('no page of the sandbox leads to what is not there', async () => {

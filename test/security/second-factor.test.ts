@@ -1,6 +1,6 @@
 /** Checklist L7: whoever knows the password, and nothing else, tries to get past the second factor. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { generateKey, openVault, parseKey } from '../../src/crypto/vault.ts'
@@ -8,7 +8,7 @@ import { reseal } from '../../src/database/reseal.ts'
 import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { password, openHouse } from '../support/gateway.ts'
 import { dumpTables } from '../support/oauth.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
@@ -119,12 +119,12 @@ test('a note of half a sign-in is worth nothing when it is old, changed, of the 
   assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   assert.equal(await isSignedIn(browser), false, 'too old')
   await startSignIn(house, user, browser)
-  await setPassword(db, passwords, user, 'a different password', operator, house.clock.now())
+  await setPassword(db, passwords, user, 'a different password', house.act())
   await sendSecond(browser, { code: app.code() })
   assert.equal(await isSignedIn(browser), false)
-  await setPassword(db, passwords, user, password, operator, house.clock.now())
+  await setPassword(db, passwords, user, password, house.act())
   await startSignIn(house, user, browser)
-  await setUserStatus(db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(db, user, 'disabled', house.act())
   await sendSecond(browser, { code: app.code() })
   assert.equal(await isSignedIn(browser), false)
 })

@@ -1,13 +1,13 @@
 /** Somebody has learned a password and guesses codes for as long as it takes, on every node at once. The wait between guesses is held off. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openHouse, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { openHouse } from '../support/gateway.ts'
 import { noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
@@ -91,7 +91,7 @@ test('of fifty guesses at once, on two nodes, ten are looked at', async () => {
 
 test('a hundred wrong codes in a row lock the app: the right code is refused, and the person is told', async () => {
   const { user, app, browser: owner } = await makeGuardedUser(house)
-  await setEmail(house.gateway.context.db, user, 'owner@holders.example', operator, house.clock.now())
+  await setEmail(house.gateway.context.db, user, 'owner@holders.example', house.act())
   await failSignIns(user, app, 90)
   const browser = await startSignIn(house, user)
   await fail(browser, app, 9)
@@ -136,7 +136,7 @@ test('an operator sees that an app is locked; after a reset, a new one is not', 
   await failSignIns(user, app, 100)
   const desk = await openDesk(house)
   assert.match((await desk.browser.get(`/console/users/${user.id}`)).text, /locked after a hundred wrong codes/)
-  await resetSecondFactor(house.gateway.context.db, user, operator, house.clock.now())
+  await resetSecondFactor(house.gateway.context.db, user, house.act())
   const browser = await house.signIn(user)
   const fresh = await setUpApp(house, browser, -1)
   await startSignIn(house, user, browser)

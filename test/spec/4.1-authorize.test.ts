@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { type Answer, send } from '../support/browser.ts'
-import { openHouse, operator } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { dumpTables, makeProof, sendRaw } from '../support/oauth.ts'
 
 const callbackUrl = 'https://app.example.com/callback'
@@ -74,12 +74,12 @@ test('a client_id with a NUL byte is refused like any other unknown one', async 
 test('a client that is suspended, whose partner is suspended, or whose partner was never approved is shown a page', async () => {
   const { db } = house.gateway.context
   const suspended = await house.makeClient({ callbackUrl })
-  await setClientStatus(db, suspended, 'suspended', operator, house.clock.now())
+  await setClientStatus(db, suspended, 'suspended', house.act())
   const fallen = await house.makePartner()
   const ofFallen = await house.makeClient({ callbackUrl, partner: fallen })
-  await setPartnerStatus(db, fallen, 'suspended', 'fraud', operator, house.clock.now())
-  const { branch_id } = await applyAsPartner(db, 'Hopeful', operator, house.clock.now())
-  const unapproved = await house.makeClient({ callbackUrl, partner: await getPartner(db, String(branch_id)) })
+  await setPartnerStatus(db, fallen, 'suspended', 'fraud', house.act())
+  const { branchId } = await applyAsPartner(db, 'Hopeful', house.act())
+  const unapproved = await house.makeClient({ callbackUrl, partner: await getPartner(db, String(branchId)) })
   for (const each of [suspended, ofFallen, unapproved]) assertShownPage(await ask({ client_id: each.id }))
 })
 

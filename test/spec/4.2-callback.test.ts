@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openHouse, operator, type TestClient } from '../support/gateway.ts'
+import { openHouse, type TestClient } from '../support/gateway.ts'
 import { hears, openHolder } from '../support/oauth.ts'
 
 const house = await openHouse()
@@ -122,7 +122,7 @@ test('a client that is suspended while the user reads gets no code', async () =>
   const page = await openConsent(doomed)
   const heard = hears(house.gateway, `client:${doomed.id}`)
   const { db } = house.gateway.context
-  await setClientStatus(db, doomed, 'suspended', operator, house.clock.now())
+  await setClientStatus(db, doomed, 'suspended', house.act())
   await heard
   const { status, location } = await (await holder.browser()).submit(page, '/consent', { decision: 'approve' })
   assert.equal(status, 400)

@@ -9,7 +9,7 @@ import { openLog } from '../../src/http/log.ts'
 import { getPartner } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, dumpTables, makeProof, openHolder, openSecondNode } from '../support/oauth.ts'
 
 const house = await openHouse()
@@ -185,8 +185,8 @@ test('a replayed code is written to the audit log', async () => {
 
 // K5
 test("another client's code is refused, and stays good for the client that it was issued to", async () => {
-  const { branch_id } = client
-  const sibling = await house.makeClient({ partner: await getPartner(house.gateway.context.db, String(branch_id)) })
+  const { branchId } = client
+  const sibling = await house.makeClient({ partner: await getPartner(house.gateway.context.db, String(branchId)) })
   const stranger = await house.makeClient()
   const code = await holder.code(client)
   for (const thief of [sibling, stranger]) {
@@ -222,9 +222,9 @@ test('a failed client authentication consumes nothing: the same exchange succeed
 
 // K7
 test('redirect_uri, when it is sent, must be the callback that the code went to', async () => {
-  const right = { redirect_uri: client.callback_url }
+  const right = { redirect_uri: client.callbackUrl }
   assert.equal((await house.exchange(client, await holder.code(client), right)).status, 200)
-  for (const redirect_uri of [`${client.callback_url}/`, 'https://evil.example', client.callback_url.toUpperCase()]) {
+  for (const redirect_uri of [`${client.callbackUrl}/`, 'https://evil.example', client.callbackUrl.toUpperCase()]) {
     assertOAuthError(await house.exchange(client, await holder.code(client), { redirect_uri }), 'invalid_grant')
   }
 })
@@ -290,7 +290,7 @@ test('a user who takes the authorization back before the exchange is obeyed', as
 test('the code of a user who was disabled is refused', async () => {
   const user = await house.makeUser()
   const code = (await house.approve(client, await house.signIn(user))).get('code')!
-  await setUserStatus(house.gateway.context.db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(house.gateway.context.db, user, 'disabled', house.act())
   assertOAuthError(await house.exchange(client, code), 'invalid_grant')
 })
 

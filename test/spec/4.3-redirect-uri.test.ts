@@ -20,8 +20,8 @@ async function beCalled(own: TestClient, state = 'st'): Promise<Called> {
   const parameters = await holder.callback(own, { state })
   const lastOf = (name: string) => parameters.getAll(name).at(-1)!
   const answer = ['code', 'state', 'iss'].map((name) => `${name}=${encodeURIComponent(lastOf(name))}`).join('&')
-  const joint = own.callback_url.includes('?') ? '&' : '?'
-  return { code: lastOf('code'), address: own.callback_url + joint + answer, answer }
+  const joint = own.callbackUrl.includes('?') ? '&' : '?'
+  return { code: lastOf('code'), address: own.callbackUrl + joint + answer, answer }
 }
 
 const callbacks = [
@@ -56,7 +56,7 @@ test('code, state and iss may be appended in any order, and any of them alone', 
   ]
   for (const tail of tails) {
     const { code } = await beCalled(client)
-    const redirect_uri = `${client.callback_url}?${tail(code)}`
+    const redirect_uri = `${client.callbackUrl}?${tail(code)}`
     assert.equal((await house.exchange(client, code, { redirect_uri })).status, 200, redirect_uri)
   }
 })
@@ -144,7 +144,7 @@ test('a code that was refused in such an address is in no record of refused call
   const own = await house.makeClient()
   const code = await holder.code(own, { extra: makeProof().parameters })
   for (const padding of [0, 60, 110, 140, 160]) {
-    const redirect_uri = `${own.callback_url}?state=${'s'.repeat(padding)}t&code=${code}`
+    const redirect_uri = `${own.callbackUrl}?state=${'s'.repeat(padding)}t&code=${code}`
     assertOAuthError(await house.exchange(own, code, { redirect_uri }), 'invalid_grant')
   }
   await refusedCalls.flush()

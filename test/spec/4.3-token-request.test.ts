@@ -177,7 +177,7 @@ test('a NUL byte in any field is a fault of the request, never of the service', 
   const code = await holder.code(client)
   const sound = { grant_type: 'authorization_code', code }
   const fields = [
-    { ...sound, redirect_uri: `${client.callback_url}\0` },
+    { ...sound, redirect_uri: `${client.callbackUrl}\0` },
     { ...sound, code: `${code}\0` },
     { ...sound, code_verifier: '\0' },
     { ...sound, grant_type: '\0' },

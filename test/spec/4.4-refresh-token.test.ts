@@ -8,7 +8,7 @@ import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Answer, formOf, postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, hears, openHolder, openSecondNode } from '../support/oauth.ts'
 
 const house = await openHouse()
@@ -111,8 +111,8 @@ test('refresh access that is granted later shows in the next authorization', asy
   const partner = await house.makePartner({ refresh: false })
   const modest = await house.makeClient({ partner })
   assert.equal((await holder.tokens(modest)).refresh_token, undefined)
-  const heard = hears(house.gateway, `branch:${partner.branch_id}`)
-  await setRefreshAccess(house.gateway.context.db, partner, true, operator, house.clock.now())
+  const heard = hears(house.gateway, `branch:${partner.branchId}`)
+  await setRefreshAccess(house.gateway.context.db, partner, true, house.act())
   await heard
   const { refresh_token } = await holder.tokens(modest)
   succeeds(await house.refresh(modest, refresh_token!))
@@ -125,8 +125,8 @@ test('refresh access that is withdrawn stops refresh tokens at once, and given b
   const favoured = await house.makeClient({ partner })
   const { refresh_token } = await holder.tokens(favoured)
   for (const allowed of [false, true]) {
-    const heard = hears(house.gateway, `branch:${partner.branch_id}`)
-    await setRefreshAccess(db, partner, allowed, operator, house.clock.now())
+    const heard = hears(house.gateway, `branch:${partner.branchId}`)
+    await setRefreshAccess(db, partner, allowed, house.act())
     await heard
     const answer = await house.refresh(favoured, refresh_token!)
     if (allowed) succeeds(answer)
@@ -143,10 +143,10 @@ test('the refresh tokens of a suspended client or of a suspended partner are ref
   const [first, second] = [await holder.tokens(suspended), await holder.tokens(ofSuspended)]
   const heard = Promise.all([
     hears(house.gateway, `client:${suspended.id}`),
-    hears(house.gateway, `branch:${partner.branch_id}`),
+    hears(house.gateway, `branch:${partner.branchId}`),
   ])
-  await setClientStatus(db, suspended, 'suspended', operator, house.clock.now())
-  await setPartnerStatus(db, partner, 'suspended', 'fraud', operator, house.clock.now())
+  await setClientStatus(db, suspended, 'suspended', house.act())
+  await setPartnerStatus(db, partner, 'suspended', 'fraud', house.act())
   await heard
   assertOAuthError(await house.refresh(suspended, first.refresh_token!), 'invalid_grant')
   assertOAuthError(await house.refresh(ofSuspended, second.refresh_token!), 'invalid_grant')
@@ -157,7 +157,7 @@ test('the refresh token of a disabled user is refused', async () => {
   const user = await house.makeUser()
   const code = (await house.approve(client, await house.signIn(user))).get('code')!
   const { refresh_token } = succeeds(await house.exchange(client, code))
-  await setUserStatus(house.gateway.context.db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(house.gateway.context.db, user, 'disabled', house.act())
   assertOAuthError(await house.refresh(client, refresh_token!), 'invalid_grant')
 })
 
@@ -328,7 +328,7 @@ test('rotation can be switched on for a client that has refresh tokens already',
   const convert = await house.makeClient()
   const { refresh_token } = await holder.tokens(convert)
   const heard = hears(house.gateway, `client:${convert.id}`)
-  const change = { development: true, by: operator, now: house.clock.now() }
+  const change = { ...house.act(), development: true }
   await updateClient(house.gateway.context.db, convert, { rotateRefreshTokens: true }, change)
   await heard
   const next = succeeds(await house.refresh(convert, refresh_token!))

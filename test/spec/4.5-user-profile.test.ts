@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addAccount } from '../../src/users/user.ts'
 import { type Answer, send } from '../support/browser.ts'
-import { openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertProblem, hears } from '../support/oauth.ts'
 
 interface Account {
@@ -82,9 +82,9 @@ test('an account that is opened later does not appear to applications that were 
   const personal = await house.makeToken(user)
   assert.equal(read(await house.profile(personal)).accounts.length, 1)
   const heard = hears(house.gateway, `user:${user.id}`)
-  const account = { classification: 'roth_ira', day_trader: false, option_level: 1, type: 'cash' } as const
-  const opened = { ...account, account_number: 'DDDD0002', environment: 'live' } as const
-  await addAccount(house.gateway.context.db, user, opened, operator, house.clock.now())
+  const account = { classification: 'roth_ira', dayTrader: false, optionLevel: 1, type: 'cash' } as const
+  const opened = { ...account, accountNumber: 'DDDD0002', environment: 'live' } as const
+  await addAccount(house.gateway.context.db, user, opened, house.act())
   await heard
   assert.equal(read(await house.profile(access_token)).accounts.length, 1)
   assert.equal(read(await house.profile(personal)).accounts.length, 2)

@@ -4,21 +4,11 @@ import fc from 'fast-check'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService } from '../../src/services/service.ts'
-import {
-  achProfile,
-  application,
-  callJson,
-  type FiredEvent,
-  faultsOf,
-  openBranch,
-  type ProblemAnswer,
-  pathOf,
-  transaction,
-} from '../support/branch.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { achProfile, application, callJson, type FiredEvent, faultsOf, openBranch, type ProblemAnswer, pathOf, transaction } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openHouse, openTestGateway, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { basic, openTestGateway, openHouse } from '../support/gateway.ts'
 import { answer as answerWith, gate, openReceiver } from '../support/receiver.ts'
 
 const transactionPath = '/v2/webhooks/transaction'
@@ -393,7 +383,7 @@ test('the caller is known by client credentials, or by a personal token of a mem
   const { db } = house.gateway.context
   const partner = await getPartner(db, String(branch.branchId))
   const member = await house.makeUser()
-  await addMember(db, partner, member, operator, house.clock.now())
+  await addMember(db, partner, member, house.act())
   const token = await house.makeToken(member)
   const ways = [
     basic(branch.client),
@@ -412,10 +402,10 @@ test('the caller is known by client credentials, or by a personal token of a mem
 test('credentials that are missing, wrong or of the other environment are 401 with a challenge, before the body is judged', async () => {
   const { db } = house.gateway.context
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, house.clock.now())
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
   const sandboxToken = await house.makeToken(member, 'sandbox')
   const sandboxClient = await house.makeClient({ environment: 'sandbox' })
-  const { service, secret } = await createService(db, 'ledger', 'live', operator, house.clock.now())
+  const { service, secret } = await createService(db, 'ledger', 'live', house.act())
   const code = await house.makeCode(branch.client)
   const access = (await house.exchange(branch.client, code)).json<{ access_token: string }>().access_token
   const wrong: Record<string, string>[] = [
@@ -462,22 +452,22 @@ test('the token of a user who is not, or no longer, a member is 403', async () =
   const fire = () => callJson(house.baseUrl + transactionPath, 'POST', transaction(), headers)
   assertProblem(await fire(), 403, 'forbidden')
   const partner = await getPartner(db, String(branch.branchId))
-  await addMember(db, partner, user, operator, house.clock.now())
+  await addMember(db, partner, user, house.act())
   assert.equal((await fire()).status, 202)
-  await removeMember(db, partner, user, operator, house.clock.now())
+  await removeMember(db, partner, user, house.act())
   assertProblem(await fire(), 403, 'forbidden')
 })
 
 test('a suspended client and a suspended partner are 403', async () => {
   const { db } = house.gateway.context
   const [first, second] = [await openBranch(house), await openBranch(house)]
-  const now = house.clock.now()
-  await setClientStatus(db, first.client, 'suspended', operator, now)
+  const act = house.act()
+  await setClientStatus(db, first.client, 'suspended', act)
   const partner = await getPartner(db, String(second.branchId))
   const member = await house.makeUser()
-  await addMember(db, partner, member, operator, now)
+  await addMember(db, partner, member, act)
   const bearer = { authorization: `Bearer ${await house.makeToken(member)}` }
-  await setPartnerStatus(db, partner, 'suspended', 'test', operator, now)
+  await setPartnerStatus(db, partner, 'suspended', 'test', act)
   assertProblem(await first.call('POST', transactionPath, transaction()), 403, 'forbidden')
   assertProblem(await second.call('POST', transactionPath, transaction()), 403, 'forbidden')
   assertProblem(await callJson(house.baseUrl + transactionPath, 'POST', transaction(), bearer), 403, 'forbidden')
@@ -570,7 +560,7 @@ test('a thousand random bodies never make an endpoint fail inside', { timeout: 1
   const calm = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true', ROLES: 'api' })
   t.after(() => calm.close())
   const program = await openBranch(calm)
-  const { service, secret } = await createService(calm.gateway.context.db, 'ledger', 'live', operator, calm.clock.now())
+  const { service, secret } = await createService(calm.gateway.context.db, 'ledger', 'live', calm.act())
   const asService = basic({ id: service.id, secret: secret.text })
   const event = () => transaction({ branchId: program.branchId })
   const endpoints: [path: string, bodies: fc.Arbitrary<string>, headers: Record<string, string>][] = [

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { callJson, openBranch, type ProblemAnswer } from '../support/branch.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const branch = await openBranch(house)
@@ -27,7 +27,7 @@ test("a member's personal token fetches it too, as Bearer and as Basic user name
   const id = await branch.register('https://app.example.com/hooks')
   const { db } = house.gateway.context
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, house.clock.now())
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
   const token = await house.makeToken(member)
   for (const headers of [{ authorization: `Bearer ${token}` }, basic({ id: token, secret: '' })]) {
     const answer = await callJson(`${house.baseUrl}/v2/webhooks/${id}`, 'GET', undefined, headers)

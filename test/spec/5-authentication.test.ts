@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { day, hour } from '../../src/clock.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { type Answer, type Fields, postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, hears, openHolder } from '../support/oauth.ts'
 
 const house = await openHouse()
@@ -138,14 +138,7 @@ test('while secrets overlap both work, and the answer to the old one says that i
   const moving = await house.makeClient()
   assertOAuthError(await knock(basic(moving)), 'invalid_grant')
   const heard = hears(house.gateway, `client:${moving.id}`)
-  const { secret, oldSecretEndsAt } = await rotateSecret(
-    db,
-    vault,
-    moving,
-    { overlapMs: 2 * hour },
-    operator,
-    house.clock.now(),
-  )
+  const { secret, oldSecretEndsAt } = await rotateSecret(db, vault, moving, { overlapMs: 2 * hour }, house.act())
   await heard
   const renewed = basic({ id: moving.id, secret: secret.text })
 
@@ -171,7 +164,7 @@ test('a secret that is revoked stops at once', async () => {
   assertOAuthError(await knock(basic(leaked)), 'invalid_grant')
   const [secret] = await listSecrets(db, leaked.id, house.clock.now())
   const heard = hears(house.gateway, `client:${leaked.id}`)
-  await revokeSecret(db, leaked, secret!.id, operator, house.clock.now())
+  await revokeSecret(db, leaked, secret!.id, house.act())
   await heard
   assertOAuthError(await knock(basic(leaked)), 'invalid_client')
 })

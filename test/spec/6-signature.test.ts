@@ -8,8 +8,8 @@ import { addSecret, listSecrets, revokeSecret, rotateSecret } from '../../src/pa
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/signature.ts'
 import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
-import { openHouse, operator } from '../support/gateway.ts'
 import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
+import { openHouse } from '../support/gateway.ts'
 
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 // The package checks timestamps against the time of day.
@@ -187,7 +187,7 @@ test('by default the client secret of the client that registered the webhook sig
 test("a webhook that a member registers with a personal token is signed with the branch's client secret", async () => {
   const { db } = house.gateway.context
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, house.clock.now())
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
   const headers = { authorization: `Bearer ${await house.makeToken(member)}` }
   const answer = await callJson(`${house.baseUrl}/v2/webhooks`, 'POST', { url: receiver.url('/hooks') }, headers)
   assert.equal(answer.status, 201)
@@ -332,13 +332,13 @@ test('a rotated client secret signs at once; both are in webhook-signature while
   const { db, vault } = house.gateway.context
   await branch.register(receiver.url('/hooks'))
   await fireAndSee()
-  const rotated = await rotateSecret(db, vault, branch.client, { overlapMs: hour }, operator, house.clock.now())
+  const rotated = await rotateSecret(db, vault, branch.client, { overlapMs: hour }, house.act())
   const secrets = { old: branch.client.secret, new: rotated.secret.text }
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
   house.clock.advance(hour - second)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['old', 'new'] })
   const [old] = await listSecrets(db, branch.client.id, house.clock.now())
-  await revokeSecret(db, branch.client, old!.id, operator, house.clock.now())
+  await revokeSecret(db, branch.client, old!.id, house.act())
   // The old credentials are gone, so the test hook is called with the new ones.
   branch = await openBranch(house, { client: { ...branch.client, secret: secrets.new } })
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['new'] })
@@ -347,9 +347,9 @@ test('a rotated client secret signs at once; both are in webhook-signature while
 test('a client secret that is rotated at a named moment signs from then on; until then the old one does, and both are in webhook-signature', async () => {
   const { db, vault } = house.gateway.context
   await branch.register(receiver.url('/hooks'))
-  const now = house.clock.now()
-  const rotation = { overlapMs: 2 * hour, switchAt: new Date(now.getTime() + hour) }
-  const rotated = await rotateSecret(db, vault, branch.client, rotation, operator, now)
+  const act = house.act()
+  const rotation = { overlapMs: 2 * hour, switchAt: new Date(act.at.getTime() + hour) }
+  const rotated = await rotateSecret(db, vault, branch.client, rotation, act)
   const secrets = { old: branch.client.secret, new: rotated.secret.text }
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old', 'new'] })
   house.clock.advance(hour - second)
@@ -361,47 +361,44 @@ test('a client secret that is rotated at a named moment signs from then on; unti
 test('a new client secret signs before its moment when the old one is revoked: there is no other', async () => {
   const { db, vault } = house.gateway.context
   await branch.register(receiver.url('/hooks'))
-  const now = house.clock.now()
-  const rotation = { overlapMs: hour, switchAt: new Date(now.getTime() + hour) }
-  const rotated = await rotateSecret(db, vault, branch.client, rotation, operator, now)
+  const act = house.act()
+  const rotation = { overlapMs: hour, switchAt: new Date(act.at.getTime() + hour) }
+  const rotated = await rotateSecret(db, vault, branch.client, rotation, act)
   const secrets = { old: branch.client.secret, new: rotated.secret.text }
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['old'], standard: ['old', 'new'] })
-  const [old] = await listSecrets(db, branch.client.id, now)
-  await revokeSecret(db, branch.client, old!.id, operator, now)
+  const [old] = await listSecrets(db, branch.client.id, act.at)
+  await revokeSecret(db, branch.client, old!.id, act)
   branch = await openBranch(house, { client: { ...branch.client, secret: secrets.new } })
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['new'], standard: ['new'] })
 })
 
 test('the moment at which a client secret begins to sign lies between now and the end of the old one, seven days on at most', async () => {
   const { db, vault } = house.gateway.context
-  const now = house.clock.now()
+  const act = house.act()
   for (const [overlapMs, switchMs] of [
     [hour, -1],
     [hour, hour + 1],
     [0, 1],
     [30 * day, 7 * day + 1],
   ] as const) {
-    const rotation = { overlapMs, switchAt: new Date(now.getTime() + switchMs) }
-    await assert.rejects(
-      rotateSecret(db, vault, branch.client, rotation, operator, now),
-      /switchAt must lie between now and/,
-    )
+    const rotation = { overlapMs, switchAt: new Date(act.at.getTime() + switchMs) }
+    await assert.rejects(rotateSecret(db, vault, branch.client, rotation, act), /switchAt must lie between now and/)
   }
-  assert.equal((await listSecrets(db, branch.client.id, now)).length, 1)
+  assert.equal((await listSecrets(db, branch.client.id, act.at)).length, 1)
 })
 
 test('a webhook whose client was left without a secret signs again as soon as the client has one', async () => {
   const { db, vault } = house.gateway.context
-  const now = house.clock.now()
+  const act = house.act()
   await branch.register(receiver.url('/hooks'))
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, now)
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, act)
   const headers = { authorization: `Bearer ${await house.makeToken(member)}`, prefer: 'wait=20' }
   const fire = () => callJson(`${house.baseUrl}/v2/webhooks/transaction`, 'POST', transaction(), headers)
   for (const each of await listSecrets(db, branch.client.id, house.clock.now()))
-    await revokeSecret(db, branch.client, each.id, operator, now)
+    await revokeSecret(db, branch.client, each.id, act)
   assert.match((await fire()).text, /"why":"no-secret"/)
-  const secret = await db.transaction((sql) => addSecret(sql, vault, branch.client, operator, now))
+  const secret = await db.transaction((sql) => addSecret(sql, vault, branch.client, act))
   assert.match((await fire()).text, /"state":"delivered"/)
   assert.ok(isGenuine((await receiver.wait(1))[0]!, secret.text))
 })

@@ -7,7 +7,7 @@ import { apiRoutes } from '../../src/api/routes.ts'
 import { createService } from '../../src/services/service.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, formOf, postForm, type SentRequest, send } from '../support/browser.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, sendRaw } from '../support/oauth.ts'
 import { anyText } from '../support/text.ts'
 
@@ -15,7 +15,7 @@ const house = await openHouse()
 const client = await house.makeClient()
 const token = await house.makeToken(await house.makeUser())
 const { db } = house.gateway.context
-const made = await createService(db, 'Ledger', 'live', operator, house.clock.now())
+const made = await createService(db, 'Ledger', 'live', house.act())
 const service = basic({ id: made.service.id, secret: made.secret.text })
 
 const form = 'application/x-www-form-urlencoded'

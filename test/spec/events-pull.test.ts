@@ -16,7 +16,7 @@ import {
   transaction,
 } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openHouse, openTestGateway, operator, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse, openTestGateway, type TestGateway } from '../support/gateway.ts'
 
 interface Logged {
   readonly sequence: number
@@ -153,13 +153,7 @@ test('pages follow each other by after=, and the last one can be asked for again
 
 test('a reader that follows parallel publishers never sees a gap, nor a number twice', async () => {
   const program = await openBranch(house)
-  const { service, secret } = await createService(
-    house.gateway.context.db,
-    'ledger',
-    'live',
-    operator,
-    house.clock.now(),
-  )
+  const { service, secret } = await createService(house.gateway.context.db, 'ledger', 'live', house.act())
   const asService = basic({ id: service.id, secret: secret.text })
   const publishers = oneTo(20).map(async (count) => {
     const events = oneTo(count).map(() => transaction({ branchId: program.branchId }))
@@ -264,7 +258,7 @@ test('a stream without credentials is 401, with a bad number 400, as JSON', asyn
 /** About a kilobyte an event, in batches of a thousand. */
 async function publishMany(where: TestGateway, program: BranchProgram, count: number): Promise<void> {
   const { db } = where.gateway.context
-  const { service, secret } = await createService(db, 'bulk', 'live', operator, where.clock.now())
+  const { service, secret } = await createService(db, 'bulk', 'live', where.act())
   const asService = basic({ id: service.id, secret: secret.text })
   for (let left = count; left > 0; left -= 1_000) {
     const events = oneTo(Math.min(left, 1_000)).map(() =>

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
-import {
-  achProfile,
-  application,
-  type BranchProgram,
-  callJson,
-  faultsOf,
-  type Headers,
-  openBranch,
-  type ProblemAnswer,
-  transaction,
-} from '../support/branch.ts'
-import type { Answer } from '../support/browser.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { achProfile, application, type BranchProgram, callJson, faultsOf, type Headers, openBranch, type ProblemAnswer, transaction } from '../support/branch.ts'
+import type { Answer } from '../support/browser.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { openReceiver } from '../support/receiver.ts'
 
 interface Logged {
@@ -37,13 +27,7 @@ const ledger = (await makeService()).headers
 const branch = await openBranch(house)
 
 async function makeService(environment: Environment = 'live') {
-  const { service, secret } = await createService(
-    house.gateway.context.db,
-    'ledger',
-    environment,
-    operator,
-    house.clock.now(),
-  )
+  const { service, secret } = await createService(house.gateway.context.db, 'ledger', environment, house.act())
   return { service, headers: basic({ id: service.id, secret: secret.text }) }
 }
 
@@ -97,11 +81,11 @@ test('only a living service of this environment may publish', async () => {
   const sandbox = await makeService('sandbox')
   const revoked = await makeService()
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, operator, house.clock.now())
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
   const token = await house.makeToken(member)
   const body = { events: [transaction({ branchId: branch.branchId })] }
   assert.equal((await publish(body, revoked.headers)).status, 202)
-  await revokeService(db, revoked.service.id, operator, house.clock.now())
+  await revokeService(db, revoked.service.id, house.act())
   const wrong: Headers[] = [
     { authorization: '' },
     { authorization: 'Basic !!' },

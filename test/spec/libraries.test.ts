@@ -16,7 +16,7 @@ const client = await house.makeClient({ callbackUrl: 'http://localhost:3000/call
 const holder = await openHolder(house)
 const folder = mkdtempSync(join(tmpdir(), 'countersign-libraries-'))
 symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-const { id: CLIENT_ID, secret: CLIENT_SECRET, callback_url: CALLBACK_URL } = client
+const { id: CLIENT_ID, secret: CLIENT_SECRET, callbackUrl: CALLBACK_URL } = client
 Object.assign(process.env, { BASE_URL: house.baseUrl, CLIENT_ID, CLIENT_SECRET, CALLBACK_URL })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -37,7 +37,7 @@ async function approveAt(address: string | URL): Promise<URL> {
   assert.equal(start.status, 302, start.text)
   const consent = await browser.get((await browser.get(start.location!)).location!)
   const { location } = await browser.submit(consent, '/consent', { decision: 'approve' })
-  assert.ok(location?.startsWith(client.callback_url), String(location))
+  assert.ok(location?.startsWith(client.callbackUrl), String(location))
   return new URL(location!)
 }
 

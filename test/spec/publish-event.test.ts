@@ -6,13 +6,13 @@ import { type Sql, statement } from '../../src/database/database.ts'
 import { createService } from '../../src/services/service.ts'
 import { isPublishedKind, kinds, payloads } from '../../src/webhooks/kind.ts'
 import { achProfile, application, callJson, openBranch, transaction } from '../support/branch.ts'
-import { basic, openHouse, operator } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 
 type Body = Record<string, unknown>
 
 const house = await openHouse()
 const branch = await openBranch(house)
-const service = await createService(house.gateway.context.db, 'ledger', 'live', operator, house.clock.now())
+const service = await createService(house.gateway.context.db, 'ledger', 'live', house.act())
 const ledger = basic({ id: service.service.id, secret: service.secret.text })
 
 const publishEvent = statement('', 'SELECT public.publish_event($1, $2, $3, $4, $5, $6) AS uid')

@@ -10,7 +10,7 @@ import { createService } from '../../src/services/service.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { getUserById, setUserStatus } from '../../src/users/user.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, hears, openHolder, openSecondNode } from '../support/oauth.ts'
 
 const house = await openHouse()
@@ -129,15 +129,14 @@ test('a token revoked at one node is dead at every other node that had accepted 
 // B3
 test('whatever a token depends on ends it: client, partner, user, authorization', async () => {
   const { db } = house.gateway.context
-  const now = house.clock.now()
+  const act = house.act()
   const ends: Record<string, (tied: TestClient, userId: string) => Promise<void>> = {
-    client: (tied) => setClientStatus(db, tied, 'suspended', operator, now),
-    partner: async (tied) =>
-      setPartnerStatus(db, await getPartner(db, String(tied.branch_id)), 'suspended', 'x', operator, now),
-    user: async (_tied, userId) => setUserStatus(db, await getUserById(db, userId), 'disabled', operator, now),
+    client: (tied) => setClientStatus(db, tied, 'suspended', act),
+    partner: async (tied) => setPartnerStatus(db, await getPartner(db, String(tied.branchId)), 'suspended', 'x', act),
+    user: async (_tied, userId) => setUserStatus(db, await getUserById(db, userId), 'disabled', act),
     authorization: async (tied, userId) => {
       const [standing] = await listAuthorizations(db, { userId, clientId: tied.id })
-      await revokeAuthorization(db, { id: standing!.id, reason: 'test' }, operator, now)
+      await revokeAuthorization(db, { id: standing!.id, reason: 'test' }, act)
     },
   }
   for (const [what, end] of Object.entries(ends)) {
@@ -146,7 +145,7 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
     const code = (await house.approve(tied, await house.signIn(user))).get('code')!
     const { access_token } = (await house.exchange(tied, code)).json<TokenBody>()
     assert.equal((await house.profile(access_token)).status, 200)
-    const tags = { client: `client:${tied.id}`, partner: `branch:${tied.branch_id}`, user: `user:${user.id}` }
+    const tags = { client: `client:${tied.id}`, partner: `branch:${tied.branchId}`, user: `user:${user.id}` }
     const heard = what in tags ? hears(house.gateway, tags[what as keyof typeof tags]) : Promise.resolve()
     await end(tied, user.id)
     await heard
@@ -157,7 +156,7 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
 // B4
 test('a token holds exactly the scopes that were approved, none of them implies another', async () => {
   const { db } = house.gateway.context
-  const { service, secret } = await createService(db, 'Orders', 'live', operator, house.clock.now())
+  const { service, secret } = await createService(db, 'Orders', 'live', house.act())
   const desk = basic({ id: service.id, secret: secret.text })
   for (const scope of ['read', 'write', 'market', 'trade', 'stream']) {
     const { access_token } = await holder.tokens(client, { scope })
@@ -184,7 +183,7 @@ test('only access tokens and personal tokens are bearer tokens', async () => {
   const { access_token, refresh_token } = await holder.tokens(client)
   const browser = await holder.browser()
   const { db } = house.gateway.context
-  const { secret } = await createService(db, 'Desk', 'live', operator, house.clock.now())
+  const { secret } = await createService(db, 'Desk', 'live', house.act())
   const session = [...browser.cookies].find(([name]) => name.endsWith('session'))![1]
   const wrong = { code: await holder.code(client), refresh_token: refresh_token!, secret: client.secret, session }
   for (const [what, token] of Object.entries({ ...wrong, service: secret.text })) {
@@ -240,15 +239,14 @@ test('every kind has a prefix of its own, so that what leaks can be recognised',
 test('a personal token that its owner revoked, or whose owner was disabled, is an invalid_token', async () => {
   const { db } = house.gateway.context
   const user = await house.makeUser()
-  const made = async () =>
-    await createApiToken(db, user, { environment: 'live', name: 'x' }, operator, house.clock.now())
+  const made = async () => await createApiToken(db, user, { environment: 'live', name: 'x' }, house.act())
   const [first, second] = [await made(), await made()]
   assert.equal((await house.profile(first.token.text)).status, 200)
-  await revokeApiToken(db, first.record.id, user.id, operator, house.clock.now())
+  await revokeApiToken(db, first.record.id, user.id, house.act())
   assertInvalidToken(await house.profile(first.token.text))
   assert.equal((await house.profile(second.token.text)).status, 200)
   const heard = hears(house.gateway, `user:${user.id}`)
-  await setUserStatus(db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(db, user, 'disabled', house.act())
   await heard
   assertInvalidToken(await house.profile(second.token.text))
 })

@@ -5,7 +5,7 @@ import { day, second } from '../../src/clock.ts'
 import type { Environment } from '../../src/environment.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
-import { basic, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, hears, openHolder } from '../support/oauth.ts'
 
 type Credentials = Pick<TestClient, 'id' | 'secret'>
@@ -17,7 +17,7 @@ const desk = await makeService('live')
 
 async function makeService(environment: Environment): Promise<Credentials> {
   const { db } = house.gateway.context
-  const { service, secret } = await createService(db, 'Orders', environment, operator, house.clock.now())
+  const { service, secret } = await createService(db, 'Orders', environment, house.act())
   return { id: service.id, secret: secret.text }
 }
 
@@ -137,7 +137,7 @@ test('a service that was revoked may no longer ask', async () => {
   const { access_token } = await holder.tokens(client)
   assert.equal((await introspect(access_token, retired)).status, 200)
   const heard = hears(house.gateway, `service:${retired.id}`)
-  await revokeService(house.gateway.context.db, retired.id, operator, house.clock.now())
+  await revokeService(house.gateway.context.db, retired.id, house.act())
   await heard
   assertOAuthError(await introspect(access_token, retired), 'invalid_client')
 })

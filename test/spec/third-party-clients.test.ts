@@ -55,11 +55,11 @@ for (const { refreshPath, options } of simpleWays) {
       },
       options,
     })
-    const asked = { redirectURI: client.callback_url, scope: ['trade', 'read'], state: 'a b+c' }
+    const asked = { redirectURI: client.callbackUrl, scope: ['trade', 'read'], state: 'a b+c' }
     const back = await approveAt(simple.authorizeURL(asked))
     assert.equal(back.searchParams.get('state'), 'a b+c')
     const code = back.searchParams.get('code')
-    const first = await simple.getToken({ code, redirectURI: client.callback_url })
+    const first = await simple.getToken({ code, redirectURI: client.callbackUrl })
     assert.equal(first.token.scope, 'read trade')
     assert.equal(first.expired(), false)
     assert.equal((await house.profile(first.token.access_token)).status, 200)
@@ -95,7 +95,7 @@ for (const [name, authenticate] of [
     const address = new URL(server.authorization_endpoint!)
     address.search = new URLSearchParams({
       client_id: client.id,
-      redirect_uri: client.callback_url,
+      redirect_uri: client.callbackUrl,
       response_type: 'code',
       scope: 'read market',
       state,
@@ -104,7 +104,7 @@ for (const [name, authenticate] of [
     }).toString()
 
     const back = oauth.validateAuthResponse(server, self, await approveAt(address), state)
-    const callback = client.callback_url
+    const callback = client.callbackUrl
     const exchanged = await oauth.authorizationCodeGrantRequest(server, self, auth, back, callback, verifier, insecure)
     const first = await oauth.processAuthorizationCodeResponse(server, self, exchanged)
     assert.equal(first.token_type, 'bearer')
@@ -168,7 +168,7 @@ test('openid-client goes the whole way in the sandbox', async () => {
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const expectedState = openid.randomState()
   const address = openid.buildAuthorizationUrl(config, {
-    redirect_uri: sandboxed.callback_url,
+    redirect_uri: sandboxed.callbackUrl,
     scope: 'read stream',
     state: expectedState,
     code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),

@@ -51,7 +51,7 @@ export async function openBranch(
     callJson(origin + path, method, body, { ...credentials, ...headers })
   return {
     client,
-    branchId: client.branch_id,
+    branchId: client.branchId,
     origin,
     credentials,
     call,

@@ -10,7 +10,7 @@ import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { eventually } from './eventually.ts'
-import { basic, nodeOptions, openTestGateway, operator, type TestClient, type TestGateway } from './gateway.ts'
+import { basic, nodeOptions, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 export interface EventDraft {
@@ -76,19 +76,28 @@ export interface Engine {
   close(): Promise<void>
 }
 
+/** A process is a node as far as lanes and memory go: `PROCESSES=3` has every engine run so many. */
+const processes = Number(process.env.PROCESSES ?? 1)
+
 export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger): Promise<Engine> {
   const house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true', ...settings }, log)
   const receiver = await openReceiver()
   const partner = await house.makePartner()
   const client = await house.makeClient({ partner })
   const { db, vault, guard } = house.gateway.context
-  const branchId = partner.branch_id
+  const branchId = partner.branchId
   const nodes: Gateway[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)
   const wake = async () => {
     await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
   }
+  const openNode = async (extra: NodeJS.ProcessEnv = {}) => {
+    const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, ...nodeOptions })
+    nodes.push(node)
+    return node
+  }
+  for (let process = 1; process < processes; process++) await openNode()
 
   return {
     ...{ house, receiver, db, branchId, client, sql },
@@ -96,7 +105,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       const url = target.startsWith('/') ? receiver.url(target) : target
       const owner = { branchId: branch, environment: 'live' as const }
       const draft = { url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
-      return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, operator, house.clock.now())
+      return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, house.act())
     },
     publish: async (...drafts) => {
       const events = drafts.map((draft) => eventOf(branchId, draft))
@@ -132,11 +141,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       return waitMs
     },
     wake,
-    async openNode(extra = {}) {
-      const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, ...nodeOptions })
-      nodes.push(node)
-      return node
-    },
+    openNode,
     async close() {
       const closing = Promise.all(nodes.map((node) => node.close()))
       // Hung connections end with the receiver; otherwise the drain would wait for their deadline.

@@ -8,7 +8,7 @@ import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
-import { operator } from './gateway.ts'
+import { operatorAct } from './gateway.ts'
 
 const branches = 20
 const webhooksABranch = 3
@@ -40,9 +40,9 @@ export async function openFullHouse(): Promise<FullHouse> {
   }
   const webhooks: Webhook[] = []
   for (let n = 0; n < branches; n++) {
-    const { branch_id } = await applyAsPartner(db, `Partner ${n}`, operator, clock.now())
-    await setPartnerStatus(db, await getPartner(db, String(branch_id)), 'approved', undefined, operator, clock.now())
-    for (let m = 0; m < webhooksABranch; m++) webhooks.push(await makeWebhook(branch_id))
+    const { branchId } = await applyAsPartner(db, `Partner ${n}`, operatorAct(clock.now()))
+    await setPartnerStatus(db, await getPartner(db, String(branchId)), 'approved', undefined, operatorAct(clock.now()))
+    for (let m = 0; m < webhooksABranch; m++) webhooks.push(await makeWebhook(branchId))
   }
   await makeOthers(sql, clock.now())
   const today = clock.now()

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { Act } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/environment.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
@@ -28,6 +29,11 @@ import { makeUpWord } from './made-up-word.ts'
 export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }
 
+/** What an operator does, at that moment. */
+export function operatorAct(at: Date): Act {
+  return { by: operator, at }
+}
+
 /**
  * What a gateway of a test is given beside its settings. Lanes are let go sooner than in production: the clock is moved only when nobody holds any. A sign-in
  * costs no more than a request: what guessing costs is the matter of those who ask for passwords as in production. Schemas are compiled once a process.
@@ -49,6 +55,8 @@ export interface TestGateway {
   readonly baseUrl: string
   readonly sandboxUrl: string
   readonly settings: NodeJS.ProcessEnv
+  /** What an operator does, now. */
+  act(): Act
   makeUser(username?: string, accounts?: readonly string[]): Promise<User>
   /** Somebody who runs the gateway. */
   makeOperator(name?: string): Promise<User>
@@ -143,33 +151,33 @@ function describe(
     baseUrl: gateway.baseUrl,
     sandboxUrl: gateway.sandboxUrl,
     settings,
+    act: () => operatorAct(clock.now()),
     async makeUser(username = `user-${makeUpWord()}`, accounts = [makeUpWord().toUpperCase()]) {
       const user = await createUser(
         db,
         passwords,
         { username, name: 'Ada Holder', password, role: 'holder' },
-        operator,
-        clock.now(),
+        self.act(),
       )
-      const common = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
-      for (const account_number of accounts) {
+      const common = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+      for (const accountNumber of accounts) {
         for (const environment of ['live', 'sandbox'] as const) {
-          const number = environment === 'live' ? account_number : `VA${account_number}`
-          await addAccount(db, user, { ...common, account_number: number, environment }, operator, clock.now())
+          const number = environment === 'live' ? accountNumber : `VA${accountNumber}`
+          await addAccount(db, user, { ...common, accountNumber: number, environment }, self.act())
         }
       }
       return user
     },
     makeOperator(name = 'Olga Operator') {
       const draft = { username: `operator-${makeUpWord()}`, name, password, role: 'operator' } as const
-      return createUser(db, passwords, draft, operator, clock.now())
+      return createUser(db, passwords, draft, self.act())
     },
     async makePartner({ refresh = true } = {}) {
-      const { branch_id } = await applyAsPartner(db, `Partner ${makeUpWord()}`, operator, clock.now())
-      const partner = await getPartner(db, String(branch_id))
-      await setPartnerStatus(db, partner, 'approved', undefined, operator, clock.now())
-      await setRefreshAccess(db, partner, refresh, operator, clock.now())
-      return getPartner(db, String(branch_id))
+      const { branchId } = await applyAsPartner(db, `Partner ${makeUpWord()}`, self.act())
+      const partner = await getPartner(db, String(branchId))
+      await setPartnerStatus(db, partner, 'approved', undefined, self.act())
+      await setRefreshAccess(db, partner, refresh, self.act())
+      return getPartner(db, String(branchId))
     },
     async makeClient(options = {}) {
       const {
@@ -180,14 +188,13 @@ function describe(
       const partner = options.partner ?? (await self.makePartner({ refresh: options.refresh ?? true }))
       const draft = { name: 'Portfolio Pal', callbackUrl, scope, rotateRefreshTokens: options.rotate ?? false }
       const made = await createClient(db, vault, partner, environment, draft, {
+        ...self.act(),
         development: true,
-        by: operator,
-        now: clock.now(),
       })
       return { ...made.client, secret: made.secret.text }
     },
     async makeToken(user, environment = 'live') {
-      return (await createApiToken(db, user, { environment, name: 'test' }, operator, clock.now())).token.text
+      return (await createApiToken(db, user, { environment, name: 'test' }, self.act())).token.text
     },
     async signIn(user, environment = 'live') {
       const browser = new Browser(urlOf(environment))

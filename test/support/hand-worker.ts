@@ -5,6 +5,7 @@ import { type Database, type Sql, statement } from '../../src/database/database.
 import type { Outcome } from '../../src/webhooks/attempt.ts'
 import type { Days } from '../../src/webhooks/days.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import type { LeasedRow } from '../../src/webhooks/held-lanes.ts'
 import {
   type DueDelivery,
   type Lane,
@@ -26,16 +27,6 @@ export interface HandDesk {
   readonly days: Days
 }
 
-interface ClaimedRow {
-  readonly webhook_id: number
-  readonly branch_id: number
-  readonly part: number
-  readonly failures: number
-  readonly failing_since: Date | null
-  readonly evidence: number
-  readonly due_from: Date
-}
-
 const selectNumber = statement('', 'SELECT number FROM workers LIMIT 1')
 const joinWorkers = statement(
   '',
@@ -51,18 +42,18 @@ export async function numberOf(sql: Sql): Promise<number> {
 export async function claim({ db, clock }: HandDesk): Promise<Lane[]> {
   const now = clock.now()
   const claimId = randomUUID()
-  const rows = await db.query<ClaimedRow>(table.claimLanes, [claimId, now, 100, [], await numberOf(db)])
+  const rows = await db.query<LeasedRow>(table.claimLanes, [claimId, now, 100, [], await numberOf(db)])
   return rows.map((row) =>
     openLane({
       ...{
-        webhookId: row.webhook_id,
-        branchId: row.branch_id,
+        webhookId: row.webhookId,
+        branchId: row.branchId,
         part: row.part,
         claimId,
         leasedUntilMs: Number.POSITIVE_INFINITY,
       },
-      ...{ failures: row.failures, failingSince: row.failing_since ?? undefined, evidence: row.evidence },
-      dueFrom: row.due_from instanceof Date ? row.due_from : new Date(0),
+      ...{ failures: row.failures, failingSince: row.failingSince ?? undefined, evidence: row.evidence },
+      dueFrom: row.dueFrom instanceof Date ? row.dueFrom : new Date(0),
     }),
   )
 }
@@ -78,9 +69,9 @@ export async function readDue({ db, clock }: HandDesk, lane: Lane): Promise<DueD
   const found = rows.filter((row) => row.id !== null)
   const events = await openEventBodies().find(
     db,
-    found.map((row) => row.event_id),
+    found.map((row) => row.eventId),
   )
-  const due = found.flatMap((row) => (events.has(row.event_id) ? [{ ...row, event: events.get(row.event_id)! }] : []))
+  const due = found.flatMap((row) => (events.has(row.eventId) ? [{ ...row, event: events.get(row.eventId)! }] : []))
   for (const { id } of due) lane.inHand.add(id)
   return due
 }

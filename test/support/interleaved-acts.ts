@@ -12,7 +12,7 @@ import { expire, retireOnce } from '../../src/webhooks/retention.ts'
 import { deleteWebhook, setWebhookState, updateWebhook } from '../../src/webhooks/webhook.ts'
 import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { openTestDatabase, type TestDatabase } from './database.ts'
-import { operator } from './gateway.ts'
+import { operatorAct } from './gateway.ts'
 import * as hand from './hand-worker.ts'
 import { InterleavedHouse, retention, type Situation } from './interleaved-house.ts'
 import { openStage, type Scene, type Stage } from './interleaving.ts'
@@ -31,6 +31,7 @@ interface Act {
 function actsIn(house: InterleavedHouse): Record<string, Act> {
   const { clock, days, part, partner } = house
   const now = () => clock.now()
+  const act = () => operatorAct(now())
   return {
     publish: { run: (db) => house.publish(db) },
     dispatch: { run: (db) => house.dispatch(db) },
@@ -74,30 +75,29 @@ function actsIn(house: InterleavedHouse): Record<string, Act> {
     },
     replay: {
       isFresh: true,
-      given: ({ webhook, endedAt }) => startReplay(house.db, webhook, { from: endedAt.getTime() }, operator, now()),
+      given: ({ webhook, endedAt }) => startReplay(house.db, webhook, { from: endedAt.getTime() }, act()),
       run: (db) => advanceReplay(db, now()),
     },
-    pause: { run: (db, { webhook }) => setWebhookState(db, webhook, 'paused', operator, now()) },
+    pause: { run: (db, { webhook }) => setWebhookState(db, webhook, 'paused', act()) },
     resume: {
-      given: ({ webhook }) => setWebhookState(house.db, webhook, 'paused', operator, now()),
-      run: (db, { webhook }) => setWebhookState(db, webhook, 'active', operator, now()),
+      given: ({ webhook }) => setWebhookState(house.db, webhook, 'paused', act()),
+      run: (db, { webhook }) => setWebhookState(db, webhook, 'active', act()),
     },
-    delete: { isChanging: true, run: (db, { webhook }) => deleteWebhook(db, webhook, operator, now()) },
+    delete: { isChanging: true, run: (db, { webhook }) => deleteWebhook(db, webhook, act()) },
     clear: {
       isChanging: true,
-      given: ({ webhook }, names) =>
-        names.includes('delete') ? undefined : deleteWebhook(house.db, webhook, operator, now()),
+      given: ({ webhook }, names) => (names.includes('delete') ? undefined : deleteWebhook(house.db, webhook, act())),
       run: (db) => openDeletedClearing(db, clock).clearOnce(),
     },
-    suspend: { run: (db) => decide(db, partner, { status: 'suspended' }, operator, now()) },
+    suspend: { run: (db) => decide(db, partner, { status: 'suspended' }, act()) },
     approve: {
-      given: () => decide(house.db, partner, { status: 'suspended' }, operator, now()),
-      run: (db) => decide(db, partner, { status: 'approved' }, operator, now()),
+      given: () => decide(house.db, partner, { status: 'suspended' }, act()),
+      run: (db) => decide(db, partner, { status: 'approved' }, act()),
     },
     edit: {
       isChanging: true,
       run: (db, { webhook }) =>
-        updateWebhook({ db, vault: undefined!, policy }, webhook, { kinds: ['APPLICATION'] }, operator, now()),
+        updateWebhook({ db, vault: undefined!, policy }, webhook, { kinds: ['APPLICATION'] }, act()),
     },
     expire: { run: (db, { due }) => expire(db, part, [due[0]!.id], clock) },
     retire: { daysBetween: 3, isFresh: true, run: (db) => retireOnce(db, retention, now()) },

@@ -20,7 +20,7 @@ import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
 import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { TestClock } from './clock.ts'
 import { eventOf } from './engine.ts'
-import { operator } from './gateway.ts'
+import { operatorAct } from './gateway.ts'
 import * as hand from './hand-worker.ts'
 
 /** What one run is about. */
@@ -73,8 +73,8 @@ export class InterleavedHouse {
       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$",
     )
     const clock = new TestClock()
-    const { branch_id } = await applyAsPartner(db, 'Partner', operator, clock.now())
-    return new InterleavedHouse(db, await getPartner(db, String(branch_id)))
+    const { branchId } = await applyAsPartner(db, 'Partner', operatorAct(clock.now()))
+    return new InterleavedHouse(db, await getPartner(db, String(branchId)))
   }
 
   private constructor(db: Database, partner: Partner) {
@@ -82,7 +82,7 @@ export class InterleavedHouse {
     this.days = openDays(db)
     this.#inbox = openInboxClearing(db)
     this.partner = partner
-    this.part = partOf(partner.branch_id)
+    this.part = partOf(partner.branchId)
   }
 
   async arrange({ daysBetween = 0, isChanged = false, isFresh = false }: SituationOptions = {}): Promise<Situation> {
@@ -167,7 +167,7 @@ export class InterleavedHouse {
   }
 
   #eventsOf(entities: readonly string[]): NewEvent[] {
-    return entities.map((entity) => eventOf(this.partner.branch_id, { entity: `transaction:${entity}` }))
+    return entities.map((entity) => eventOf(this.partner.branchId, { entity: `transaction:${entity}` }))
   }
 
   dispatch(db: Database): Promise<Dispatched | undefined> {
@@ -240,9 +240,9 @@ export class InterleavedHouse {
       [this.#webhook!.id],
     )
     const { id, state, status } = found!
-    if (status !== 'approved') await decide(this.db, this.partner, { status: 'approved' }, operator, now)
+    if (status !== 'approved') await decide(this.db, this.partner, { status: 'approved' }, operatorAct(now))
     if (state === 'deleted') this.#webhook = undefined
-    else if (state !== 'active') await setWebhookState(this.db, found!, 'active', operator, now)
+    else if (state !== 'active') await setWebhookState(this.db, found!, 'active', operatorAct(now))
     if (this.#isChanged) await this.#sql('UPDATE webhooks SET kinds = $2 WHERE id = $1', [id, wanted])
     return status !== 'approved' || state !== 'active'
   }
@@ -277,8 +277,8 @@ export class InterleavedHouse {
     )
     const firsts = new Set(rows.map(({ id }) => id))
     for (const [entity, sent] of Map.groupBy(this.#sent, (delivery) => delivery.entity)) {
-      const arrived = sent.filter(({ id, event_id }) => firsts.has(id) && this.#inTurn.has(event_id))
-      const events = [...new Set(arrived.map(({ event_id }) => event_id))]
+      const arrived = sent.filter(({ id, eventId }) => firsts.has(id) && this.#inTurn.has(eventId))
+      const events = [...new Set(arrived.map(({ eventId }) => eventId))]
       const inOrder = events.toSorted((a, b) => a - b)
       assert.deepEqual(events, inOrder, `events of ${entity} arrived in their order`)
     }
@@ -303,8 +303,8 @@ export class InterleavedHouse {
 
   async #makeWebhook(): Promise<Webhook> {
     this.#ended = 0
-    await decide(this.db, this.partner, { status: 'approved' }, operator, this.clock.now())
-    const values = [this.partner.branch_id, 'live', null, 'https://partner.example.com/', wanted, this.clock.now()]
+    await decide(this.db, this.partner, { status: 'approved' }, operatorAct(this.clock.now()))
+    const values = [this.partner.branchId, 'live', null, 'https://partner.example.com/', wanted, this.clock.now()]
     return (await this.db.query<Webhook>(insertWebhook, values))[0]!
   }
 

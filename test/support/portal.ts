@@ -3,7 +3,7 @@ import { addMember, getPartner, type Partner, setPartnerStatus } from '../../src
 import type { User } from '../../src/users/user.ts'
 import { type BranchProgram, openBranch, transaction } from './branch.ts'
 import type { Browser } from './browser.ts'
-import { operator, type TestClient, type TestGateway } from './gateway.ts'
+import type { TestClient, TestGateway } from './gateway.ts'
 import type { Receiver } from './receiver.ts'
 
 export interface PartnerHouse {
@@ -22,16 +22,16 @@ export async function openPartner(house: TestGateway): Promise<PartnerHouse> {
   const partner = await house.makePartner()
   const client = await house.makeClient({ partner })
   const user = await house.makeUser()
-  await addMember(db, partner, user, operator, house.clock.now())
+  await addMember(db, partner, user, house.act())
   const browser = await house.signIn(user)
   const program = await openBranch(house, { client })
-  return { partner, user, browser, client, program, home: `/partner/${partner.branch_id}` }
+  return { partner, user, browser, client, program, home: `/partner/${partner.branchId}` }
 }
 
 export async function suspend(house: TestGateway, partner: Partner, reason: string): Promise<void> {
   const { db } = house.gateway.context
-  const current = await getPartner(db, String(partner.branch_id))
-  await setPartnerStatus(db, current, 'suspended', reason, operator, house.clock.now())
+  const current = await getPartner(db, String(partner.branchId))
+  await setPartnerStatus(db, current, 'suspended', reason, house.act())
 }
 
 /** A webhook of the partner that accepts, and a delivery that it took. */

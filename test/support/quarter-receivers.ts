@@ -31,7 +31,7 @@ export class Receivers {
 
   living(branchId?: number): Hook[] {
     return this.hooks.filter(
-      (hook) => !hook.isDeleted && (branchId ?? hook.webhook.branch_id) === hook.webhook.branch_id,
+      (hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId,
     )
   }
 

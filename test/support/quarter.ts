@@ -17,7 +17,6 @@ import { type Chance, openChance } from './chance.ts'
 import { openWire, type Wire } from './cut-wire.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { eventually } from './eventually.ts'
-import { operator } from './gateway.ts'
 import { Books } from './quarter-books.ts'
 import { manners, pathsOf, Receivers } from './quarter-receivers.ts'
 import { gate } from './receiver.ts'
@@ -131,7 +130,7 @@ export class Quarter {
 
   async #setState(state: 'active' | 'paused'): Promise<void> {
     const hook = this.chance.pick(this.receivers.living())
-    hook.webhook = await setWebhookState(this.engine.db, hook.webhook, state, operator, this.#now)
+    hook.webhook = await setWebhookState(this.engine.db, hook.webhook, state, this.engine.house.act())
   }
 
   async #edit(): Promise<void> {
@@ -139,20 +138,25 @@ export class Quarter {
     const hook = this.chance.pick(this.receivers.living())
     const url = this.engine.receiver.url(this.chance.pick(pathsOf(hook)))
     const kinds = this.chance.pick<readonly Kind[]>([['TRANSACTION'], ['APPLICATION'], ['TRANSACTION', 'APPLICATION']])
-    hook.webhook = await updateWebhook({ db, vault, policy: guard }, hook.webhook, { url, kinds }, operator, this.#now)
+    hook.webhook = await updateWebhook(
+      { db, vault, policy: guard },
+      hook.webhook,
+      { url, kinds },
+      this.engine.house.act(),
+    )
   }
 
   async #replace(): Promise<void> {
     const hook = this.chance.pick(this.receivers.living())
-    await deleteWebhook(this.engine.db, hook.webhook, operator, this.#now)
+    await deleteWebhook(this.engine.db, hook.webhook, this.engine.house.act())
     hook.isDeleted = true
-    await this.receivers.add(hook.webhook.branch_id)
+    await this.receivers.add(hook.webhook.branchId)
   }
 
   async #setPartner(status: 'approved' | 'suspended', branchId = this.chance.pick(this.branches)): Promise<void> {
     const partner = await getPartner(this.engine.db, String(branchId))
     if (partner.status !== status)
-      await setPartnerStatus(this.engine.db, partner, status, 'a quarter', operator, this.#now)
+      await setPartnerStatus(this.engine.db, partner, status, 'a quarter', this.engine.house.act())
   }
 
   async #redeliver(): Promise<void> {
@@ -164,7 +168,7 @@ export class Quarter {
     if (rows.length === 0) return
     const { id, branch_id: branchId } = this.chance.pick(rows)
     const found = await getDelivery(db, { branchId, environment: 'live' }, id)
-    await askForRedelivery(db, branchId, found, operator, this.#now)
+    await askForRedelivery(db, branchId, found, this.engine.house.act())
     await this.#dispatch(branchId)
   }
 
@@ -172,7 +176,7 @@ export class Quarter {
     const { webhook } = this.chance.pick(this.receivers.living())
     const from = after(this.#now, -this.chance.below(30) * day).getTime()
     const selection = this.chance.pick([{ from }, { failed: true }, { from, entity: 'transaction:1' }])
-    await startReplay(this.engine.db, webhook, selection, operator, this.#now)
+    await startReplay(this.engine.db, webhook, selection, this.engine.house.act())
   }
 
   /** The worker vanishes with deliveries in its hands, if there is anything to send, and another takes its place. */
@@ -180,7 +184,7 @@ export class Quarter {
     const hook = this.chance.pick(this.receivers.living())
     const held = gate((request, response) => this.receivers.answer(hook, request, response))
     for (const path of pathsOf(hook)) this.engine.receiver.on(path, held.behaviour)
-    await this.#publish(10, hook.webhook.branch_id)
+    await this.#publish(10, hook.webhook.branchId)
     const isUnderWay = () => this.receivers.isUnderWay(hook)
     const isIdle = () =>
       this.engine.idle(0).then(
@@ -224,7 +228,7 @@ export class Quarter {
   /** A webhook whose receiver said 410 has been disabled. */
   async #refresh(): Promise<void> {
     for (const hook of this.receivers.living()) {
-      const owner = { branchId: hook.webhook.branch_id, environment: 'live' } as const
+      const owner = { branchId: hook.webhook.branchId, environment: 'live' } as const
       hook.webhook = await getWebhook(this.engine.db, owner, hook.webhook.id)
     }
   }
@@ -245,7 +249,7 @@ export class Quarter {
     await this.#rest()
     for (const branch of this.branches) await this.#setPartner('approved', branch)
     for (const hook of this.receivers.living())
-      hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', operator, this.#now)
+      hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', this.engine.house.act())
     for (let looks = 0; looks < 40; looks++) {
       await this.#rest()
       if (!(await this.books.isAnythingQueued())) return
@@ -263,5 +267,5 @@ export async function openQuarter(seed: number): Promise<Quarter> {
     EVENT_RETENTION_DAYS: String(eventDays),
   })
   const other = await engine.house.makePartner()
-  return new Quarter(engine, [engine.branchId, other.branch_id], seed)
+  return new Quarter(engine, [engine.branchId, other.branchId], seed)
 }

@@ -6,7 +6,7 @@ import { minute, second } from '../../src/clock.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
-import { openHouse, operator, type TokenBody } from '../support/gateway.ts'
+import { type TokenBody, openHouse } from '../support/gateway.ts'
 import { countRows, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
@@ -113,7 +113,7 @@ test('a suspended application says that it has no access', async () => {
   const paused = await house.makeClient()
   const browser = await house.signIn(await house.makeUser())
   await connect(browser, 'read', paused)
-  await setClientStatus(house.gateway.context.db, paused, 'suspended', operator, house.clock.now())
+  await setClientStatus(house.gateway.context.db, paused, 'suspended', house.act())
   assert.match((await browser.get('/account')).text, /The brokerage has suspended this application/)
 })
 
@@ -227,7 +227,7 @@ test('a user holds 50 tokens at most, however many are asked for at once', async
   const user = await house.makeUser()
   const { db } = house.gateway.context
   for (let made = 0; made < 49; made++) {
-    await createApiToken(db, user, { environment: 'live', name: `token ${made}` }, operator, house.clock.now())
+    await createApiToken(db, user, { environment: 'live', name: `token ${made}` }, house.act())
   }
   const browser = await house.signIn(user)
   const pages = await Promise.all(Array.from({ length: 10 }, () => browser.get('/account/api')))

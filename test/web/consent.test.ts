@@ -1,19 +1,19 @@
 /** Checklist C1, C3, C4, C5 and C8: who asks, for what, and an answer that can be given once. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { type ApproveOptions, openHouse, operator, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { type ApproveOptions, type TestClient, type TokenBody, openHouse } from '../support/gateway.ts'
 import { hears } from '../support/oauth.ts'
 import { approveForm, countRows, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
 const house = await openHouse()
 const client = await house.makeClient()
 
-const acting = () => ({ development: true, by: operator, now: house.clock.now() })
+const acting = () => ({ ...house.act(), development: true })
 const countGrants = () => countRows(house.gateway.context.db, 'grants')
 
 async function visit(options?: ApproveOptions, of: TestClient = client, accounts?: readonly string[]) {
@@ -157,7 +157,7 @@ test('fields that the page does not have change nothing', async () => {
   const answer = await browser.post('/consent', {
     ...approveForm(page),
     account: ['6YA11111', '6YA00666'],
-    ...{ scope: 'read trade', scopes: 'trade', client_id: other.id, redirect_uri: other.callback_url },
+    ...{ scope: 'read trade', scopes: 'trade', client_id: other.id, redirect_uri: other.callbackUrl },
     ...{ state: 'theirs', user: stranger.id, user_id: stranger.id, code_challenge: 'x'.repeat(43) },
   })
   const callback = new URL(answer.location!)
@@ -211,16 +211,15 @@ test('a request is good for 30 minutes and dead from then on', async () => {
 })
 
 const withdrawals: Record<string, (of: TestClient) => Promise<unknown>> = {
-  'the client is suspended': (of) =>
-    setClientStatus(house.gateway.context.db, of, 'suspended', operator, house.clock.now()),
+  'the client is suspended': (of) => setClientStatus(house.gateway.context.db, of, 'suspended', house.act()),
   'the callback is changed': (of) =>
     updateClient(house.gateway.context.db, of, { callbackUrl: 'https://app.example.com/new' }, acting()),
   'a scope it asks for is withdrawn from the client': (of) =>
     updateClient(house.gateway.context.db, of, { scope: 'market stream' }, acting()),
   'the partner is suspended': async (of) => {
     const { db } = house.gateway.context
-    const partner = await getPartner(db, String(of.branch_id))
-    await setPartnerStatus(db, partner, 'suspended', 'late fees', operator, house.clock.now())
+    const partner = await getPartner(db, String(of.branchId))
+    await setPartnerStatus(db, partner, 'suspended', 'late fees', house.act())
   },
 }
 
@@ -229,10 +228,7 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
     const changing = await house.makeClient()
     const { browser, page } = await visit({ scope: 'read' }, changing)
     const before = await countGrants()
-    const heard = Promise.race([
-      hears(house.gateway, `client:${changing.id}`),
-      hears(house.gateway, `branch:${changing.branch_id}`),
-    ])
+    const heard = Promise.race([hears(house.gateway, `client:${changing.id}`), hears(house.gateway, `branch:${changing.branchId}`)])
     await withdraw(changing)
     await heard
     const answer = await browser.post('/consent', approveForm(page))
@@ -245,7 +241,7 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
 test('a user who is disabled can no longer approve', async () => {
   const { user, browser, page } = await visit()
   const before = await countGrants()
-  await setUserStatus(house.gateway.context.db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(house.gateway.context.db, user, 'disabled', house.act())
   assert.match((await browser.post('/consent', approveForm(page))).location!, /^\/login\?request=/)
   assert.equal(await countGrants(), before)
 })

@@ -146,7 +146,7 @@ async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: s
   const { partner, user } = await openPartner(house)
   const { db } = house.gateway.context
   await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [user.id])
-  const params: Record<string, string> = { branch: String(partner.branch_id), id: '1', client: 'none', replay: '1' }
+  const params: Record<string, string> = { branch: String(partner.branchId), id: '1', client: 'none', replay: '1' }
   const addressOf = (path: string) => path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!)
   return { browser: await house.signIn(user), addressOf }
 }

@@ -1,12 +1,12 @@
 /** Security history: everything that happened to an account and nothing of anybody else's, in plain words, page by page. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { gatewayActor, insertEntry } from '../../src/audit/audit.ts'
+import { before, test } from 'node:test'
+import { gatewayAct, insertEntry } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { setPassword } from '../../src/users/user.ts'
 import type { Browser } from '../support/browser.ts'
-import { openHouse, operator, password, type TokenBody } from '../support/gateway.ts'
+import { password, type TokenBody, openHouse } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
 
 const house = await openHouse()
@@ -61,8 +61,8 @@ test('what the brokerage does to an account is told too', async () => {
   const { db, passwords } = house.gateway.context
   await house.approve(client, await house.signIn(user))
   const [connected] = await listAuthorizations(db, { userId: user.id })
-  await revokeAuthorization(db, { id: connected!.id, reason: 'asked by telephone' }, operator, house.clock.now())
-  await setPassword(db, passwords, user, password, operator, house.clock.now())
+  await revokeAuthorization(db, { id: connected!.id, reason: 'asked by telephone' }, house.act())
+  await setPassword(db, passwords, user, password, house.act())
   const titles = await titlesOf(await house.signIn(user))
   assert.deepEqual(titles.slice(1, 3), [
     'The brokerage set a new password for you',
@@ -82,8 +82,9 @@ test('a long history is read page by page without a gap or a repetition', async 
   const browser = await house.signIn(user)
   const { db } = house.gateway.context
   for (let place = 0; place < 65; place++) {
-    const by = place % 2 === 0 ? { name: `user:${user.id}` } : gatewayActor
-    await insertEntry(db, by, 'api_token.created', `user:${user.id}`, house.clock.now(), { name: `number ${place}` })
+    const at = house.clock.now()
+    const act = place % 2 === 0 ? { by: { name: `user:${user.id}` }, at } : gatewayAct(at)
+    await insertEntry(db, act, 'api_token.created', `user:${user.id}`, { name: `number ${place}` })
   }
   const seen: string[] = []
   let path: string | undefined = '/account/history'

@@ -1,6 +1,6 @@
 /** Every form that makes something, from the tables of all pages: sent again, at once or much later, on whichever node, it makes nothing more. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { day } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
@@ -11,11 +11,11 @@ import { dispatchPart } from '../../src/webhooks/dispatch.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { createWebhook } from '../../src/webhooks/webhook.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openHouse, operator } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
+import { openHouse } from '../support/gateway.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
@@ -51,9 +51,9 @@ const run = (text: string, values: readonly unknown[] = []) => db.query(statemen
 
 async function addWebhook({ partner }: PartnerHouse): Promise<number> {
   const { vault, guard: policy } = house.gateway.context
-  const branch = { branchId: partner.branch_id, environment: 'live' } as const
+  const branch = { branchId: partner.branchId, environment: 'live' } as const
   const draft = { url: url(), secret: 'a secret of its own', kinds: undefined }
-  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, operator, house.clock.now())).id
+  return (await createWebhook({ db, vault, policy }, branch, undefined, draft, house.act())).id
 }
 
 /** A delivery that was settled, of a webhook of the partner. */
@@ -67,13 +67,13 @@ async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: n
   const webhookId = await addWebhook(own)
   const common = {
     environment: 'live',
-    branchId: own.partner.branch_id,
+    branchId: own.partner.branchId,
     kind: 'TRANSACTION',
     action: 'SUBMITTED',
   } as const
   const now = house.clock.now()
   await insertEvents(db, [{ ...common, entity: newName(), body: '{}', simulated: false }], now)
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branch_id))
+  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
   const [delivery] = await db.query<{ id: number }>(statement('', 'SELECT id FROM deliveries WHERE webhook_id = $1'), [
     webhookId,
   ])
@@ -181,13 +181,13 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/clients/refresh': () =>
     inPortal(async ({ browser, home, partner }) => {
-      await setRefreshAccess(db, partner, false, operator, house.clock.now())
+      await setRefreshAccess(db, partner, false, house.act())
       const sample = await fill(browser, `${home}/clients`, `${home}/clients/refresh`, { reason: 'It is needed.' })
-      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, operator, house.clock.now()) }
+      return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, house.act()) }
     }),
   '/partner/:branch/clients/:client/scopes': () =>
     inPortal(async ({ browser, home, client }) => {
-      await setScopesAtMost(db, client, ['read'], operator, house.clock.now())
+      await setScopesAtMost(db, client, ['read'], house.act())
       const page = `${home}/clients/${client.id}`
       const sample = await fill(browser, page, `${page}/scopes`, { wider: 'trade', reason: 'It is needed.' })
       const decline = `UPDATE scope_requests SET granted = '{}', answered_at = asked_at WHERE client_id = $1`
@@ -205,7 +205,7 @@ const samples: Record<string, () => Promise<Sample>> = {
       const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { username })
       return {
         ...sample,
-        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branch_id]),
+        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branchId]),
       }
     }),
 }

@@ -1,13 +1,13 @@
 /** Passkeys as a second factor: added, used, named, removed; and every answer that is not one. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import type { User } from '../../src/users/user.ts'
 import { Authenticator, addKey, readOptions, sendKey } from '../support/authenticator.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openHouse, openTestGateway, operator } from '../support/gateway.ts'
+import { openTestGateway, openHouse } from '../support/gateway.ts'
 import { makeGuardedUser, readRecoveryCodes, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, sessionCookie } from '../support/web.ts'
 
@@ -105,7 +105,7 @@ test('adding and removing need a fresh sign-in; a name is needed', async () => {
 
 test('an operator resets passkeys too', async () => {
   const { user } = await makeKeyHolder()
-  await resetSecondFactor(house.gateway.context.db, user, operator, house.clock.now())
+  await resetSecondFactor(house.gateway.context.db, user, house.act())
   assert.equal(await isSignedIn(await house.signIn(user)), true)
 })
 

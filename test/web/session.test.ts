@@ -1,11 +1,11 @@
 /** Checklist L1, L2 and L8: a session is born at sign-in, lives in one cookie, and ends when it should. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { hour, minute, second } from '../../src/clock.ts'
 import { issueToken } from '../../src/crypto/token.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
-import { openHouse, operator, password } from '../support/gateway.ts'
+import { password, openHouse } from '../support/gateway.ts'
 import { guess, isSignedIn, openConsent, pathOf, sessionCookie, signInWith, startRequest } from '../support/web.ts'
 
 const house = await openHouse()
@@ -140,7 +140,7 @@ test('a new password ends every session and is the only one that signs in', asyn
   const user = await house.makeUser()
   const browsers = await Promise.all([house.signIn(user), house.signIn(user), house.signIn(user, 'sandbox')])
   const { db, passwords } = house.gateway.context
-  await setPassword(db, passwords, user, 'a different password', operator, house.clock.now())
+  await setPassword(db, passwords, user, 'a different password', house.act())
   for (const browser of browsers) assert.equal(await isSignedIn(browser), false)
   assert.equal((await guess(house, user.username, password)).status, 401)
   assert.equal((await guess(house, user.username, 'a different password')).status, 303)
@@ -150,9 +150,9 @@ test('a user who is disabled is signed out everywhere, and stays so when enabled
   const user = await house.makeUser()
   const browser = await house.signIn(user)
   const { db } = house.gateway.context
-  await setUserStatus(db, user, 'disabled', operator, house.clock.now())
+  await setUserStatus(db, user, 'disabled', house.act())
   assert.equal(await isSignedIn(browser), false)
-  await setUserStatus(db, user, 'active', operator, house.clock.now())
+  await setUserStatus(db, user, 'active', house.act())
   assert.equal(await isSignedIn(browser), false)
 })
 

@@ -1,20 +1,12 @@
 /** Two-factor sign-in by authenticator app and recovery codes: set up, asked for at every sign-in, removed, reset. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { Browser } from '../support/browser.ts'
-import { openHouse, operator } from '../support/gateway.ts'
-import {
-  makeApp,
-  makeGuardedUser,
-  readRecoveryCodes,
-  readSecret,
-  sendSecond,
-  setUpApp,
-  startSignIn,
-} from '../support/second-factor.ts'
+import { openHouse } from '../support/gateway.ts'
+import { makeApp, makeGuardedUser, readRecoveryCodes, readSecret, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, sessionCookie, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
@@ -162,7 +154,7 @@ test('setting up, removing and new recovery codes need a sign-in at most five mi
 
 test('an operator resets what was lost: every session ends and the password signs in again', async () => {
   const { user, browser } = await makeGuardedUser(house)
-  await resetSecondFactor(house.gateway.context.db, user, operator, house.clock.now())
+  await resetSecondFactor(house.gateway.context.db, user, house.act())
   assert.equal(await isSignedIn(browser), false)
   const fresh = await house.signIn(user)
   assert.equal(await isSignedIn(fresh), true)

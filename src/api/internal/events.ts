@@ -1,5 +1,5 @@
 /** POST /internal/v1/events: the brokerage's own systems say what happened. All events of a request are published, or none. */
-import type { Actor } from '../../audit/audit.ts'
+import type { Act } from '../../audit/audit.ts'
 import { Invalid } from '../../problem.ts'
 import { Type, text } from '../../schema.ts'
 import { type NewEvent, printEventId } from '../../webhooks/event.ts'
@@ -41,7 +41,7 @@ const PublishedEvents = Type.Object(
   { title: 'PublishedEvents', description: 'All of them are published.' },
 )
 
-export const publishEvents: Endpoint<Actor> = {
+export const publishEvents: Endpoint<Act> = {
   bodyLimit: bodyLimitBytes,
   schema: {
     operationId: 'publishEvents',
@@ -62,7 +62,7 @@ export const publishEvents: Endpoint<Actor> = {
     response: { 202: PublishedEvents },
     mayConflict: true,
   },
-  async handle(context, by, request, reply) {
+  async handle(context, { by, at }, request, reply) {
     const { events } = request.body as { events: (Payload & { type: PublishedKind })[] }
     const amounts = exactAmounts(request.bodyText, events, (place) => `events.${place}.amount`)
     const published = events.map(
@@ -79,9 +79,8 @@ export const publishEvents: Endpoint<Actor> = {
     const key = request.headers['idempotency-key']
     if (Array.isArray(key)) throw new Invalid([{ field: 'idempotency-key', problem: 'was sent more than once' }])
     const idempotency = key === undefined ? undefined : { owner: by.name, key }
-    const now = context.clock.now()
     const traceparent = request.span?.traceparent
-    const stored = await context.publisher.publish(published, now, { idempotency, traceparent })
+    const stored = await context.publisher.publish(published, at, { idempotency, traceparent })
     return reply.status(202).send({ eventIds: stored.map((event) => printEventId(event.uid)) })
   },
 }

@@ -67,13 +67,13 @@ export const accessToken: Endpoint<ClientCaller> = {
       case 'authorization_code': {
         const code = form.get('code')
         const sent = form.find('redirect_uri')
-        const answered = { callbackUrl: caller.client.callback_url, code, issuer: context.baseUrl }
+        const answered = { callbackUrl: caller.client.callbackUrl, code, issuer: context.baseUrl }
         const presented = {
           code,
           callbackUrl: sent === undefined ? undefined : readRedirectUri(sent, answered),
           verifier: form.find('code_verifier'),
         }
-        return sendTokens(reply, await context.codes.exchange(caller.client, presented, caller.by))
+        return sendTokens(reply, await context.codes.exchange(caller.client, presented, caller.act))
       }
       case 'refresh_token':
         return sendTokens(reply, await refreshFor(context, caller, form))

@@ -23,9 +23,9 @@ export const revoke: Endpoint<ClientCaller> = {
     body: TokenQuestion,
     response: { 200: Revoked },
   },
-  async handle(context, { client, by }, request, reply) {
+  async handle(context, { client, act }, request, reply) {
     const token = readFields(request.body).get('token')
-    await revokeToken(context.db, client, token, by, context.clock.now())
+    await revokeToken(context.db, client, token, act)
     return sendUnstored(reply, {})
   },
 }

@@ -52,7 +52,7 @@ export const tokenEndpointSchema = {
 
 export function refreshFor(context: Context, caller: ClientCaller, form: FormFields): Promise<IssuedTokens> {
   const presented = { refreshToken: form.get('refresh_token'), scope: form.find('scope') }
-  return context.refreshes.refresh(caller.client, presented, caller.by)
+  return context.refreshes.refresh(caller.client, presented, caller.act)
 }
 
 /** RFC 6749, 5.1 wants both headers. */

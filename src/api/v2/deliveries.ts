@@ -151,7 +151,7 @@ export const redeliver: Endpoint<BranchCaller> = {
   },
   async handle({ db, dispatch }, caller, request, reply) {
     const delivery = await getDelivery(db, caller, idOf(request.params))
-    const id = await again(dispatch, caller.branchId, delivery, caller.by)
+    const id = await again(dispatch, caller.branchId, delivery, caller.act)
     // It is set going: that it cannot be looked at again is no reason to refuse.
     return reply.status(202).send(printDelivery(await getDelivery(db, caller, id).catch(() => delivery)))
   },
@@ -168,10 +168,10 @@ export const skipDelivery: Endpoint<BranchCaller> = {
     body: SkipDraft,
     response: { 200: DeliveryBody },
   },
-  async handle({ db, clock }, caller, request) {
+  async handle({ db }, caller, request) {
     const delivery = await getDelivery(db, caller, idOf(request.params))
     const reason = reasonOf(request.body)
-    await skip(db, caller.branchId, delivery, reason, caller.by, clock.now())
+    await skip(db, caller.branchId, delivery, reason, caller.act)
     return printDelivery(await getDelivery(db, caller, delivery.id))
   },
 }
@@ -193,23 +193,22 @@ function parseFilter({ state, kind, entity, from, to }: DeliveryQuery): Delivery
 }
 
 function printDelivery(delivery: Delivery) {
-  const { id, webhook_id, uid, kind, action, entity, state, attempts, created_at, due_at, settled_at, repeats } =
-    delivery
-  const { reason, canceled_by } = delivery
+  const { id, webhookId, uid, kind, action, entity, state, attempts, createdAt, dueAt, settledAt, repeats } = delivery
+  const { reason, canceledBy } = delivery
   return {
-    ...{ id, webhookId: webhook_id, eventId: printEventId(uid), kind, action, entity, state, attempts },
-    createdAt: created_at.getTime(),
-    ...(state === 'waiting' && { nextAttemptAt: due_at.getTime() }),
-    ...(settled_at && { settledAt: settled_at.getTime() }),
+    ...{ id, webhookId, eventId: printEventId(uid), kind, action, entity, state, attempts },
+    createdAt: createdAt.getTime(),
+    ...(state === 'waiting' && { nextAttemptAt: dueAt.getTime() }),
+    ...(settledAt && { settledAt: settledAt.getTime() }),
     ...(repeats !== null && { repeats }),
     ...(reason !== null && { reason }),
-    ...(canceled_by !== null && { canceledBy: printCanceler(canceled_by) }),
+    ...(canceledBy !== null && { canceledBy: printCanceler(canceledBy) }),
   }
 }
 
-function printAttempt({ number, at, duration_ms, outcome, status, why, response }: Attempt) {
+function printAttempt({ number, at, durationMs, outcome, status, why, response }: Attempt) {
   return {
-    ...{ number, at: at.getTime(), durationMs: duration_ms, outcome },
+    ...{ number, at: at.getTime(), durationMs, outcome },
     ...(status !== null && { status }),
     ...(why !== null && { why }),
     ...(response !== null && { response }),

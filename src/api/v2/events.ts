@@ -90,7 +90,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
   },
 }
 
-function printEvent({ sequence, uid, kind, action, entity, simulated, created_at, body }: LoggedEvent) {
+function printEvent({ sequence, uid, kind, action, entity, simulated, createdAt, body }: LoggedEvent) {
   return {
     sequence,
     eventId: printEventId(uid),
@@ -98,7 +98,7 @@ function printEvent({ sequence, uid, kind, action, entity, simulated, created_at
     action,
     entity,
     simulated,
-    createdAt: created_at.getTime(),
+    createdAt: createdAt.getTime(),
     body,
   }
 }

@@ -77,7 +77,7 @@ export const startReplay: Endpoint<BranchCaller> = {
     checkSelection(selection)
     const webhook = await find(context, caller, request)
     if (dryRun) return reply.status(200).send({ total: (await countReplay(context.db, webhook, selection)).total })
-    const replay = await start(context.db, webhook, selection, caller.by, context.clock.now())
+    const replay = await start(context.db, webhook, selection, caller.act)
     const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${replay.id}`
     return reply.status(201).header('location', location).send(printReplay(replay))
   },
@@ -108,10 +108,10 @@ export const cancelReplay: Endpoint<BranchCaller> = {
     response: { 200: ReplayBody },
   },
   async handle(context, caller, request) {
-    const { db, clock } = context
+    const { db } = context
     const webhook = await find(context, caller, request)
     const id = replayIdOf(request.params)
-    return printReplay(await db.transaction((sql) => cancel(sql, webhook, id, caller.by, clock.now())))
+    return printReplay(await db.transaction((sql) => cancel(sql, webhook, id, caller.act)))
   },
 }
 
@@ -154,11 +154,10 @@ export const recoverWebhook: Endpoint<BranchCaller> = {
   async handle(context, caller, request, reply) {
     const { db, clock } = context
     const { dryRun, since } = request.body as { since: number; dryRun?: boolean }
-    const now = clock.now()
-    if (since > now.getTime()) throw new Invalid([{ field: 'since', problem: 'must not lie in the future' }])
+    if (since > caller.act.at.getTime()) throw new Invalid([{ field: 'since', problem: 'must not lie in the future' }])
     const webhook = await find(context, caller, request)
-    if (dryRun) return reply.status(200).send({ ...(await countRecovery(db, webhook, new Date(since), now)) })
-    const { id } = await startRecovery(db, webhook, new Date(since), caller.by, now)
+    if (dryRun) return reply.status(200).send({ ...(await countRecovery(db, webhook, new Date(since), caller.act.at)) })
+    const { id } = await startRecovery(db, webhook, new Date(since), caller.act)
     // What is started goes on by itself; the first bite goes at once.
     await pullOnce(db, clock, id).catch(() => {})
     const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${id}`
@@ -179,10 +178,10 @@ function replayIdOf(params: unknown): number {
   return (params as { replayId: number }).replayId
 }
 
-function printReplay({ id, webhook_id, selection, state, total, done, pulled, created_at, finished_at }: Replay) {
+function printReplay({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {
   return {
-    ...{ id, webhookId: webhook_id, state, total, done, createdAt: created_at.getTime() },
+    ...{ id, webhookId, state, total, done, createdAt: createdAt.getTime() },
     ...(selection.since !== undefined && { since: selection.since, pulled }),
-    ...(finished_at && { finishedAt: finished_at.getTime() }),
+    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
   }
 }

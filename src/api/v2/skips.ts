@@ -56,7 +56,7 @@ export const startSkip: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
-    const skip = await start(context.db, webhook, reasonOf(request.body), caller.by, context.clock.now())
+    const skip = await start(context.db, webhook, reasonOf(request.body), caller.act)
     const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/skips/${skip.id}`
     return reply.status(202).header('location', location).send(printSkip(skip))
   },
@@ -77,9 +77,9 @@ export const fetchSkip: Endpoint<BranchCaller> = {
   },
 }
 
-function printSkip({ id, webhook_id, state, reason, skipped, created_at, finished_at }: Skip) {
+function printSkip({ id, webhookId, state, reason, skipped, createdAt, finishedAt }: Skip) {
   return {
-    ...{ id, webhookId: webhook_id, state, reason, skipped, createdAt: created_at.getTime() },
-    ...(finished_at && { finishedAt: finished_at.getTime() }),
+    ...{ id, webhookId, state, reason, skipped, createdAt: createdAt.getTime() },
+    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
   }
 }

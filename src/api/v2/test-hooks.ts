@@ -117,9 +117,9 @@ async function findDeliveries(
   }
 }
 
-function printEventDelivery({ id, webhook_id, url, state, last_attempt }: EventDelivery) {
-  if (!last_attempt) return { id, webhookId: webhook_id, url, state }
-  const { outcome, status, why, duration_ms } = last_attempt
-  const attempt = { outcome, ...(status !== null && { status }), ...(why !== null && { why }), durationMs: duration_ms }
-  return { id, webhookId: webhook_id, url, state, attempt }
+function printEventDelivery({ id, webhookId, url, state, lastAttempt }: EventDelivery) {
+  if (!lastAttempt) return { id, webhookId, url, state }
+  const { outcome, status, why, durationMs } = lastAttempt
+  const attempt = { outcome, ...(status !== null && { status }), ...(why !== null && { why }), durationMs }
+  return { id, webhookId, url, state, attempt }
 }

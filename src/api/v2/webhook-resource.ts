@@ -40,17 +40,17 @@ export const KindList = Type.Array(KindBody, {
 
 export const webhookSchema = { tags: ['Webhooks'], security: [{ clientBasic: [] }, { personalToken: [] }] } as const
 
-export function printWebhook({ id, created_at, updated_at, url }: Webhook) {
-  return { id, createdAt: created_at.getTime(), updatedAt: updated_at.getTime(), url }
+export function printWebhook({ id, createdAt, updatedAt, url }: Webhook) {
+  return { id, createdAt: createdAt.getTime(), updatedAt: updatedAt.getTime(), url }
 }
 
 export function printListedWebhook(webhook: Webhook) {
-  const { kinds: subscribed, state, disabled_reason } = webhook
+  const { kinds: subscribed, state, disabledReason } = webhook
   return {
     ...printWebhook(webhook),
     kinds: [...subscribed],
     state,
-    ...(disabled_reason !== null && { disabledReason: disabled_reason }),
+    ...(disabledReason !== null && { disabledReason }),
   }
 }
 

@@ -91,14 +91,7 @@ export const createWebhook: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request, reply) {
     const draft = request.body as WebhookDraft
-    const webhook = await create(
-      registrationDesk(context),
-      caller,
-      caller.clientId,
-      draft,
-      caller.by,
-      context.clock.now(),
-    )
+    const webhook = await create(registrationDesk(context), caller, caller.clientId, draft, caller.act)
     return reply
       .status(201)
       .header('location', `${context.baseUrl}/v2/webhooks/${webhook.id}`)
@@ -153,7 +146,7 @@ export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endp
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
       const change = request.body as Partial<WebhookDraft>
-      const changed = await update(registrationDesk(context), webhook, change, caller.by, context.clock.now())
+      const changed = await update(registrationDesk(context), webhook, change, caller.act)
       return printWebhook(changed)
     },
   }
@@ -170,7 +163,7 @@ export const deleteWebhook: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
-    await remove(context.db, webhook, caller.by, context.clock.now())
+    await remove(context.db, webhook, caller.act)
     return reply.status(204).send()
   },
 }
@@ -200,9 +193,8 @@ export const rotateSecret: Endpoint<BranchCaller> = {
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
     const body = request.body as { secret: string; switchAt?: number }
-    const now = context.clock.now()
-    const switchAt = body.switchAt === undefined ? now : new Date(body.switchAt)
-    await rotate(registrationDesk(context), webhook, body.secret, switchAt, caller.by, now)
+    const switchAt = body.switchAt === undefined ? caller.act.at : new Date(body.switchAt)
+    await rotate(registrationDesk(context), webhook, body.secret, switchAt, caller.act)
     return reply.status(204).send()
   },
 }
@@ -215,7 +207,7 @@ function stateEndpoint(
     schema: { ...webhookSchema, ...words, params: IdParams, response: { 200: ListedWebhook } },
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
-      const changed = await setWebhookState(context.db, webhook, state, caller.by, context.clock.now())
+      const changed = await setWebhookState(context.db, webhook, state, caller.act)
       return printListedWebhook(changed)
     },
   }

@@ -26,12 +26,11 @@ export async function showApiSettings(visit: Visit, visitor: SignedIn) {
 
 export async function createToken(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const { context, reply } = visit
-  const now = context.clock.now()
   const name = form.find('name') ?? ''
   const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
   if (!environment) throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
   try {
-    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.by, now)
+    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
     const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
     if (sent.kind === 'before') return reply.redirect(sent.path, 303)
     return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
@@ -45,9 +44,7 @@ export async function revokeToken({ context, reply }: Visit, visitor: SignedIn, 
   const id = parseId(form.find('token'), 'token')
   const own = await listTokens(context, visitor)
   if (own.some((token) => token.id === id)) {
-    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.by, context.clock.now()).catch(
-      ignoreAlreadyGone,
-    )
+    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.act).catch(ignoreAlreadyGone)
   }
   return reply.redirect('/account/api', 303)
 }
@@ -118,7 +115,7 @@ function printCreated({ text, environment }: NonNullable<ApiSettings['created']>
 function printToken(token: ApiToken, { csrf }: SignedIn): Html {
   return html`<li>
 <div><strong>${token.name}</strong> <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
-<span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.created_at)} · last used ${token.last_used_at ? printDate(token.last_used_at) : 'never'}</span></div>
+<span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
 <form method="post" action="/account/api/revoke">${csrfField(csrf)}<input type="hidden" name="token" value="${token.id}"><button class="danger">Revoke</button></form>
 </li>`
 }

@@ -22,7 +22,7 @@ export async function showApplications(visit: Visit, visitor: SignedIn) {
   const applications = await listApplications(context, visitor)
   const ids = applications.map(({ id }) => id)
   const activity = await listActivity(context.db, ids, context.clock.now())
-  const activityOf = (id: number) => activity.filter(({ authorization_id }) => authorization_id === id)
+  const activityOf = (id: number) => activity.filter(({ authorizationId }) => authorizationId === id)
   return sendAccountPage(visit, visitor, {
     title: 'Connected applications',
     here: '/account',
@@ -47,7 +47,7 @@ export async function revokeApplication({ context, reply }: Visit, visitor: Sign
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
-  await revokeAuthorization(context.db, revoked, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
+  await revokeAuthorization(context.db, revoked, visitor.act).catch(ignoreAlreadyGone)
   return reply.redirect('/account', 303)
 }
 
@@ -63,28 +63,28 @@ async function setPaused({ context, reply }: Visit, visitor: SignedIn, form: Sub
   const id = parseId(form.find('authorization'), 'authorization')
   if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
   const change = { id, ownerId: visitor.session.user.id, paused }
-  await setAuthorizationPaused(context.db, change, visitor.by, context.clock.now()).catch(ignoreAlreadyGone)
+  await setAuthorizationPaused(context.db, change, visitor.act).catch(ignoreAlreadyGone)
   return reply.redirect('/account', 303)
 }
 
 function printApplication(each: Authorization, activity: readonly ScopeActivity[], { csrf }: SignedIn): Html {
   const granted = scopes.filter((scope) => each.scopes.includes(scope))
-  const suspended = each.client_status !== 'active' || each.partner_status !== 'approved'
+  const suspended = each.clientStatus !== 'active' || each.partnerStatus !== 'approved'
   return html`<article class="card application">
-<h2>${each.client_name} <span class="faint">by ${each.partner_name}</span></h2>
+<h2>${each.clientName} <span class="faint">by ${each.partnerName}</span></h2>
 ${suspended && notice('error', 'The brokerage has suspended this application; it has no access at present.')}
-${each.paused_at !== null && html`<p class="notice waiting">Paused since ${printDate(each.paused_at)}. It has no access until you resume it.</p>`}
+${each.pausedAt !== null && html`<p class="notice waiting">Paused since ${printDate(each.pausedAt)}. It has no access until you resume it.</p>`}
 ${granted.length === 0 && notice('error', 'The brokerage no longer lets this application do what you allowed; it has no access at present.')}
-${each.shared_accounts && each.account_numbers.length === 0 && notice('error', 'You no longer hold any of the accounts that you shared with it; it has no access at present.')}
+${each.sharedAccounts && each.accountNumbers.length === 0 && notice('error', 'You no longer hold any of the accounts that you shared with it; it has no access at present.')}
 <ul class="scopes">${granted.map((scope) => printScope(scope, activity))}</ul>
 <dl>
-<dt>Connected since</dt><dd>${printDate(each.approved_at)}</dd>
-<dt>Last used</dt><dd>${each.last_used_at ? printDate(each.last_used_at) : 'never'}</dd>
+<dt>Connected since</dt><dd>${printDate(each.approvedAt)}</dd>
+<dt>Last used</dt><dd>${each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'}</dd>
 <dt>Access</dt><dd>${each.lasting ? 'until you revoke it' : '24 hours after each approval'}</dd>
-<dt>Accounts</dt><dd>${each.account_numbers.length > 0 ? each.account_numbers.join(', ') : 'none'}</dd>
+<dt>Accounts</dt><dd>${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'}</dd>
 </dl>
 <div class="acts">
-${each.paused_at === null ? printAct(each, csrf, 'pause', 'Pause') : printAct(each, csrf, 'resume', 'Resume')}
+${each.pausedAt === null ? printAct(each, csrf, 'pause', 'Pause') : printAct(each, csrf, 'resume', 'Resume')}
 ${printAct(each, csrf, 'revoke', 'Revoke access')}
 </div>
 </article>`
@@ -94,7 +94,7 @@ ${printAct(each, csrf, 'revoke', 'Revoke access')}
 function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume' | 'revoke', words: string): Html {
   const kind = { pause: 'plain', resume: 'primary', revoke: 'danger' }[act]
   const joined = act === 'revoke' ? ' of ' : ' '
-  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="${kind}">${words}<span class="unseen">${joined}${each.client_name}</span></button></form>`
+  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="${kind}">${words}<span class="unseen">${joined}${each.clientName}</span></button></form>`
 }
 
 function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
@@ -106,5 +106,5 @@ function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
 function printUses(used: ScopeActivity | undefined): Html {
   if (!used) return html`Not used in the last 30 days`
   const times = used.uses === 1 ? 'Used once' : `Used ${used.uses.toLocaleString('en-GB')} times`
-  return html`${times} in the last 30 days, the last time on ${printDate(used.last_used_at)}`
+  return html`${times} in the last 30 days, the last time on ${printDate(used.lastUsedAt)}`
 }

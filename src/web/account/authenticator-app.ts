@@ -31,14 +31,13 @@ export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, fo
   const { context, request, reply } = visit
   const secret = openOffer(context, visitor, form.find('offer'))
   if (secret === undefined) return reply.redirect(here, 303)
-  const now = context.clock.now()
-  const step = findStep(secret, form.find('code') ?? '', now)
+  const step = findStep(secret, form.find('code') ?? '', visitor.act.at)
   if (step === undefined) {
     const problem = 'That is not the code that the app shows now. Check that the time of your phone is right.'
     return sendSetup(visit, visitor, secret, problem)
   }
   const holder = holderOf(context, request, visitor)
-  const added = await addAuthenticatorApp(context.db, context.vault, holder, { secret, step }, now)
+  const added = await addAuthenticatorApp(context.db, context.vault, holder, { secret, step })
   if (!added) return reply.redirect('/account/security', 303)
   setCookie(context, reply, 'session', added.session.text)
   if (added.recoveryCodes.length === 0) return reply.redirect('/account/security?done=app', 303)
@@ -46,7 +45,7 @@ export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, fo
 }
 
 export async function removeApp({ context, reply }: Visit, visitor: StronglySignedIn) {
-  await removeAuthenticatorApp(context.db, visitor.session.user.id, visitor.by, context.clock.now())
+  await removeAuthenticatorApp(context.db, visitor.session.user.id, visitor.act)
   return reply.redirect('/account/security?done=removed', 303)
 }
 

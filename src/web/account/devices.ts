@@ -33,12 +33,12 @@ ${others.length === 0 ? html`<p class="empty">You are signed in nowhere else.</p
 
 export async function closeDevice({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const id = parseId(form.find('session'), 'session')
-  await closeSessionOf(context.db, visitor.session.user, id, visitor.by, context.clock.now())
+  await closeSessionOf(context.db, visitor.session.user, id, visitor.act)
   return reply.redirect(here, 303)
 }
 
 export async function closeOtherDevices({ context, reply }: Visit, visitor: SignedIn) {
-  await closeOtherSessions(context.db, visitor.session, visitor.by, context.clock.now())
+  await closeOtherSessions(context.db, visitor.session, visitor.act)
   return reply.redirect(here, 303)
 }
 
@@ -49,10 +49,10 @@ function printOthers(others: readonly SignedInDevice[], { csrf }: SignedIn): Htm
 
 /** Without a form token there is nothing to press: this device is left by the button at the top. */
 function printDevice(each: SignedInDevice, csrf: string | undefined): Html {
-  const words = deviceWords(each.user_agent)
+  const words = deviceWords(each.userAgent)
   return html`<li>
 <div><strong>${words}</strong> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
-<span class="faint">from ${each.address} · signed in ${printDate(each.first_seen_at)} · last active ${printDate(each.last_seen_at)}</span></div>
+<span class="faint">from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active ${printDate(each.lastSeenAt)}</span></div>
 ${csrf !== undefined && html`<form method="post" action="/account/devices/close">${csrfField(csrf)}<input type="hidden" name="session" value="${each.id}"><button class="danger">Sign out<span class="unseen"> ${words}, ${each.address}</span></button></form>`}
 </li>`
 }

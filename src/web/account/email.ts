@@ -19,8 +19,8 @@ export async function showEmail(visit: Visit, visitor: SignedIn) {
 export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const { context, reply } = visit
   const email = form.find('email') ?? ''
-  const { session, by } = visitor
-  const problem = await findProblem(() => setEmail(context.db, session.user, email, by, context.clock.now()))
+  const { session, act } = visitor
+  const problem = await findProblem(() => setEmail(context.db, session.user, email, act))
   if (!problem) return reply.redirect(`${notices}?done=email`, 303)
   const mail = await findMail(context.db, session.user.id)
   const wrong = `It ${problem.fields?.[0]?.problem ?? 'cannot be saved'}.`
@@ -28,7 +28,7 @@ export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form:
 }
 
 export async function removeEmail({ context, reply }: Visit, visitor: StronglySignedIn) {
-  await setEmail(context.db, visitor.session.user, undefined, visitor.by, context.clock.now())
+  await setEmail(context.db, visitor.session.user, undefined, visitor.act)
   return reply.redirect(`${notices}?done=removed`, 303)
 }
 

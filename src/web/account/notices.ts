@@ -36,7 +36,7 @@ const doneWords = {
 export async function showNotices(visit: Visit, visitor: SignedIn) {
   const { context, request } = visit
   const { user } = visitor.session
-  const mail = (await findMail(context.db, user.id)) ?? { email: null, declined_notices: [] }
+  const mail = (await findMail(context.db, user.id)) ?? { email: null, declinedNotices: [] }
   const isMember = (await listPartnersOf(context.db, user.id)).length > 0
   const last = await listNotices(context.db, user.id, shownAtMost)
   return sendAccountPage(visit, visitor, {
@@ -62,7 +62,7 @@ ${last.length === 0 ? html`<p class="empty">There were none in the last 90 days.
 export async function chooseNotices({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
   const wanted = form.all('kind')
   const declined = declinable.filter((kind) => !wanted.includes(kind))
-  await declineNotices(context.db, visitor.session.user, declined, visitor.by, context.clock.now())
+  await declineNotices(context.db, visitor.session.user, declined, visitor.act)
   return reply.redirect(`${here}?done=chosen`, 303)
 }
 
@@ -78,16 +78,16 @@ ${email === null ? html`<p class="empty">You gave no address, so nothing is sent
 </section>`
 }
 
-function printChoice({ declined_notices }: Mail, { csrf }: SignedIn): Html {
+function printChoice({ declinedNotices }: Mail, { csrf }: SignedIn): Html {
   const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
-  const wanted = declinable.filter((kind: DeclinableKind) => !declined_notices.includes(kind))
+  const wanted = declinable.filter((kind: DeclinableKind) => !declinedNotices.includes(kind))
   return html`<form method="post" action="${here}">
 ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'As a member of a partner, if you want' }, choices, wanted)}
 <button>Save</button>
 </form>`
 }
 
-function printLast({ kind, email, state, created_at }: NoticeSeen): Html {
+function printLast({ kind, email, state, createdAt }: NoticeSeen): Html {
   const badge = html`<span class="badge${state !== 'sent' && html` off`}">${state}</span>`
-  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(created_at)} · to <span class="address">${email}</span></span></div></li>`
+  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`
 }

@@ -34,7 +34,7 @@ export async function submitPasskeySetup(visit: Visit, visitor: StronglySignedIn
   if (wrong) return sendSetup(visit, visitor, site, { name, nameProblem: `The name ${wrong}.` })
   const answered = { name, response: form.find('credential') ?? '', sealed: form.find('offer') ?? '' }
   const holder = holderOf(context, request, visitor)
-  const added = await addSecondPasskey(context.db, context.vault, site, holder, answered, context.clock.now())
+  const added = await addSecondPasskey(context.db, context.vault, site, holder, answered)
   if (!added) {
     const problem = 'The passkey could not be added: it is known already, or took too long. Try again.'
     return sendSetup(visit, visitor, site, { name, problem })
@@ -46,7 +46,7 @@ export async function submitPasskeySetup(visit: Visit, visitor: StronglySignedIn
 
 export async function removeKey({ context, reply }: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const id = parseId(form.find('passkey'), 'passkey')
-  await removeSecondPasskey(context.db, visitor.session.user.id, id, visitor.by, context.clock.now())
+  await removeSecondPasskey(context.db, visitor.session.user.id, id, visitor.act)
   return reply.redirect('/account/security?done=removed', 303)
 }
 

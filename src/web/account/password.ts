@@ -9,7 +9,7 @@ import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { browserOf, type SignedIn } from '../frame/visitor.ts'
+import { holderOf, type SignedIn } from '../frame/visitor.ts'
 import type { WithFactor } from '../gates.ts'
 import { readDevice, rememberDevice } from '../sign-in/device-cookie.ts'
 import { addressMustWait, loginDesk, tellCrowded } from '../sign-in/login-desk.ts'
@@ -26,15 +26,12 @@ export async function submitPassword(visit: Visit, visitor: WithFactor, form: Su
   const typed = readTyped(form)
   const problems = findProblems(typed)
   if (Object.keys(problems).length > 0) return sendPassword(visit, visitor, problems)
-  const { session, by } = visitor
-  const { environment } = context
-  const now = context.clock.now()
   const change = { ...typed, device: readDevice(context, request) }
-  const from = { session, environment, browser: browserOf(request), by }
-  const outcome = await changePassword(loginDesk(context), change, from, now, async (sql) => {
+  const holder = holderOf(context, request, visitor)
+  const outcome = await changePassword(loginDesk(context), change, holder, async (sql) => {
     // A second click sends the form again and leaves the first answer unread, and with it the new session: only the second counts.
     if (request.raw.socket.destroyed) throw new Conflict('The form was sent again.')
-    if (form.find('pause') !== undefined) await pauseAuthorizationsOf(sql, session.user.id, by, now)
+    if (form.find('pause') !== undefined) await pauseAuthorizationsOf(sql, visitor.session.user.id, visitor.act)
   }).catch(tellCrowded)
   switch (outcome.kind) {
     case 'address-must-wait':

@@ -15,15 +15,15 @@ export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: S
   const { context, reply } = visit
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
-  const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.by, context.clock.now())
+  const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.act)
   const sent = await makeOnce(context, visitor, form, make, () => '/account/security?done=codes-before')
   if (sent.kind === 'before') return reply.redirect(sent.path, 303)
   return sendRecoveryCodes(visit, visitor, token, sent.made)
 }
 
 /** `token` is the session as it is from now on. */
-export function sendRecoveryCodes(visit: Visit, { session, by }: SignedIn, token: Token, codes: readonly string[]) {
-  const visitor = { session: { ...session, token }, by, csrf: issueFormToken(token.text) }
+export function sendRecoveryCodes(visit: Visit, { session, act }: SignedIn, token: Token, codes: readonly string[]) {
+  const visitor = { session: { ...session, token }, act, csrf: issueFormToken(token.text) }
   return sendAccountPage(visit, visitor, {
     title: 'Your recovery codes',
     here: '/account/security',

@@ -58,14 +58,14 @@ function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
   if (!totp) {
     return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an authenticator app</span></a></li>`
   }
-  const lastUse = totp.last_used_at ? printDate(totp.last_used_at) : 'never'
-  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.created_at)} · last used ${lastUse}${totp.locked_at !== null && html` · locked after a hundred wrong codes ${printDate(totp.locked_at)}; a recovery code unlocks it`}</span></div>
+  const lastUse = totp.lastUsedAt ? printDate(totp.lastUsedAt) : 'never'
+  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.createdAt)} · last used ${lastUse}${totp.lockedAt !== null && html` · locked after a hundred wrong codes ${printDate(totp.lockedAt)}; a recovery code unlocks it`}</span></div>
 <form method="post" action="/account/security/app/remove">${csrfField(csrf)}<button class="danger">Remove<span class="unseen"> the authenticator app</span></button></form></li>`
 }
 
 function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
-  const lastUse = each.last_used_at ? printDate(each.last_used_at) : 'never'
-  return html`<li><div><strong>${each.name}</strong> <span class="badge">Passkey</span> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br><span class="faint">added ${printDate(each.created_at)} · last used ${lastUse}</span></div>
+  const lastUse = each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'
+  return html`<li><div><strong>${each.name}</strong> <span class="badge">Passkey</span> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br><span class="faint">added ${printDate(each.createdAt)} · last used ${lastUse}</span></div>
 <form method="post" action="/account/security/passkey/remove">${csrfField(csrf)}<input type="hidden" name="passkey" value="${each.id}"><button class="danger">Remove<span class="unseen"> the passkey ${each.name}</span></button></form></li>`
 }
 

@@ -1,6 +1,6 @@
 /** What a search of the audit log finds, as a file. It is read page by page and sent as it is read: never is all of it in memory. */
 import { Readable } from 'node:stream'
-import { type AuditEntry, recordAct } from '../../audit/audit.ts'
+import { type AuditEntry, printEntry, recordAct } from '../../audit/audit.ts'
 import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
 import { watchStanding } from '../../http/standing.ts'
@@ -17,7 +17,7 @@ const retrySeconds = 30
 
 const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
 
-export async function exportAudit(visit: Visit, { by }: Operator) {
+export async function exportAudit(visit: Visit, { act }: Operator) {
   const { context, request, reply } = visit
   // It leaves an entry in the log: no other site may bring that about.
   refuseForeignOrigin(request)
@@ -33,8 +33,7 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
     watch.close()
   }
   try {
-    const now = context.clock.now()
-    await recordAct(context.db, by, 'audit.exported', logSubject, now, { format, search: values })
+    await recordAct(context.db, act, 'audit.exported', logSubject, { format, search: values })
     const left = new AbortController()
     const { socket } = request.raw
     socket.once('close', () => left.abort(new Error('The reader has left.')))
@@ -44,7 +43,7 @@ export async function exportAudit(visit: Visit, { by }: Operator) {
     const body = Readable.from(format === 'csv' ? printCsv(pages) : printJson(pages), { objectMode: false })
     // However it ends: read to the end, given up by the reader, or broken.
     body.once('close', end)
-    const name = `countersign-audit-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
+    const name = `countersign-audit-${act.at.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
     return reply.header('content-disposition', `attachment; filename="${name}"`).type(types[format]).send(body)
   } catch (error) {
     end()
@@ -58,17 +57,18 @@ async function* printCsv(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGene
 }
 
 function cellsOf(entry: AuditEntry): string[] {
+  const printed = printEntry(entry)
   return columns.map((name) => {
     if (name === 'at') return entry.at.toISOString()
     if (name === 'details') return JSON.stringify(entry.details)
-    return String(entry[name] ?? '')
+    return String(printed[name] ?? '')
   })
 }
 
 async function* printJson(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGenerator<string> {
   let before = '[\n'
   for await (const page of pages) {
-    yield before + page.map((entry) => JSON.stringify(entry)).join(',\n')
+    yield before + page.map((entry) => JSON.stringify(printEntry(entry))).join(',\n')
     before = ',\n'
   }
   yield before === '[\n' ? '[]\n' : '\n]\n'

@@ -67,8 +67,8 @@ function printPlace({ address, environment }: AuditEntry): Content {
   return html`${address !== null && search('address', address)}${address !== null && environment !== null && html`<br>`}${environment !== null && html`<span class="faint">${environment}</span>`}`
 }
 
-function printDetails({ details, request_id }: AuditEntry): Content {
-  const all = { ...details, ...(request_id !== null && { requestId: request_id }) }
+function printDetails({ details, requestId }: AuditEntry): Content {
+  const all = { ...details, ...(requestId !== null && { requestId }) }
   if (Object.keys(all).length === 0) return '–'
   return html`<details><summary>${Object.keys(all).length} more</summary><pre>${JSON.stringify(all, undefined, 2)}</pre></details>`
 }

@@ -29,7 +29,7 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
   let began = false
   const problem = await findProblem(async () => {
     const anchor: ChainHead | undefined = typed === '' ? undefined : parseHead(typed)
-    began = visit.context.chainCheck.start(operator.by, anchor)
+    began = visit.context.chainCheck.start(operator.act, anchor)
   })
   if (problem) return sendChain(visit, operator, { values: { anchor: cut(typed, 100) }, problem })
   return visit.reply.redirect(`${chainPage}?done=${began ? 'began' : 'joined'}`, 303)

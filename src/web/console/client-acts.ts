@@ -16,21 +16,21 @@ export function activateClient(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'active')
 }
 
-async function setStatus(visit: Visit, { by }: StrongOperator, status: Client['status']) {
-  const { db, clock } = visit.context
+async function setStatus(visit: Visit, { act }: StrongOperator, status: Client['status']) {
+  const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   if (client.status !== status) {
-    await setClientStatus(db, client, status, by, clock.now())
+    await setClientStatus(db, client, status, act)
   }
   return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
 }
 
-export async function setMost(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
-  const { db, clock } = visit.context
+export async function setMost(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   const atMost = parseClientScopes(form.all('scope').join(' '))
   if ('field' in atMost) throw new Invalid([atMost])
-  await setScopesAtMost(db, client, atMost, by, clock.now())
+  await setScopesAtMost(db, client, atMost, act)
   return back(visit, partner, 'scopes-set')
 }
 
@@ -42,17 +42,17 @@ export function declineScopes(visit: Visit, operator: StrongOperator, form: Subm
   return answer(visit, operator, form, false)
 }
 
-async function answer(visit: Visit, { by }: StrongOperator, form: SubmittedForm, granted: boolean) {
-  const { db, clock } = visit.context
+async function answer(visit: Visit, { act }: StrongOperator, form: SubmittedForm, granted: boolean) {
+  const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   const asked = { id: idOf(form.find('request')), granted }
-  if (!(await answerScopeRequest(db, client, asked, by, clock.now()))) return back(visit, partner, 'changed')
+  if (!(await answerScopeRequest(db, client, asked, act))) return back(visit, partner, 'changed')
   return back(visit, partner, granted ? 'scopes-granted' : 'scopes-declined')
 }
 
 async function clientOf(visit: Visit): Promise<{ partner: Partner; client: Client }> {
   const partner = await partnerOf(visit)
   const client = await getClient(visit.context.db, paramsOf(visit.request).client ?? '')
-  if (client.branch_id !== partner.branch_id) throw new NotFound()
+  if (client.branchId !== partner.branchId) throw new NotFound()
   return { partner, client }
 }

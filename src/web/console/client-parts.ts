@@ -26,38 +26,38 @@ ${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html
 function printClient(client: Client, { secrets, requests, home, csrf }: ClientsPage): Html {
   const isActive = client.status === 'active'
   const [verb, label, kind] = isActive ? ['suspend', 'Suspend', 'danger'] : ['activate', 'Activate', 'primary']
-  const own = secrets.filter(({ client_id }) => client_id === client.id)
-  const asked = requests.find(({ client_id }) => client_id === client.id)
+  const own = secrets.filter(({ clientId }) => clientId === client.id)
+  const asked = requests.find(({ clientId }) => clientId === client.id)
   const at = `${home}/clients/${client.id}`
   return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
-<code>${client.id}</code><br><span class="faint">${client.callback_url} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopes_at_most.join(' ')} · registered ${printDate(client.created_at)}</span>
+<code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : own.map(printSecret)}
 ${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
 <form method="post" action="${at}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
 }
 
 function printSecret(secret: ClientSecret): Html {
-  const lastUse = secret.last_used_at ? printDate(secret.last_used_at) : 'never'
-  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.created_at)} · last used ${lastUse}${secret.signs_from > secret.created_at && html` · signs webhooks from ${printDate(secret.signs_from)}`}${secret.expires_at !== null && html` · ends ${printDate(secret.expires_at)}`}</span>`
+  const lastUse = secret.lastUsedAt ? printDate(secret.lastUsedAt) : 'never'
+  return html`<br><span class="faint">Secret ending in <code>${secret.hint}</code> · made ${printDate(secret.createdAt)} · last used ${lastUse}${secret.signsFrom > secret.createdAt && html` · signs webhooks from ${printDate(secret.signsFrom)}`}${secret.expiresAt !== null && html` · ends ${printDate(secret.expiresAt)}`}</span>`
 }
 
 function printRequest(
   { name }: Client,
-  { id, scopes: wanted, reason, asked_at }: ScopeRequest,
+  { id, scopes: wanted, reason, askedAt }: ScopeRequest,
   at: string,
   csrf: string,
 ) {
   const act = (verb: string, label: string, kind: string) =>
     html`<form method="post" action="${at}/scopes/${verb}">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="${kind}">${label}<span class="unseen"> ${wanted.join(' ')} for ${name}</span></button></form>`
-  return html`<p>${badge('wait', 'asks for more')} Asked for <strong>${wanted.join(' ')}</strong> ${printDate(asked_at)}: “${reason}”</p>
+  return html`<p>${badge('wait', 'asks for more')} Asked for <strong>${wanted.join(' ')}</strong> ${printDate(askedAt)}: “${reason}”</p>
 <div class="acts">${act('grant', 'Grant', 'primary')}${act('decline', 'Decline', 'danger')}</div>`
 }
 
 /** Setting the most answers a request that waits. */
-function printMost({ name, scopes_at_most }: Client, at: string, csrf: string): Html {
+function printMost({ name, scopesAtMost }: Client, at: string, csrf: string): Html {
   const choices = scopes.map((scope) => ({ value: scope, label: scope }))
   return html`<details><summary>Change allowed scopes<span class="unseen"> of ${name}</span></summary>
 <form method="post" action="${at}/scopes">${csrfField(csrf)}
-${ticks(emptyDraft, { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }, choices, scopes_at_most)}
+${ticks(emptyDraft, { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }, choices, scopesAtMost)}
 <button>Set<span class="unseen"> the scopes of ${name}</span></button></form></details>`
 }

@@ -82,8 +82,8 @@ ${facts([
 function printLongest({ longest }: Waiting): Content {
   if (longest.length === 0) return undefined
   const names = longest.map(
-    ({ branch_id, name, since }) =>
-      html`<li><a href="/console/partners/${branch_id}">${name}</a>, since ${printMoment(since)}</li>`,
+    ({ branchId, name, since }) =>
+      html`<li><a href="/console/partners/${branchId}">${name}</a>, since ${printMoment(since)}</li>`,
   )
   return html`<ul>${names}</ul>`
 }
@@ -122,8 +122,8 @@ function printWorst(worst: readonly LaneHealth[], now: Date): Html {
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
 <td>${laneBadge(lane.condition)}</td>
-<td><a href="/console/partners/${lane.branch_id}">${lane.partner}</a></td>
-<td>${lane.failing_since ? printDuration(now.getTime() - lane.failing_since.getTime()) : '–'}</td>
+<td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
+<td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
 </tr>`,
   )
   return table('Webhooks that are not well', ['URL', 'Health', 'Partner', 'Failing for'], rows)

@@ -65,15 +65,15 @@ export async function suspendPartner(visit: Visit, operator: StrongOperator, for
 
 async function settle(
   visit: Visit,
-  { by }: Operator,
+  { act }: Operator,
   partner: Partner,
   form: SubmittedForm,
   decision: { status: 'approved' | 'suspended'; reason?: string },
 ) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const seen = partnerStatuses.find((status) => status === form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
-  const decided = await decide(db, partner, { ...decision, seen }, by, clock.now())
+  const decided = await decide(db, partner, { ...decision, seen }, act)
   const isSo = decided || (await partnerOf(visit)).status === decision.status
   return back(visit, partner, isSo ? decision.status : 'changed')
 }
@@ -87,12 +87,12 @@ export function withdrawRefresh(visit: Visit, operator: StrongOperator) {
 }
 
 /** A second click finds it answered. */
-async function answerRefresh(visit: Visit, { by }: Operator, allowed: boolean) {
-  const { db, clock } = visit.context
+async function answerRefresh(visit: Visit, { act }: Operator, allowed: boolean) {
+  const { db } = visit.context
   const partner = await partnerOf(visit)
   const request = await findRefreshRequest(db, partner)
-  if (partner.refresh_access !== allowed || isOpen(request)) {
-    await setRefreshAccess(db, partner, allowed, by, clock.now())
+  if (partner.refreshAccess !== allowed || isOpen(request)) {
+    await setRefreshAccess(db, partner, allowed, act)
   }
   return back(visit, partner, allowed ? 'granted' : 'withdrawn')
 }
@@ -101,20 +101,20 @@ export function partnerOf({ context, request }: Visit): Promise<Partner> {
   return getPartner(context.db, String(idOf(paramsOf(request).branch)))
 }
 
-export function back({ reply }: Visit, { branch_id }: Partner, done: Done) {
-  return reply.redirect(`/console/partners/${branch_id}?done=${done}`, 303)
+export function back({ reply }: Visit, { branchId }: Partner, done: Done) {
+  return reply.redirect(`/console/partners/${branchId}?done=${done}`, 303)
 }
 
 function isOpen(request: RefreshRequest | undefined): request is RefreshRequest {
-  return request !== undefined && request.answered_at === null
+  return request !== undefined && request.answeredAt === null
 }
 
 async function sendPartner(visit: Visit, operator: Operator, partner: Partner, draft: Draft) {
   const { db, clock } = visit.context
-  const clients = await listClients(db, partner.branch_id)
-  const secrets = await listSecretsOfBranch(db, partner.branch_id, clock.now())
-  const requests = await listOpenScopeRequests(db, partner.branch_id)
-  const home = `/console/partners/${partner.branch_id}`
+  const clients = await listClients(db, partner.branchId)
+  const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
+  const requests = await listOpenScopeRequests(db, partner.branchId)
+  const home = `/console/partners/${partner.branchId}`
   return sendConsole(visit, operator, {
     title: partner.name,
     section: '/console/partners',
@@ -127,16 +127,16 @@ ${printDecision(partner, draft, home, operator)}
 ${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
 ${printClients({ clients, secrets, requests, home, csrf: operator.csrf })}
 ${printMembers(await listMembers(db, partner))}
-<p><a class="button" href="/console/audit?subject=branch:${partner.branch_id}">Its entries in the audit log</a></p>`,
+<p><a class="button" href="/console/audit?subject=branch:${partner.branchId}">Its entries in the audit log</a></p>`,
   })
 }
 
 function printApplication(partner: Partner, application: Application | undefined): Html {
   return html`<section class="card"><h2>Application</h2>
-${partner.status === 'suspended' && notice('error', html`Suspended. Reason: ${partner.status_reason ?? 'none was given'}`)}
+${partner.status === 'suspended' && notice('error', html`Suspended. Reason: ${partner.statusReason ?? 'none was given'}`)}
 ${facts([
-  ['Branch', partner.branch_id],
-  ['Applied', printDate(partner.created_at)],
+  ['Branch', partner.branchId],
+  ['Applied', printDate(partner.createdAt)],
   ['Website', application && printWebsite(application.website)],
   ['E-mail', application?.contact],
   ['Purpose', application?.purpose],
@@ -168,21 +168,21 @@ function printRefresh(partner: Partner, request: RefreshRequest | undefined, hom
   const open = isOpen(request)
   const act = (verb: string, label: string, kind: string) =>
     html`<form method="post" action="${home}/refresh/${verb}">${csrfField(operator.csrf)}<button class="${kind}">${label}</button></form>`
-  const granted = partner.refresh_access
+  const granted = partner.refreshAccess
   return html`<section class="card"><h2>Refresh access ${granted ? badge('good', 'granted') : open ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, the partner's clients renew access tokens without asking the account holder again. Withdrawn, its refresh tokens are refused at once.</p>
 ${request && printRequest(request)}
 <div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && act('withdraw', 'Decline the request', 'danger')}${granted && act('withdraw', 'Withdraw refresh access', 'danger')}</div></section>`
 }
 
-function printRequest({ reason, asked_at, answered_at, granted }: RefreshRequest): Html {
-  return html`<p>Asked ${printDate(asked_at)}: “${reason}”${answered_at !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answered_at)}</span>`}</p>`
+function printRequest({ reason, askedAt, answeredAt, granted }: RefreshRequest): Html {
+  return html`<p>Asked ${printDate(askedAt)}: “${reason}”${answeredAt !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answeredAt)}</span>`}</p>`
 }
 
 function printMembers(members: readonly ListedMember[]): Html {
   const items = members.map(
-    ({ id, username, name, added_at }) =>
-      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username}<br><span class="faint">member since ${printDate(added_at)}</span></div></li>`,
+    ({ id, username, name, addedAt }) =>
+      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
   )
   return html`<section class="card"><h2>Members</h2>
 ${items.length === 0 ? html`<p class="empty">It has none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`

@@ -75,17 +75,17 @@ function waitingBadge({ count }: Waiting): Html {
   )
 }
 
-function printApplicant({ branch_id, name, since }: WaitingPartner): Html {
-  return html`<li><div><a href="/console/partners/${branch_id}"><strong>${name}</strong></a><br><span class="faint">Branch ${branch_id} · applied ${printDate(since)}</span></div></li>`
+function printApplicant({ branchId, name, since }: WaitingPartner): Html {
+  return html`<li><div><a href="/console/partners/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId} · applied ${printDate(since)}</span></div></li>`
 }
 
 function printWidening(asking: WideningPartner): Html {
   return printAsking(asking, html`${asking.scopes.join(' ')} for ${asking.client}: `)
 }
 
-function printAsking({ branch_id, name, reason, since }: AskingPartner, what?: Html): Html {
+function printAsking({ branchId, name, reason, since }: AskingPartner, what?: Html): Html {
   const shown = reason.length > 200 ? `${cut(reason, 200)}…` : reason
-  return html`<li><div><a href="/console/partners/${branch_id}"><strong>${name}</strong></a><br>${what}“${shown}”<br><span class="faint">Branch ${branch_id} · asked ${printDate(since)}</span></div></li>`
+  return html`<li><div><a href="/console/partners/${branchId}"><strong>${name}</strong></a><br>${what}“${shown}”<br><span class="faint">Branch ${branchId} · asked ${printDate(since)}</span></div></li>`
 }
 
 function printFilter(question: Question): Html {
@@ -106,7 +106,7 @@ async function printFound({ context }: Visit, sought: PartnerQuestion, question:
 ${before !== undefined && html`<a href="/console/partners?${question.print({ before })}" rel="next">Older</a>`}</nav>`
 }
 
-function printRow({ branch_id, name, status, refresh_access, created_at }: Partner): Html {
-  return html`<tr><td><a href="/console/partners/${branch_id}">${name}</a></td><td>${branch_id}</td><td>${partnerBadge(status)}</td>
-<td>${refresh_access ? 'granted' : '–'}</td><td>${printMoment(created_at)}</td></tr>`
+function printRow({ branchId, name, status, refreshAccess, createdAt }: Partner): Html {
+  return html`<tr><td><a href="/console/partners/${branchId}">${name}</a></td><td>${branchId}</td><td>${partnerBadge(status)}</td>
+<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td></tr>`
 }

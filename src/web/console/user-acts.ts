@@ -22,59 +22,59 @@ export function unlockUser(visit: Visit, operator: StrongOperator) {
 }
 
 async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']) {
-  const { db, clock } = visit.context
-  const { by, session } = operator
+  const { db } = visit.context
+  const { act, session } = operator
   const user = await userOf(visit)
-  const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, by, clock.now()))
+  const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, act))
   if (problem) return sendUser(visit, operator, user, problem)
   return back(visit, user, status === 'active' ? 'unlocked' : 'locked')
 }
 
-export async function closeSession(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
-  const { db, clock } = visit.context
+export async function closeSession(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
   const user = await userOf(visit)
-  await closeSessionOf(db, user, idOf(form.find('session')), by, clock.now())
+  await closeSessionOf(db, user, idOf(form.find('session')), act)
   return back(visit, user, 'closed')
 }
 
-export async function closeSessions(visit: Visit, { by }: StrongOperator) {
-  const { db, clock } = visit.context
+export async function closeSessions(visit: Visit, { act }: StrongOperator) {
+  const { db } = visit.context
   const user = await userOf(visit)
-  await closeEverySession(db, user, by, clock.now())
+  await closeEverySession(db, user, act)
   return back(visit, user, 'all-closed')
 }
 
-export async function revokeToken(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
-  const { db, clock } = visit.context
+export async function revokeToken(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
   const user = await userOf(visit)
   const id = idOf(form.find('token'))
-  await revokeApiToken(db, id, user.id, by, clock.now()).catch(ignoreAlreadyGone)
+  await revokeApiToken(db, id, user.id, act).catch(ignoreAlreadyGone)
   return back(visit, user, 'revoked')
 }
 
-export async function revokeApplication(visit: Visit, { by }: StrongOperator, form: SubmittedForm) {
-  const { db, clock } = visit.context
+export async function revokeApplication(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
   const user = await userOf(visit)
   const revoked = { id: idOf(form.find('authorization')), ownerId: user.id, reason: 'revoked by the brokerage' }
-  await revokeAuthorization(db, revoked, by, clock.now()).catch(ignoreAlreadyGone)
+  await revokeAuthorization(db, revoked, act).catch(ignoreAlreadyGone)
   return back(visit, user, 'ended')
 }
 
 /** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
 export async function resetFactors(visit: Visit, operator: StrongOperator) {
-  const { db, clock } = visit.context
-  const { session, by } = operator
+  const { db } = visit.context
+  const { session, act } = operator
   const user = await userOf(visit)
   if (user.id === session.user.id)
     return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
-  if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, by, clock.now())
+  if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, act)
   return back(visit, user, 'reset')
 }
 
-export async function liftThrottle(visit: Visit, { by }: StrongOperator) {
-  const { db, clock } = visit.context
+export async function liftThrottle(visit: Visit, { act }: StrongOperator) {
+  const { db } = visit.context
   const user = await userOf(visit)
-  await liftLoginWait(db, user, throttleKey(visit), by, clock.now())
+  await liftLoginWait(db, user, throttleKey(visit), act)
   return back(visit, user, 'lifted')
 }
 

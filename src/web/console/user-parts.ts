@@ -52,10 +52,10 @@ ${failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrf
 
 export function printSessions({ home, csrf, ownSession }: UserPage, sessions: readonly SignedInDevice[]): Html {
   const items = sessions.slice(0, sessionsShown).map((each) => {
-    const words = deviceWords(each.user_agent)
+    const words = deviceWords(each.userAgent)
     return printItem(
       html`<strong>${words}</strong> ${inSandbox(each)} ${each.id === ownSession && badge('good', 'this one')}`,
-      html`from ${each.address} · signed in ${printDate(each.first_seen_at)} · last active ${printDate(each.last_seen_at)}`,
+      html`from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active ${printDate(each.lastSeenAt)}`,
       {
         action: `${home}/sessions/close`,
         csrf,
@@ -77,12 +77,12 @@ export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFa
     totp &&
     printItem(
       html`<strong>Authenticator app</strong>`,
-      html`since ${printDate(totp.created_at)} · ${lastUse(totp)}${totp.locked_at !== null && html` · locked after a hundred wrong codes ${printDate(totp.locked_at)}; a recovery code unlocks it`}`,
+      html`since ${printDate(totp.createdAt)} · ${lastUse(totp)}${totp.lockedAt !== null && html` · locked after a hundred wrong codes ${printDate(totp.lockedAt)}; a recovery code unlocks it`}`,
     )
   const keys = passkeys.map((each) =>
     printItem(
       html`<strong>${each.name}</strong> <span class="badge">Passkey</span> ${inSandbox(each)}`,
-      html`since ${printDate(each.created_at)} · ${lastUse(each)}`,
+      html`since ${printDate(each.createdAt)} · ${lastUse(each)}`,
     ),
   )
   const codes = isGuarded(factors) && printItem(html`<strong>Recovery codes</strong>`, html`${recoveryCodes} left`)
@@ -99,7 +99,7 @@ export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[
   const items = tokens.map((each) =>
     printItem(
       html`<strong>${each.name}</strong> ${each.environment === 'live' ? badge('off', 'Personal API token') : html`<span class="badge sandbox">Sandbox token</span>`}`,
-      html`ends in <code>${each.hint}</code> · made ${printDate(each.created_at)} · ${lastUse(each)}`,
+      html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} · ${lastUse(each)}`,
       { action: `${home}/tokens/revoke`, csrf, field: 'token', value: each.id, label: 'Revoke', of: each.name },
     ),
   )
@@ -109,19 +109,19 @@ export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[
 export function printApplications({ home, csrf }: UserPage, applications: readonly Authorization[]): Html {
   const items = applications.map((each) =>
     printItem(
-      html`<strong>${each.client_name}</strong> by ${each.partner_name} ${inSandbox(each)} ${each.paused_at !== null && badge('off', 'paused by the user')}`,
-      html`${each.scopes.join(' ')} · accounts ${each.account_numbers.length > 0 ? each.account_numbers.join(', ') : 'none'} · since ${printDate(each.approved_at)} · ${lastUse(each)}`,
+      html`<strong>${each.clientName}</strong> by ${each.partnerName} ${inSandbox(each)} ${each.pausedAt !== null && badge('off', 'paused by the user')}`,
+      html`${each.scopes.join(' ')} · accounts ${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'} · since ${printDate(each.approvedAt)} · ${lastUse(each)}`,
       {
         ...{ action: `${home}/applications/revoke`, csrf, field: 'authorization', value: each.id },
-        ...{ label: 'Revoke', of: each.client_name },
+        ...{ label: 'Revoke', of: each.clientName },
       },
     ),
   )
   return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}</section>`
 }
 
-function lastUse({ last_used_at }: { readonly last_used_at: Date | null }): Html {
-  return html`last used ${last_used_at ? printDate(last_used_at) : 'never'}`
+function lastUse({ lastUsedAt }: { readonly lastUsedAt: Date | null }): Html {
+  return html`last used ${lastUsedAt ? printDate(lastUsedAt) : 'never'}`
 }
 
 function inSandbox({ environment }: { readonly environment: string }): Html | false {

@@ -81,20 +81,20 @@ ${printApplications(page, await listAuthorizations(db, { userId: user.id }))}
 
 function printPerson(user: User, accounts: readonly Account[], partners: readonly Partner[]): Html {
   const memberships = partners.map(
-    ({ branch_id, name, status }) =>
-      html`<a href="/console/partners/${branch_id}">${name}</a> ${partnerBadge(status)}<br>`,
+    ({ branchId, name, status }) =>
+      html`<a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)}<br>`,
   )
   return html`<section class="card"><h2>Person</h2>${facts([
     ['Username', user.username],
     ['Id', html`<code>${user.id}</code>`],
     ['Role', user.role === 'operator' ? 'operator of the brokerage' : 'account holder'],
-    ['Since', printDate(user.created_at)],
+    ['Since', printDate(user.createdAt)],
     ['Accounts', accounts.length === 0 ? 'none' : accounts.map(printAccount)],
     ['Member of', partners.length > 0 && memberships],
   ])}</section>`
 }
 
 function printAccount(account: Account): Html {
-  const { account_number, type, classification, option_level, status, environment, day_trader } = account
-  return html`<code>${account_number}</code> ${type}, ${classification}, option level ${option_level}${day_trader && ', day trader'} ${status === 'closed' && badge('off', 'closed')} ${environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>`
+  const { accountNumber, type, classification, optionLevel, status, environment, dayTrader } = account
+  return html`<code>${accountNumber}</code> ${type}, ${classification}, option level ${optionLevel}${dayTrader && ', day trader'} ${status === 'closed' && badge('off', 'closed')} ${environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>`
 }

@@ -35,7 +35,7 @@ function printFound(users: readonly User[]): Html {
 
 function printRow(user: User): Html {
   return html`<tr><td><a href="/console/users/${user.id}">${user.username}</a></td><td>${statusBadge(user)}</td><td>${user.name} ${roleBadge(user)}</td>
-<td><code>${user.id}</code></td><td>${printMoment(user.created_at)}</td></tr>`
+<td><code>${user.id}</code></td><td>${printMoment(user.createdAt)}</td></tr>`
 }
 
 export function statusBadge({ status }: User): Html {

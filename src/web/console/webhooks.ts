@@ -95,9 +95,9 @@ function printLanes(lanes: readonly LaneHealth[], health: ReadonlyMap<number, We
   const rows = lanes.map((lane) => {
     const counts = health.get(lane.id)
     return html`<tr>
-<td class="url"><a href="${here}/${lane.id}">${lane.url}</a>${lane.disabled_reason !== null && html`<br><span class="faint">${lane.disabled_reason}</span>`}</td>
+<td class="url"><a href="${here}/${lane.id}">${lane.url}</a>${lane.disabledReason !== null && html`<br><span class="faint">${lane.disabledReason}</span>`}</td>
 <td>${laneBadge(lane.condition)}</td>
-<td><a href="/console/partners/${lane.branch_id}">${lane.partner}</a></td>
+<td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
 <td>${printSite(lane)}</td>
 <td>${printSince(lane, now)}</td>
 <td class="number">${printCount(counts?.waiting ?? 0)}</td>
@@ -113,13 +113,13 @@ function printSite({ environment }: LaneHealth): Content {
   return environment === 'sandbox' ? badge('off', 'sandbox') : 'live'
 }
 
-function printSince({ failing_since, failures }: LaneHealth, now: Date): Content {
-  if (!failing_since) return '–'
-  return html`${printDuration(now.getTime() - failing_since.getTime())}<br><span class="faint">${failures.toLocaleString('en')} in a row</span>`
+function printSince({ failingSince, failures }: LaneHealth, now: Date): Content {
+  if (!failingSince) return '–'
+  return html`${printDuration(now.getTime() - failingSince.getTime())}<br><span class="faint">${failures.toLocaleString('en')} in a row</span>`
 }
 
-function printOverdue({ due_at }: LaneHealth, now: Date): string {
-  return due_at && due_at < now ? printDuration(now.getTime() - due_at.getTime()) : '–'
+function printOverdue({ dueAt }: LaneHealth, now: Date): string {
+  return dueAt && dueAt < now ? printDuration(now.getTime() - dueAt.getTime()) : '–'
 }
 
 const doneWords = {
@@ -151,19 +151,19 @@ function printHealth(lane: LaneHealth, health: WebhookHealth | undefined, { csrf
   const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
   return html`<section class="card">
 <p>${laneWords[lane.condition]}</p>
-${lane.disabled_reason !== null && html`<p class="notice error">It was disabled: ${lane.disabled_reason}</p>`}
+${lane.disabledReason !== null && html`<p class="notice error">It was disabled: ${lane.disabledReason}</p>`}
 ${facts([
-  ['Partner', html`<a href="/console/partners/${lane.branch_id}">${lane.partner}</a> (branch ${lane.branch_id})`],
+  ['Partner', html`<a href="/console/partners/${lane.branchId}">${lane.partner}</a> (branch ${lane.branchId})`],
   ['Site', lane.environment],
   ['URL', html`<code>${lane.url}</code>`],
   ['Kinds', lane.kinds.join(', ')],
   ['Failures in a row', lane.failures > 0 && lane.failures.toLocaleString('en')],
-  ['Failing since', lane.failing_since ? printDate(lane.failing_since) : undefined],
+  ['Failing since', lane.failingSince ? printDate(lane.failingSince) : undefined],
   ['Waiting', printCount(health?.waiting ?? 0)],
   ['Oldest overdue', printOverdue(lane, now)],
   ['Given up', printCount(health?.exhausted ?? 0)],
-  ['Created', printDate(lane.created_at)],
-  ['Changed', printDate(lane.updated_at)],
+  ['Created', printDate(lane.createdAt)],
+  ['Changed', printDate(lane.updatedAt)],
 ])}
 <div class="acts"><form method="post" action="${here}/${lane.id}/${act}">${csrfField(csrf)}<button class="${act === 'pause' ? 'danger' : 'primary'}">${label}</button></form>
 <a class="button" href="${audit}">Audit entries</a></div>
@@ -181,8 +181,8 @@ function printDeliveries(deliveries: readonly DeliverySummary[]): Html {
 <td><code>${each.entity}</code></td>
 <td class="number">${each.attempts}</td>
 <td>${printLast(each)}</td>
-<td>${printMoment(each.created_at)}</td>
-<td>${each.settled_at ? printMoment(each.settled_at) : '–'}</td>
+<td>${printMoment(each.createdAt)}</td>
+<td>${each.settledAt ? printMoment(each.settledAt) : '–'}</td>
 </tr>`,
   )
   const heads = ['Delivery', 'State', 'Event', 'Entity', 'Attempts', 'Last answer', 'Created (UTC)', 'Settled (UTC)']
@@ -190,9 +190,9 @@ function printDeliveries(deliveries: readonly DeliverySummary[]): Html {
 }
 
 /** What a receiver wrote is the partner's to read; its status says enough. */
-function printLast({ outcome, status, why, duration_ms }: DeliverySummary): Content {
-  if (outcome === null || duration_ms === null) return '–'
-  return `${status ?? why ?? outcome} after ${duration_ms.toLocaleString('en')} ms`
+function printLast({ outcome, status, why, durationMs }: DeliverySummary): Content {
+  if (outcome === null || durationMs === null) return '–'
+  return `${status ?? why ?? outcome} after ${durationMs.toLocaleString('en')} ms`
 }
 
 export const pauseWebhook = stateForm('paused')
@@ -200,10 +200,9 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { by }: StrongOperator) => {
-    const now = context.clock.now()
-    const lane = await getLane(context.db, idOf(paramsOf(request).id), now)
-    if (lane.state !== state) await setWebhookState(context.db, lane, state, by, now)
+  return async ({ context, request, reply }: Visit, { act }: StrongOperator) => {
+    const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
+    if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
     return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
   }
 }

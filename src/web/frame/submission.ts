@@ -59,8 +59,8 @@ function readMark({ session }: SignedIn, form: SubmittedForm): string {
 }
 
 async function findPath(sql: Sql, id: string): Promise<string> {
-  const [before] = await sql.query<{ leads_to: string | null }>(selectSubmission, [id])
-  return before?.leads_to ?? '/account'
+  const [before] = await sql.query<{ leadsTo: string | null }>(selectSubmission, [id])
+  return before?.leadsTo ?? '/account'
 }
 
 export function removeOldSubmissions(sql: Sql, now: Date, most: number): Promise<object[]> {

@@ -1,6 +1,6 @@
 /** Who is in front of the page. */
 import type { FastifyRequest } from 'fastify'
-import type { Actor } from '../../audit/audit.ts'
+import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
 import { cut } from '../../cut.ts'
 import type { Holder } from '../../users/second-factor.ts'
@@ -23,22 +23,24 @@ export async function currentSession(
   return session
 }
 
-export function actorOf(context: Context, request: FastifyRequest, session: Session): Actor {
-  return {
-    name: `user:${session.user.id}`,
-    environment: context.environment,
+/** What is done through a page, now. Without a session it is nobody yet. */
+export function actOf({ clock, environment }: Context, request: FastifyRequest, session?: Session): Act {
+  const by = {
+    name: session ? `user:${session.user.id}` : 'anonymous',
+    environment,
     address: request.ip,
     requestId: request.id,
     userAgent: cut(browserOf(request).userAgent, 300),
   }
+  return { by, at: clock.now() }
 }
 
 export interface SignedIn {
   readonly session: Session
-  readonly by: Actor
+  readonly act: Act
   readonly csrf: string
 }
 
-export function holderOf(context: Context, request: FastifyRequest, { session, by }: SignedIn): Holder {
-  return { session, environment: context.environment, browser: browserOf(request), by }
+export function holderOf(context: Context, request: FastifyRequest, { session, act }: SignedIn): Holder {
+  return { session, environment: context.environment, browser: browserOf(request), act }
 }

@@ -22,20 +22,20 @@ export function printScopeRequest(
   draft: Draft,
   { home, csrf }: Member,
 ): Html {
-  const missing = without(scopes, client.scopes_at_most)
-  const open = asked !== undefined && asked.answered_at === null
+  const missing = without(scopes, client.scopesAtMost)
+  const open = asked !== undefined && asked.answeredAt === null
   return html`<section class="card"><h2>Scopes that the brokerage allows ${open && badge('wait', 'more asked for')}</h2>
-<p>At most <strong>${client.scopes_at_most.join(' ')}</strong>. You choose among them below.</p>
+<p>At most <strong>${client.scopesAtMost.join(' ')}</strong>. You choose among them below.</p>
 ${asked && (open ? printOpen(asked) : printAnswer(asked))}
 ${!open && missing.length > 0 && printForm(client, missing, draft, home, csrf)}</section>`
 }
 
-function printOpen({ scopes: wanted, reason, asked_at }: ScopeRequest): Html {
-  return html`<p>You asked for <strong>${wanted.join(' ')}</strong> on ${printDate(asked_at)}: “${reason}”. The brokerage has not answered yet.</p>`
+function printOpen({ scopes: wanted, reason, askedAt }: ScopeRequest): Html {
+  return html`<p>You asked for <strong>${wanted.join(' ')}</strong> on ${printDate(askedAt)}: “${reason}”. The brokerage has not answered yet.</p>`
 }
 
 function printAnswer(asked: ScopeRequest): Html {
-  return html`<p>Your request of ${printDate(asked.asked_at)} for ${asked.scopes.join(' ')} was ${answerWords(asked)} on ${printDate(asked.answered_at!)}.</p>`
+  return html`<p>Your request of ${printDate(asked.askedAt)} for ${asked.scopes.join(' ')} was ${answerWords(asked)} on ${printDate(asked.answeredAt!)}.</p>`
 }
 
 function answerWords({ scopes: wanted, granted }: ScopeRequest): Content {

@@ -32,8 +32,8 @@ export function printSecrets(
   const items = secrets.map(
     (
       each,
-    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expires_at ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
-<span class="faint">made ${printDate(each.created_at)} · last used ${each.last_used_at ? printDate(each.last_used_at) : 'never'}${each.signs_from > now && html` · signs webhooks from ${printDate(each.signs_from)}`}${each.expires_at !== null && html` · ends ${printDate(each.expires_at)}`}</span></div>
+    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expiresAt ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
+<span class="faint">made ${printDate(each.createdAt)} · last used ${each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'}${each.signsFrom > now && html` · signs webhooks from ${printDate(each.signsFrom)}`}${each.expiresAt !== null && html` · ends ${printDate(each.expiresAt)}`}</span></div>
 <form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
   )
   const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))

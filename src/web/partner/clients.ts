@@ -57,7 +57,7 @@ export async function createClient(visit: Visit, member: FreshMember, form: Subm
 
 export async function askRefresh(visit: Visit, member: Member, form: SubmittedForm) {
   const reason = form.find('reason')?.trim() ?? ''
-  const make = (db: Database) => askForRefresh(db, member.partner, reason, member.by, visit.context.clock.now())
+  const make = (db: Database) => askForRefresh(db, member.partner, reason, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/clients`))
   if (problem instanceof Invalid) return sendClients(visit, member, emptyDraft, { values: { reason }, problem })
   return visit.reply.redirect(`${member.home}/clients`, 303)
@@ -84,7 +84,7 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
   const client = await clientOf(visit, member)
   const here = `${member.home}/clients/${client.id}`
   const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
-  const make = (db: Database) => askForScopes(db, client, values, member.by, visit.context.clock.now())
+  const make = (db: Database) => askForScopes(db, client, values, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
   if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
   if (problem && !(problem instanceof Conflict)) throw problem
@@ -95,12 +95,11 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
 export async function rotateSecret(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { context } = visit
   const client = await clientOf(visit, member)
-  const now = context.clock.now()
   const here = pathOf(member, client)
   const overlap = overlaps.get(form.find('overlap') ?? '')
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
   const rotation = { overlapMs: overlap.ms, switchAt: readSwitch(form) }
-  const make = (db: Database) => rotate(db, context.vault, client, rotation, member.by, now)
+  const make = (db: Database) => rotate(db, context.vault, client, rotation, member.act)
   let sent: Sent<{ secret: Token }> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, () => `${here}?done=secret-before`)
@@ -124,9 +123,9 @@ const twoLive = 'Two secrets are alive already. Revoke one of them first, then m
 
 /** A second click, or one that has ended meanwhile: the page then shows what is true. */
 export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const client = await clientOf(visit, member)
-  await revoke(db, client, idOf(form.find('secret')), member.by, clock.now()).catch((error: unknown) => {
+  await revoke(db, client, idOf(form.find('secret')), member.act).catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error
   })
   return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
@@ -138,12 +137,12 @@ function pathOf({ home }: Member, { id }: Client): string {
 
 async function clientOf({ context, request }: Visit, { branch }: Member): Promise<Client> {
   const client = await getClient(context.db, paramsOf(request).client ?? '')
-  if (client.branch_id !== branch.branchId || client.environment !== branch.environment) throw new NotFound()
+  if (client.branchId !== branch.branchId || client.environment !== branch.environment) throw new NotFound()
   return client
 }
 
-function acting({ context }: Visit, { by }: Member) {
-  return { development: isDevelopment(context.config), by, now: context.clock.now() }
+function acting({ context }: Visit, { act }: Member) {
+  return { ...act, development: isDevelopment(context.config) }
 }
 
 function readDraft(form: SubmittedForm) {
@@ -161,7 +160,7 @@ function asValues({ name, callbackUrl, scope, rotateRefreshTokens }: ReturnType<
 
 async function sendClients(visit: Visit, member: Member, draft: Draft, asking: Draft) {
   const { db, environment } = visit.context
-  const clients = (await listClients(db, member.partner.branch_id)).filter((each) => each.environment === environment)
+  const clients = (await listClients(db, member.partner.branchId)).filter((each) => each.environment === environment)
   const problem: Problem | undefined = draft.problem ?? asking.problem
   return sendPortal(visit, member, {
     title: 'Clients',
@@ -181,7 +180,7 @@ ${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.part
 function printList(clients: readonly Client[], { home }: Member): Html {
   const rows = clients.map(
     (each) => html`<tr><td><a href="${home}/clients/${each.id}">${each.name}</a></td><td><code>${each.id}</code></td>
-<td>${badge(each.status === 'active' ? 'good' : 'bad', each.status)}</td><td class="url">${each.callback_url}</td><td>${each.scopes.join(' ')}</td></tr>`,
+<td>${badge(each.status === 'active' ? 'good' : 'bad', each.status)}</td><td class="url">${each.callbackUrl}</td><td>${each.scopes.join(' ')}</td></tr>`,
   )
   return table('Clients', ['Name', 'Client id', 'State', 'Callback', 'Scopes'], rows)
 }
@@ -196,23 +195,23 @@ ${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices,
 }
 
 function printRefresh(asked: RefreshRequest | undefined, draft: Draft, { partner, home, csrf }: Member): Html {
-  const isOpen = asked !== undefined && asked.answered_at === null
+  const isOpen = asked !== undefined && asked.answeredAt === null
   const answer =
-    asked?.answered_at &&
-    html`<p>Your request of ${printDate(asked.asked_at)} was ${asked.granted ? 'granted' : 'declined'} on ${printDate(asked.answered_at)}.</p>`
+    asked?.answeredAt &&
+    html`<p>Your request of ${printDate(asked.askedAt)} was ${asked.granted ? 'granted' : 'declined'} on ${printDate(asked.answeredAt)}.</p>`
   const form = html`<form method="post" action="${home}/clients/refresh">${csrfField(csrf)}${onceField()}
 ${longField(draft, { name: 'reason', label: 'Why your applications need it', more: html`required maxlength="2000"` })}
 <button>Ask for it</button></form>`
-  return html`<section class="card"><h2>Refresh access ${partner.refresh_access ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
+  return html`<section class="card"><h2>Refresh access ${partner.refreshAccess ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, applications renew their access without asking the account holder every 24 hours.</p>
-${answer ?? undefined}${isOpen && html`<p>You asked on ${printDate(asked.asked_at)}: “${asked.reason}”. The brokerage has not answered yet.</p>`}
-${!partner.refresh_access && !isOpen && form}</section>`
+${answer ?? undefined}${isOpen && html`<p>You asked on ${printDate(asked.askedAt)}: “${asked.reason}”. The brokerage has not answered yet.</p>`}
+${!partner.refreshAccess && !isOpen && form}</section>`
 }
 
 /** It is asked for, and granted, for both sites at once. */
 function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): Html {
-  return html`<section class="card"><h2>Refresh access ${partner.refresh_access ? badge('good', 'granted') : badge('off', 'none')}</h2>
-<p>It is the same on both sites. ${!partner.refresh_access && html`Ask for it on the live one: <a href="${onLiveSite(context, `${home}/clients`)}">Clients</a>.`}</p></section>`
+  return html`<section class="card"><h2>Refresh access ${partner.refreshAccess ? badge('good', 'granted') : badge('off', 'none')}</h2>
+<p>It is the same on both sites. ${!partner.refreshAccess && html`Ask for it on the live one: <a href="${onLiveSite(context, `${home}/clients`)}">Clients</a>.`}</p></section>`
 }
 
 interface ClientPage {
@@ -239,17 +238,17 @@ ${problem && notice('error', problem.message)}
 <section class="card">${facts([
       ['Client id', html`<code>${client.id}</code>`],
       ['Environment', client.environment],
-      ['Registered', printDate(client.created_at)],
+      ['Registered', printDate(client.createdAt)],
     ])}</section>
 ${printSecrets(client, secrets, rotation, member, clock.now())}
 ${printScopeRequest(client, await findScopeRequest(db, client.id), asking, member)}
 <section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
 <form method="post" action="${member.home}/clients/${client.id}/update">${csrfField(member.csrf)}
-${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } }, client.scopes_at_most)}
+${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } }, client.scopesAtMost)}
 <button class="primary">Save</button></form></section>`,
   })
 }
 
-function valuesOf({ name, callback_url, scopes: granted, rotate_refresh_tokens }: Client): Draft['values'] {
-  return { name, callback: callback_url, scope: granted.join(' '), rotate: rotate_refresh_tokens ? 'yes' : '' }
+function valuesOf({ name, callbackUrl, scopes: granted, rotateRefreshTokens }: Client): Draft['values'] {
+  return { name, callback: callbackUrl, scope: granted.join(' '), rotate: rotateRefreshTokens ? 'yes' : '' }
 }

@@ -13,9 +13,9 @@ export function printDeliveries(deliveries: readonly Delivery[], webhooks: reado
 <td>${stateBadge(each)}</td>
 <td>${each.kind} ${each.action}</td>
 <td><code>${each.entity}</code></td>
-<td class="url"><a href="${home}/webhooks/${each.webhook_id}">${urls.get(each.webhook_id) ?? each.webhook_id}</a></td>
+<td class="url"><a href="${home}/webhooks/${each.webhookId}">${urls.get(each.webhookId) ?? each.webhookId}</a></td>
 <td class="number">${each.attempts}</td>
-<td>${printMoment(each.created_at)}</td>
+<td>${printMoment(each.createdAt)}</td>
 </tr>`,
   )
   return table('Deliveries', ['Delivery', 'State', 'Event', 'Entity', 'Webhook', 'Attempts', 'Created (UTC)'], rows)

@@ -39,7 +39,7 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const { context } = visit
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
-  const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.by, context.clock.now())
+  const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.act)
   const here = `${member.home}/deliveries/${delivery.id}`
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
   if (problem) return sendDelivery(visit, member, problem)
@@ -49,12 +49,10 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
 
 /** A second click finds it skipped already, and that is what was wanted. */
 export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
-  const problem = await findProblem(() =>
-    skipDelivery(db, branchId, delivery, readReason(form), member.by, clock.now()),
-  )
+  const problem = await findProblem(() => skipDelivery(db, branchId, delivery, readReason(form), member.act))
   if (problem) return sendDelivery(visit, member, problem)
   return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
 }
@@ -70,7 +68,7 @@ ${reasonField(emptyDraft)}
 async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
   const id = idOf(paramsOf(visit.request).id)
   const part = await printDelivery(visit, member)
-  const isUnfinished = (await deliveryOf(visit, member)).settled_at === null
+  const isUnfinished = (await deliveryOf(visit, member)).settledAt === null
   const here = `${member.home}/deliveries/${id}`
   return sendPortal(visit, member, {
     title: `Delivery ${id}`,
@@ -93,10 +91,10 @@ function deliveryOf({ context, request }: Visit, { branch }: Member) {
 async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   const { db, signingSecrets, clock } = visit.context
   const delivery = await deliveryOf(visit, member)
-  const webhook = await getWebhook(db, member.branch, delivery.webhook_id)
+  const webhook = await getWebhook(db, member.branch, delivery.webhookId)
   const attempts = await listAttempts(db, delivery.id)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
-  const names = await getNames(db, delivery.canceled_by)
+  const names = await getNames(db, delivery.canceledBy)
   return html`${printFacts(delivery, webhook, names, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
@@ -104,18 +102,18 @@ ${printRequest(delivery, webhook, attempts.at(-1), secrets)}`
 }
 
 function printFacts(delivery: Delivery, webhook: Webhook, names: Names, { home }: Member): Html {
-  const { state, kind, action, entity, uid, created_at, settled_at, due_at, repeats, reason, canceled_by } = delivery
+  const { state, kind, action, entity, uid, createdAt, settledAt, dueAt, repeats, reason, canceledBy } = delivery
   return html`<section class="card"><p>${stateBadge(delivery)} ${stateWords[state]}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
   ['Entity', html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`],
   ['Webhook', html`<a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>`],
   ['Repeats', repeats !== null && html`<a href="${home}/deliveries/${repeats}">delivery ${repeats}</a>`],
-  ['Created', printMoment(created_at)],
-  ['Next attempt', state === 'waiting' && printMoment(due_at)],
+  ['Created', printMoment(createdAt)],
+  ['Next attempt', state === 'waiting' && printMoment(dueAt)],
   ['Reason', reason !== null && reason],
-  ['Skipped by', canceled_by !== null && describeCanceler(canceled_by, names)],
-  ['Settled', settled_at ? printMoment(settled_at) : undefined],
+  ['Skipped by', canceledBy !== null && describeCanceler(canceledBy, names)],
+  ['Settled', settledAt ? printMoment(settledAt) : undefined],
 ])}</section>`
 }
 
@@ -132,9 +130,9 @@ const whyWords = new Map([
   ['no-secret', 'There is no secret left to sign with: the client has none, and the webhook has none of its own.'],
 ])
 
-function printAttempt({ number, at, duration_ms, outcome, status, why, response }: Attempt): Html {
+function printAttempt({ number, at, durationMs, outcome, status, why, response }: Attempt): Html {
   const answered = status === null ? undefined : `HTTP ${status}`
-  return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)} <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, ${duration_ms} ms</span></p>
+  return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)} <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, ${durationMs} ms</span></p>
 ${why !== null && html`<p>${whyWords.get(why) ?? why}</p>`}
 ${response !== null && response !== '' && html`<details><summary>Response (${response.length} characters kept)</summary><pre tabindex="0">${response}</pre></details>`}</li>`
 }

@@ -33,25 +33,24 @@ export async function submitApplication(visit: Visit, visitor: SignedIn, form: S
     string,
   ]
   const { user } = visitor.session
-  const apply = (db: Database) =>
-    applyWithDetails(db, user, { name, website, contact, purpose }, visitor.by, context.clock.now())
+  const apply = (db: Database) => applyWithDetails(db, user, { name, website, contact, purpose }, visitor.act)
   const problem = await findProblem(() => makeOnce(context, visitor, form, apply, () => '/partner'))
   if (problem) return sendEntry(visit, visitor, { values, problem })
   return reply.redirect('/partner', 303)
 }
 
 export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await acceptInvitation(db, partner, visitor.session.user, visitor.by, clock.now())
-    return `/partner/${partner.branch_id}`
+    await acceptInvitation(db, partner, visitor.session.user, visitor.act)
+    return `/partner/${partner.branchId}`
   })
 }
 
 export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.by, clock.now())
+    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
     return '/partner'
   })
 }
@@ -62,9 +61,9 @@ type Answering = (partner: Partner) => Promise<string>
 async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
   const branch = form.find('branch')
   const invitations = await listInvitationsOf(context.db, visitor.session.user)
-  const invitation = invitations.find(({ branch_id }) => String(branch_id) === branch)
+  const invitation = invitations.find(({ branchId }) => String(branchId) === branch)
   if (!invitation) return reply.redirect('/partner', 303)
-  return reply.redirect(await answer(await getPartner(context.db, String(invitation.branch_id))), 303)
+  return reply.redirect(await answer(await getPartner(context.db, String(invitation.branchId))), 303)
 }
 
 /** The partner's own door: what it may do, or why it may not. */
@@ -78,7 +77,7 @@ async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const isLive = visit.context.environment === 'live'
   const [only] = partners
   const isPlain = partners.length === 1 && (invitations.length === 0 || !isLive) && !draft.problem
-  if (only && isPlain) return visit.reply.redirect(`/partner/${only.branch_id}`, 303)
+  if (only && isPlain) return visit.reply.redirect(`/partner/${only.branchId}`, 303)
   return sendEntrance(visit, visitor, {
     title: 'Partner portal',
     ...(draft.problem && { status: draft.problem.status }),
@@ -93,16 +92,16 @@ const tones: Record<Partner['status'], Tone> = { applied: 'wait', approved: 'goo
 
 function printPartners(partners: readonly Partner[]): Html {
   const items = partners.map(
-    ({ branch_id, name, status }) =>
-      html`<li><div><a href="/partner/${branch_id}"><strong>${name}</strong></a><br><span class="faint">Branch ${branch_id}</span></div>${badge(tones[status], status)}</li>`,
+    ({ branchId, name, status }) =>
+      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId}</span></div>${badge(tones[status], status)}</li>`,
   )
   return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
 }
 
-function printInvitation({ branch_id, partner_name }: Invitation, { csrf }: SignedIn): Html {
+function printInvitation({ branchId, partnerName }: Invitation, { csrf }: SignedIn): Html {
   const act = (action: string, label: string, kind: string) =>
-    html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branch_id}"><button class="${kind}">${label}</button></form>`
-  return html`<section class="card created"><h2>${partner_name} invites you</h2>
+    html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branchId}"><button class="${kind}">${label}</button></form>`
+  return html`<section class="card created"><h2>${partnerName} invites you</h2>
 <p>As a member you see and change its clients, webhooks and deliveries. With more than one partner, programs need a client's credentials instead of your personal token.</p>
 <div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div></section>`
 }
@@ -138,10 +137,10 @@ async function sendState(visit: Visit, member: AnyMember) {
     title: partner.name,
     body: html`<h1>${partner.name} ${badge(tones[partner.status], partner.status)}</h1>
 <section class="card"><p>${text}</p>
-${partner.status === 'suspended' && html`<p class="notice error">Reason: ${partner.status_reason ?? 'none was given'}</p>`}
+${partner.status === 'suspended' && html`<p class="notice error">Reason: ${partner.statusReason ?? 'none was given'}</p>`}
 ${facts([
-  ['Branch', partner.branch_id],
-  ['Applied', printDate(partner.created_at)],
+  ['Branch', partner.branchId],
+  ['Applied', printDate(partner.createdAt)],
   ['Website', application?.website],
   ['E-mail', application?.contact],
   ['Purpose', application?.purpose],

@@ -18,23 +18,22 @@ export function showMembers(visit: Visit, member: Member) {
 
 export async function invite(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const username = form.find('username')?.trim() ?? ''
-  const now = visit.context.clock.now()
-  const make = (db: Database) => inviteMember(db, member.partner, username, member.by, now)
+  const make = (db: Database) => inviteMember(db, member.partner, username, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/members`))
   return problem ? sendMembers(visit, member, { values: { username }, problem }) : back(visit, member)
 }
 
 export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const { db, clock } = visit.context
-  await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.by, clock.now())
+  const { db } = visit.context
+  await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.act)
   return back(visit, member)
 }
 
 /** Whoever found an open browser must not put the other members out. */
 export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const userId = form.find('user') ?? ''
-  const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.by, clock.now()))
+  const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.act))
   if (problem) return sendMembers(visit, member, { values: {}, problem })
   return userId === member.session.user.id ? visit.reply.redirect('/partner', 303) : back(visit, member)
 }
@@ -49,13 +48,13 @@ async function sendMembers(visit: Visit, member: Member, draft: Draft) {
   const invitations = await listInvitations(db, member.partner)
   const rows = [
     ...members.map((each) =>
-      printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.added_at)}`, {
+      printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.addedAt)}`, {
         ...{ action: `${member.home}/members/remove`, field: 'user', value: each.id, csrf: member.csrf },
         label: each.id === member.session.user.id ? 'Leave' : 'Remove',
       }),
     ),
     ...invitations.map((each) =>
-      printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invited_at)}`, {
+      printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invitedAt)}`, {
         ...{ action: `${member.home}/members/uninvite`, field: 'username', value: each.username, csrf: member.csrf },
         label: 'Take back',
       }),

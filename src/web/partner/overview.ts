@@ -31,12 +31,12 @@ async function printState({ context }: Visit, { branch, partner, home }: Member)
   const health = await readHealth(db, webhooks)
   const unwell = webhooks.filter((webhook) => judgeHealth(webhook, health.get(webhook.id)) !== 'healthy')
   const sum = (of: 'waiting' | 'exhausted') => [...health.values()].reduce((total, each) => total + each[of], 0)
-  const clients = (await listClients(db, partner.branch_id)).filter((client) => client.environment === environment)
+  const clients = (await listClients(db, partner.branchId)).filter((client) => client.environment === environment)
   const ids = webhooks.map((webhook) => webhook.id)
   const newest = await searchDeliveries(db, ids, {}, Number.MAX_SAFE_INTEGER, shown)
   return html`<section class="card">
 ${facts([
-  ['Branch', partner.branch_id],
+  ['Branch', partner.branchId],
   ['Clients', clients.length],
   ['Webhooks', html`<a href="${home}/webhooks">${webhooks.length}</a>`],
   [
@@ -45,7 +45,7 @@ ${facts([
   ],
   ['Waiting', html`<a href="${home}/deliveries?state=waiting">${printCount(sum('waiting'))}</a>`],
   ['Given up', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
-  ['Refresh access', partner.refresh_access ? 'yes' : 'no'],
+  ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
 ${printDeliveries(newest.deliveries, webhooks, home)}`

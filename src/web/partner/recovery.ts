@@ -29,10 +29,10 @@ export async function startRecovery(visit: Visit, member: Member, form: Submitte
   const { context } = visit
   const webhook = await webhookOf(visit, member)
   const text = readSince(form.find('since'))
-  const since = parseSince(text, context.clock.now())
+  const since = parseSince(text, member.act.at)
   if (!(since instanceof Date)) return sendWizard(visit, member, text, undefined)
   const here = `${member.home}/webhooks/${webhook.id}`
-  const make = (db: Database) => start(db, webhook, since, member.by, context.clock.now())
+  const make = (db: Database) => start(db, webhook, since, member.act)
   let sent: Sent<Replay> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)

@@ -40,7 +40,7 @@ interface Document {
 
 export async function showReference(visit: Visit, member: Member) {
   const { db, environment, baseUrl } = visit.context
-  const { branch_id: branchId } = member.partner
+  const { branchId } = member.partner
   const [client] = (await listClients(db, branchId)).filter((each) => each.environment === environment)
   const quick = { baseUrl, clientId: client?.id ?? 'YOUR_CLIENT_ID', branchId }
   const document = visit.request.server.openapi() as unknown as Document

@@ -31,13 +31,13 @@ function printCalls(calls: readonly KeptRefusedCall[]): Html {
 }
 
 function printCall(call: KeptRefusedCall): Html {
-  const { claimed, client_id, at, method, route, status, code, description, sent, request_id } = call
+  const { isClaimed, clientId, at, method, route, status, code, description, sent, requestId } = call
   return html`<li class="card"><p>${badge('bad', String(status))} <strong>${method} ${route}</strong> <span class="faint">${printMoment(at)}</span></p>
 <p><code>${code}</code> ${description}</p>
 <p><strong>How to mend it:</strong> ${remedyOf(call)}</p>
 <details><summary>What was sent</summary><pre tabindex="0">${sent}</pre>${facts([
-    ['Client', client_id ?? 'a member, by a personal token'],
-    ['Proven', claimed ? 'no: the caller only said so' : 'yes'],
-    ['Request id', html`<code>${request_id}</code>`],
+    ['Client', clientId ?? 'a member, by a personal token'],
+    ['Proven', isClaimed ? 'no: the caller only said so' : 'yes'],
+    ['Request id', html`<code>${requestId}</code>`],
   ])}</details></li>`
 }

@@ -43,7 +43,7 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
   const selection = parseSelection(values)
   if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
   const here = `${member.home}/webhooks/${webhook.id}`
-  const make = (db: Database) => start(db, webhook, selection, member.by, visit.context.clock.now())
+  const make = (db: Database) => start(db, webhook, selection, member.act)
   let sent: Sent<Replay> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
@@ -53,10 +53,10 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
 }
 
 export async function cancelReplay(visit: Visit, member: Member) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const webhook = await webhookOf(visit, member)
   const asked = idOf(paramsOf(visit.request).replay)
-  const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.by, clock.now()))
+  const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.act))
   return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
 }
 
@@ -162,20 +162,20 @@ function printReplays(replays: readonly Replay[], { home }: Member): Html | unde
   if (replays.length === 0) return undefined
   const rows = replays.map(
     (each) =>
-      html`<tr><td><a href="${home}/webhooks/${each.webhook_id}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.created_at)}</td></tr>`,
+      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
   return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Set going', 'Started (UTC)'], rows)}`
 }
 
 function printProgress(replay: Replay): Html {
-  const { state, done, total, created_at, finished_at, selection, pulled } = replay
+  const { state, done, total, createdAt, finishedAt, selection, pulled } = replay
   const since = selection.since === undefined ? undefined : new Date(selection.since)
   return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} set going</p>
 ${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Set going"></progress>`}
 ${facts([
   ['Given up since', since && printMoment(since)],
   ['Waiting, tried now', since && pulled.toLocaleString('en')],
-  ['Started', printMoment(created_at)],
-  ['Ended', finished_at ? printMoment(finished_at) : undefined],
+  ['Started', printMoment(createdAt)],
+  ['Ended', finishedAt ? printMoment(finishedAt) : undefined],
 ])}</section>`
 }

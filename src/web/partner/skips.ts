@@ -38,7 +38,7 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
   const make = (db: Database) => {
     if (form.find('confirmed') !== 'yes')
       throw new Conflict('Tick the box to say that you mean it, then skip what waits.')
-    return start(db, webhook, reason, member.by, visit.context.clock.now())
+    return start(db, webhook, reason, member.act)
   }
   let sent: Sent<Skip> | undefined
   const problem = await findProblem(async () => {
@@ -54,7 +54,7 @@ export async function showSkipProgress(visit: Visit, member: Member) {
   const { db } = visit.context
   const print = async () => {
     const skip = await getSkip(db, webhook, id)
-    return printProgress(skip, await getNames(db, skip.asked_by))
+    return printProgress(skip, await getNames(db, skip.askedBy))
   }
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
@@ -129,18 +129,18 @@ function printSkips(skips: readonly Skip[], { home }: Member): Html | undefined 
   if (skips.length === 0) return undefined
   const rows = skips.map(
     (each) =>
-      html`<tr><td><a href="${home}/webhooks/${each.webhook_id}/skips/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.skipped.toLocaleString('en')}</td><td>${each.reason}</td><td>${printMoment(each.created_at)}</td></tr>`,
+      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/skips/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.skipped.toLocaleString('en')}</td><td>${each.reason}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
   return html`<h2>Earlier skips</h2>${table('Skips', ['Skip', 'State', 'Skipped', 'Reason', 'Started (UTC)'], rows)}`
 }
 
 function printProgress(skip: Skip, names: Names): Html {
-  const { state, skipped, reason, asked_by, created_at, finished_at } = skip
+  const { state, skipped, reason, askedBy, createdAt, finishedAt } = skip
   return html`<section class="card"><p>${badge(tones[state], state)} ${skipped.toLocaleString('en')} skipped</p>
 ${facts([
   ['Reason', reason],
-  ['Skipped by', describeCanceler(asked_by, names)],
-  ['Started', printMoment(created_at)],
-  ['Ended', finished_at ? printMoment(finished_at) : undefined],
+  ['Skipped by', describeCanceler(askedBy, names)],
+  ['Started', printMoment(createdAt)],
+  ['Ended', finishedAt ? printMoment(finishedAt) : undefined],
 ])}</section>`
 }

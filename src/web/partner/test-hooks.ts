@@ -102,7 +102,7 @@ async function checkPayload(kind: PublishedKind, payload: Payload): Promise<void
 
 async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft: Draft) {
   const properties = Object.entries(propertiesOf(kind)).filter(([name]) => name !== 'type')
-  const values = { ...examples, branchId: String(member.partner.branch_id), ...draft.values }
+  const values = { ...examples, branchId: String(member.partner.branchId), ...draft.values }
   const tabs = Object.entries(words).map(
     ([each, label]) =>
       html`<a href="${member.home}/test?kind=${each}"${each === kind && html` aria-current="page"`}>${label}</a>`,
@@ -171,8 +171,8 @@ function printOutcome(deliveries: readonly EventDelivery[], isExpected: boolean,
   return table('Outcomes', ['Webhook', 'State', 'Last attempt'], rows)
 }
 
-function printLast({ last_attempt }: EventDelivery): Html {
-  if (!last_attempt) return html`<span class="faint">none yet</span>`
-  const { outcome, status, why, duration_ms } = last_attempt
-  return html`${badge(outcome === 'accepted' ? 'good' : 'bad', outcome)} ${status === null ? (why ?? '') : `HTTP ${status}`} <span class="faint">${duration_ms} ms</span>`
+function printLast({ lastAttempt }: EventDelivery): Html {
+  if (!lastAttempt) return html`<span class="faint">none yet</span>`
+  const { outcome, status, why, durationMs } = lastAttempt
+  return html`${badge(outcome === 'accepted' ? 'good' : 'bad', outcome)} ${status === null ? (why ?? '') : `HTTP ${status}`} <span class="faint">${durationMs} ms</span>`
 }

@@ -36,9 +36,8 @@ export function showWebhooks(visit: Visit, member: Member) {
 
 export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
   const { context, reply } = visit
-  const now = context.clock.now()
   const draft = readDraft(form)
-  const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.by, now)
+  const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.act)
   let sent: Sent<Webhook> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
@@ -54,8 +53,7 @@ export async function showWebhook(visit: Visit, member: Member) {
 export async function updateWebhook(visit: Visit, member: Member, form: SubmittedForm) {
   const webhook = await webhookOf(visit, member)
   const { url, kinds: chosen } = readDraft(form)
-  const now = visit.context.clock.now()
-  const problem = await findProblem(() => update(deskOf(visit), webhook, { url, kinds: chosen }, member.by, now))
+  const problem = await findProblem(() => update(deskOf(visit), webhook, { url, kinds: chosen }, member.act))
   if (problem)
     return sendWebhook(visit, member, { ...webhook, kinds: chosen }, { values: { url }, problem }, emptyDraft)
   return backTo(visit.reply, member, webhook)
@@ -63,11 +61,10 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
   const webhook = await webhookOf(visit, member)
-  const now = visit.context.clock.now()
   const secret = form.find('secret') ?? ''
   const switchAt = parseMoment(form.find('switchAt'))
-  const at = switchAt === 'wrong' ? new Date(0) : (switchAt ?? now)
-  const make = (db: Database) => rotateWebhookSecret({ ...deskOf(visit), db }, webhook, secret, at, member.by, now)
+  const at = switchAt === 'wrong' ? new Date(0) : (switchAt ?? member.act.at)
+  const make = (db: Database) => rotateWebhookSecret({ ...deskOf(visit), db }, webhook, secret, at, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member, webhook)))
   const values = { switchAt: form.find('switchAt') }
   if (problem) return sendWebhook(visit, member, webhook, emptyDraft, { values, problem })
@@ -79,20 +76,20 @@ export const resumeWebhook = stateForm('active')
 
 function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
-    const { db, clock } = visit.context
+    const { db } = visit.context
     const webhook = await webhookOf(visit, member)
-    if (webhook.state !== state) await setWebhookState(db, webhook, state, member.by, clock.now())
+    if (webhook.state !== state) await setWebhookState(db, webhook, state, member.act)
     return backTo(visit.reply, member, webhook)
   }
 }
 
 /** A second click finds it gone already, and that is what was wanted. */
 export async function deleteWebhook(visit: Visit, member: Member, form: SubmittedForm) {
-  const { db, clock } = visit.context
+  const { db } = visit.context
   const webhook = await webhookOf(visit, member)
   if (form.find('confirmed') !== 'yes')
     throw new Conflict('Tick the box to say that you mean it, then delete the webhook.')
-  await remove(db, webhook, member.by, clock.now())
+  await remove(db, webhook, member.act)
   return visit.reply.redirect(`${member.home}/webhooks`, 303)
 }
 
@@ -176,7 +173,7 @@ function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, Web
 <td>${webhook.kinds.join(', ')}</td>
 <td class="number">${printCount(state?.waiting ?? 0)}</td>
 <td class="number">${printCount(state?.exhausted ?? 0)}</td>
-<td>${printMoment(webhook.created_at)}</td>
+<td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
   return table('Webhooks', ['URL', 'Health', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
@@ -208,15 +205,15 @@ function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member
   const deliveries = `${member.home}/deliveries?webhook=${webhook.id}`
   return html`<section class="card">
 <p>${conditionWords[condition]}</p>
-${webhook.disabled_reason !== null && html`<p class="notice error">It was disabled: ${webhook.disabled_reason}</p>`}
+${webhook.disabledReason !== null && html`<p class="notice error">It was disabled: ${webhook.disabledReason}</p>`}
 ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
-  ['Failing since', health?.failing_since ? printDate(health.failing_since) : undefined],
+  ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
   ['Waiting', html`<a href="${deliveries}&state=waiting">${printCount(health?.waiting ?? 0)}</a>`],
   ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
-  ['Created', printDate(webhook.created_at)],
-  ['Changed', printDate(webhook.updated_at)],
+  ['Created', printDate(webhook.createdAt)],
+  ['Changed', printDate(webhook.updatedAt)],
 ])}
 <div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}

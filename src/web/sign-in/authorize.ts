@@ -68,7 +68,7 @@ export async function authorize({ context, request, reply }: Visit): Promise<Fas
   if (judged.kind === 'refused') {
     request.refusal = judged.error.code
     context.refusedCalls.record(describeAuthorize(context, request, client, judged.error))
-    return reply.redirect(printErrorCallback(client.callback_url, judged.error, judged.state, baseUrl), 302)
+    return reply.redirect(printErrorCallback(client.callbackUrl, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
 }
@@ -84,7 +84,7 @@ function describeAuthorize(
   const names = Object.keys(query).filter((name) => /^\w{1,60}$/.test(name))
   const plain = ['scope', 'response_type', 'code_challenge_method']
   return {
-    ...{ environment, branchId: client.branch_id, clientId: client.id, isClaimed: true, at: clock.now() },
+    ...{ environment, branchId: client.branchId, clientId: client.id, isClaimed: true, at: clock.now() },
     caller: subnetOf(request.ip),
     ...{
       method: 'GET',

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
-import { approve, deny, findStanding, type Standing } from '../../oauth/authorization.ts'
+import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { Conflict, Invalid } from '../../problem.ts'
@@ -15,7 +15,7 @@ import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actorOf, currentSession } from '../frame/visitor.ts'
+import { actOf, currentSession } from '../frame/visitor.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
@@ -55,13 +55,12 @@ export async function submitConsent({ context, request, reply }: Visit) {
   const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
   if (!session) return reply.redirect(`/login?request=${pending.sealed}`, 303)
   const form = readForm(request, formSecret(session.token.text, pending))
-  const now = context.clock.now()
   const obstacle = await findObstacle(context, pending, session)
   if (obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
-  const by = actorOf(context, request, session)
+  const act = actOf(context, request, session)
   const { state } = pending.request
-  const callbackUrl = pending.client.callback_url
+  const callbackUrl = pending.client.callbackUrl
   switch (form.find('decision')) {
     case 'approve': {
       const accounts = await listOpenAccounts(context.db, session.user.id, context.environment)
@@ -78,12 +77,12 @@ export async function submitConsent({ context, request, reply }: Visit) {
         environment: context.environment,
         accountNumbers,
       }
-      const code = await approve(context.db, consent, by, now)
+      const code = await approve(context.db, consent, act)
       if (!code) throw answeredAlready()
       return reply.redirect(printCallback(callbackUrl, { code: code.text, iss: context.baseUrl }, state), 303)
     }
     case 'deny': {
-      if (!(await deny(context.db, pending.request, by, now))) throw answeredAlready()
+      if (!(await deny(context.db, pending.request, act))) throw answeredAlready()
       const error = new OAuthError('access_denied', 'The user denied the request.')
       request.refusal = error.code
       return reply.redirect(printErrorCallback(callbackUrl, error, state, context.baseUrl), 303)
@@ -100,7 +99,7 @@ function formSecret(session: string, { request }: PendingRequest): string {
 
 /** The user's own accounts that were ticked; with one account or none there is nothing to tick. */
 function chooseAccounts(accounts: readonly Account[], ticked: readonly string[]): string[] | undefined {
-  const own = accounts.map((account) => account.account_number)
+  const own = accounts.map((account) => account.accountNumber)
   if (own.length <= 1) return own
   const chosen = own.filter((number) => ticked.includes(number))
   return chosen.length > 0 ? chosen : undefined
@@ -123,7 +122,7 @@ async function sendConsent(
   const csrf = issueFormToken(formSecret(token.text, pending))
   const accounts = await listOpenAccounts(context.db, user.id, context.environment)
   const standing = await findStanding(context.db, user.id, client.id)
-  const host = new URL(client.callback_url).host
+  const host = new URL(client.callbackUrl).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
     environment: context.environment,
@@ -131,7 +130,7 @@ async function sendConsent(
     leadsOn: true,
     body: html`<section class="card narrow">
 <h1>Allow <em>${client.name}</em> to use your account?</h1>
-<p>${client.name} is an application of <strong>${client.partner_name}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
+<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
 ${problem !== undefined && notice('error', problem.text)}
 ${standing && printStanding(standing, request)}
 <form method="post" action="/consent">
@@ -139,9 +138,9 @@ ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
 <h2>It will be able to</h2>
 <ul class="scopes">${request.scopes.map(printScope)}</ul>
 ${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
-${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.account_number} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
+${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accountNumber} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
 <h2>For how long</h2>
-<p>${client.refresh_access ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
+<p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
 <div class="choices">
 <button class="primary" name="decision" value="approve">Allow</button>
 <button name="decision" value="deny">Deny</button>
@@ -153,11 +152,11 @@ ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accoun
 }
 
 /** What allowing this does to what was allowed before. */
-function printStanding(standing: Standing, request: AuthorizationRequest): Html {
+function printStanding(standing: StandingApproval, request: AuthorizationRequest): Html {
   const lost = standing.scopes
     .filter((scope) => !request.scopes.includes(scope))
     .map((scope) => scopeWords[scope].title)
-  return html`${standing.paused_at !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
+  return html`${standing.pausedAt !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
 <p>You have allowed it access before. Allowing this replaces what you allowed before, also for the access it holds already.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
 }
 
@@ -184,7 +183,7 @@ function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
 function printAccounts(accounts: readonly Account[], ticked?: readonly string[]): Html {
   const boxes = accounts.map(
     (account) =>
-      html`<label class="tick"><input type="checkbox" name="account" value="${account.account_number}"${(ticked?.includes(account.account_number) ?? true) && html` checked`}><span>${account.account_number} <span class="faint">${wordsOf(account)}</span></span></label>`,
+      html`<label class="tick"><input type="checkbox" name="account" value="${account.accountNumber}"${(ticked?.includes(account.accountNumber) ?? true) && html` checked`}><span>${account.accountNumber} <span class="faint">${wordsOf(account)}</span></span></label>`,
   )
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }

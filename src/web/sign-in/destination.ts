@@ -53,7 +53,7 @@ export async function openPending(context: Context, sealed: string): Promise<Pen
     !request ||
     !client ||
     !isInForce(client) ||
-    client.callback_url !== request.callbackUrl ||
+    client.callbackUrl !== request.callbackUrl ||
     !covers(client.scopes, request.scopes)
   ) {
     throw new Problem(

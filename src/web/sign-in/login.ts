@@ -12,7 +12,7 @@ import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts
 import { html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actorOf, browserOf, currentSession } from '../frame/visitor.ts'
+import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
 import { type Destination, getDestination, openPending, parseDestination } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
@@ -45,8 +45,8 @@ export async function submitLogin({ context, request, reply }: Visit) {
     password: form.find('password') ?? '',
     device: readDevice(context, request),
   }
-  const from = { environment: context.environment, browser: browserOf(request), requestId: request.id, previous }
-  const outcome = await signIn(loginDesk(context), credentials, from, context.clock.now()).catch(tellCrowded)
+  const from = { environment: context.environment, browser: browserOf(request), previous }
+  const outcome = await signIn(loginDesk(context), credentials, from, actOf(context, request)).catch(tellCrowded)
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
@@ -68,12 +68,11 @@ export async function submitLogin({ context, request, reply }: Visit) {
 export async function cancelLogin({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const { request: pending, client } = await openPending(context, form.find('request') ?? '')
-  const by = { name: 'anonymous', environment: context.environment, address: request.ip, requestId: request.id }
-  if (!(await deny(context.db, pending, by, context.clock.now()))) throw answeredAlready()
+  if (!(await deny(context.db, pending, actOf(context, request)))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
   request.refusal = error.code
   clearCookie(context, reply, 'step')
-  return reply.redirect(printErrorCallback(client.callback_url, error, pending.state, context.baseUrl), 303)
+  return reply.redirect(printErrorCallback(client.callbackUrl, error, pending.state, context.baseUrl), 303)
 }
 
 export async function logout({ context, request, reply }: Visit) {
@@ -81,9 +80,7 @@ export async function logout({ context, request, reply }: Visit) {
   const session = await currentSession(context, request)
   if (session) {
     readForm(request, session.token.text)
-    await context.db.transaction((sql) =>
-      closeSession(sql, session, actorOf(context, request, session), context.clock.now()),
-    )
+    await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
   }
   clearCookie(context, reply, 'session')
   return reply.redirect('/login', 303)
@@ -109,7 +106,7 @@ function sendLogin(context: Context, request: FastifyRequest, reply: FastifyRepl
     leadsOn: pending !== undefined,
     body: html`<section class="card narrow">
 <h1>${title}</h1>
-${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partner_name} asks for access to your account. Sign in to see what it asks for.</p>`}
+${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partnerName} asks for access to your account. Sign in to see what it asks for.</p>`}
 ${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
 ${problem !== undefined && notice('error', problem)}
 ${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
@@ -119,7 +116,7 @@ ${csrf}${carried}
 <label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${username !== '' && html` autofocus`}></label>
 <button class="primary">${session ? 'Continue' : 'Sign in'}</button>
 </form>
-${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
+${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
 <p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>
 </section>`,
   })

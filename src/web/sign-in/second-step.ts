@@ -20,7 +20,7 @@ import { issueFormToken, readForm, type SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { browserOf, currentSession } from '../frame/visitor.ts'
+import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { type Destination, getDestination, parseDestination } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk } from './login-desk.ts'
@@ -57,12 +57,11 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
   const from = {
     environment: context.environment,
     browser: browserOf(request),
-    requestId: request.id,
     previous: await currentSession(context, request),
     device: readDevice(context, request),
   }
   const proof = readProof(context, form)
-  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, context.clock.now())
+  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, actOf(context, request))
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
@@ -129,7 +128,7 @@ async function sendSecondStep(context: Context, request: FastifyRequest, reply: 
 ${passkey}
 ${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(hidden, refused))}
 ${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}
-${pending && html`<form method="post" action="/login/cancel">${hidden}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callback_url).host}</button></form>`}
+${pending && html`<form method="post" action="/login/cancel">${hidden}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
 <p class="small"><a href="/login?${new URLSearchParams([[field.name, field.value]]).toString()}&amp;confirm=1">Start again</a></p>
 </section>`,
   })

@@ -10,7 +10,7 @@ import { createService } from '../../../src/services/service.ts'
 import { openPasswords } from '../../../src/users/password.ts'
 import { addAccount, createUser } from '../../../src/users/user.ts'
 import { createWebhook } from '../../../src/webhooks/webhook.ts'
-import { operator, password } from '../../support/gateway.ts'
+import { operatorAct, password } from '../../support/gateway.ts'
 import { findFreePort } from '../../support/ports.ts'
 import {
   type Credentials,
@@ -140,30 +140,30 @@ async function openNode(
 }
 
 async function makePeople(db: Database, key: string, receiver: Receiver, hooks: readonly string[]) {
-  const now = new Date()
+  const act = operatorAct(new Date())
   const vault = openVault({ kind: 'environment', keys: [parseKey(key)!] })
-  const { branch_id: branchId } = await applyAsPartner(db, 'Partner', operator, now)
+  const { branchId } = await applyAsPartner(db, 'Partner', act)
   const partner = await getPartner(db, String(branchId))
-  await setPartnerStatus(db, partner, 'approved', undefined, operator, now)
-  await setRefreshAccess(db, partner, true, operator, now)
+  await setPartnerStatus(db, partner, 'approved', undefined, act)
+  await setRefreshAccess(db, partner, true, act)
   const draft = {
     name: 'App',
     callbackUrl: 'https://app.example.com/callback',
     scope: 'read',
     rotateRefreshTokens: false,
   }
-  const made = await createClient(db, vault, partner, 'live', draft, { development: true, by: operator, now })
+  const made = await createClient(db, vault, partner, 'live', draft, { ...act, development: true })
   const policy = { allowLoopback: true, ports: [] }
   const branch = { branchId, environment: 'live' as const }
   for (const path of hooks) {
     const webhook = { url: receiver.url(path), secret: undefined, kinds: undefined }
-    await createWebhook({ db, vault, policy }, branch, made.client.id, webhook, operator, now)
+    await createWebhook({ db, vault, policy }, branch, made.client.id, webhook, act)
   }
-  const { service, secret } = await createService(db, 'ledger', 'live', operator, now)
+  const { service, secret } = await createService(db, 'ledger', 'live', act)
   const holder = { username: 'holder', name: 'Ada Holder', password, role: 'holder' as const }
-  const user = await createUser(db, openPasswords(1), holder, operator, now)
-  const account = { classification: 'individual', day_trader: false, option_level: 2, type: 'margin' } as const
-  await addAccount(db, user, { ...account, account_number: 'ACC1', environment: 'live' }, operator, now)
+  const user = await createUser(db, openPasswords(1), holder, act)
+  const account = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+  await addAccount(db, user, { ...account, accountNumber: 'ACC1', environment: 'live' }, act)
   return {
     branchId,
     client: { id: made.client.id, secret: made.secret.text },

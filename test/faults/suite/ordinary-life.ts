@@ -6,7 +6,7 @@ import { statement } from '../../../src/database/database.ts'
 import { deleteWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
 import { type Answer, send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
-import { basic, operator } from '../../support/gateway.ts'
+import { basic, operatorAct } from '../../support/gateway.ts'
 import type { House } from './house.ts'
 import { urlOf } from './postgres.ts'
 import type { Scenario } from './scenarios.ts'
@@ -95,7 +95,7 @@ async function deleteWithBacklog({ db, branchId, client }: House, waiting: numbe
   for (let filled = 0; filled < waiting; filled += fillAtOnce)
     await db.query(fillQueue, [doomed!.id, Math.min(fillAtOnce, waiting - filled)])
   const webhook = await getWebhook(db, { branchId, environment: 'live' }, doomed!.id)
-  await deleteWebhook(db, webhook, operator, new Date())
+  await deleteWebhook(db, webhook, operatorAct(new Date()))
   const isCleared = async () => (await db.query(selectCleared, [webhook.id])).length > 0
   await eventually('everything that waited is cleared away', isCleared, clearedWithinMs)
   const [count] = await db.query<{ canceled: number }>(countCanceled, [webhook.id])

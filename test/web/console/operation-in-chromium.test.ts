@@ -8,9 +8,9 @@ import { test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
-import { openChromium } from '../../support/chromium.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
 import { answer, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
@@ -99,7 +99,7 @@ test('the overview stands still when told to', async () => {
   const { page, close } = await openVisit('/console')
   await page.getByRole('button', { name: 'Hold still' }).click()
   await page.getByText('Held still').waitFor()
-  await applyAsPartner(house.gateway.context.db, 'Patient Applicant', operator, house.clock.now())
+  await applyAsPartner(house.gateway.context.db, 'Patient Applicant', house.act())
   assert.equal(await page.getByText('Patient Applicant').count(), 0)
   await page.getByRole('button', { name: 'Go on' }).click()
   await page.getByText('Patient Applicant').waitFor()
@@ -110,7 +110,7 @@ test('the overview stands still when told to', async () => {
 async function tour(): Promise<Record<string, string>> {
   const { db } = house.gateway.context
   const partner = await openPartner(house)
-  await askForRefresh(db, partner.partner, 'long evenings', operator, house.clock.now())
+  await askForRefresh(db, partner.partner, 'long evenings', house.act())
   const { webhookId } = await deliverOne(partner, receiver, '/toured')
   const failing = await makeFailing('/toured-failing')
   await failing.fire()

@@ -1,7 +1,7 @@
 import { getLane } from '../../../src/webhooks/lane-health.ts'
 import { setWebhookState } from '../../../src/webhooks/webhook.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
-import { operator, type TestGateway } from '../../support/gateway.ts'
+import type { TestGateway } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 
 const at =
@@ -15,9 +15,9 @@ async function makeWebhook(house: TestGateway): Promise<string> {
 }
 
 async function pause(house: TestGateway, page: string): Promise<void> {
-  const { db, clock } = house.gateway.context
-  const webhook = await getLane(db, Number(page.split('/').at(-1)), clock.now())
-  await setWebhookState(db, webhook, 'paused', operator, clock.now())
+  const { db } = house.gateway.context
+  const webhook = await getLane(db, Number(page.split('/').at(-1)), house.clock.now())
+  await setWebhookState(db, webhook, 'paused', house.act())
 }
 
 export const operationRows: ConsoleRows = {

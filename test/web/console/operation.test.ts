@@ -1,18 +1,19 @@
 /** The operation side of the console: what an operator sees of the gateway, and what somebody who plays with its addresses gets. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { openAnchorWriter } from '../../../src/audit/anchor.ts'
 import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
 import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
+import { entryColumns } from '../../../src/audit/entries.sql.ts'
 import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
-import { openDesk } from '../../support/console.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { openDesk } from '../../support/console.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
@@ -59,18 +60,18 @@ async function makeFailing(path: string, failures = 1) {
   return { id, partner }
 }
 
-const newestEntries = statement('', 'SELECT * FROM audit_entries WHERE subject = $1 ORDER BY id')
+const newestEntries = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE subject = $1 ORDER BY id`)
 const entriesAbout = (subject: string) => db.query<AuditEntry>(newestEntries, [subject])
 
 const urlsIn = (text: string) => [...text.matchAll(/console\/webhooks\/(\d+)">/g)].map((match) => Number(match[1]))
 
 test('the overview names who waits for an operator, and leads to them', async () => {
-  const { branch_id } = await applyAsPartner(db, 'Tax <Wizards>', operator, house.clock.now())
-  await askForRefresh(db, own.partner, 'long evenings', operator, house.clock.now())
+  const { branchId } = await applyAsPartner(db, 'Tax <Wizards>', house.act())
+  await askForRefresh(db, own.partner, 'long evenings', house.act())
   const page = await show('/console')
   assert.match(page, /<a href="\/console\/partners\?state=applied">1<\/a>/)
-  assert.match(page, new RegExp(`<a href="/console/partners/${branch_id}">Tax &lt;Wizards&gt;</a>`))
-  assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branch_id}">${own.partner.name}</a>`))
+  assert.match(page, new RegExp(`<a href="/console/partners/${branchId}">Tax &lt;Wizards&gt;</a>`))
+  assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`))
 })
 
 test('the overview counts deliveries and how soon they were, and says what it counts', async () => {
@@ -85,7 +86,7 @@ test('the overview tells by itself of a new application and of a webhook that fa
   const stream = await watch(olga.browser, '/console')
   assert.equal(stream.status, 200)
   await stream.until(/data: /)
-  await applyAsPartner(db, 'Late Comer', operator, house.clock.now())
+  await applyAsPartner(db, 'Late Comer', house.act())
   await stream.until(/Late Comer/)
   const { id } = await makeFailing('/live-failing')
   await stream.until(new RegExp(`console/webhooks/${id}`))
@@ -108,7 +109,7 @@ test('webhooks are listed worst first, each with its partner, and can be filtere
   const { id: open } = await makeFailing('/breaker', 5)
   const { webhookId: well } = await deliverOne(own, receiver, '/well')
   const disabled = await own.program.register(receiver.url('/gone'))
-  await disableWebhook(db, disabled, 'It said <410>.', operator, house.clock.now())
+  await disableWebhook(db, disabled, 'It said <410>.', house.act())
   await showUntil(`/console/webhooks/${open}`, />breaker open</)
   const all = urlsIn(await show('/console/webhooks'))
   assert.ok(all.indexOf(open) < all.indexOf(disabled), 'an open breaker before what is switched off')
@@ -117,29 +118,29 @@ test('webhooks are listed worst first, each with its partner, and can be filtere
   assert.deepEqual(urlsIn(await show('/console/webhooks?condition=disabled')), [disabled])
   const unwell = urlsIn(await show('/console/webhooks?condition=not+well'))
   assert.ok(unwell.includes(open) && unwell.includes(disabled) && !unwell.includes(well))
-  assert.ok(urlsIn(await show(`/console/webhooks?partner=${own.partner.branch_id}`)).includes(well))
+  assert.ok(urlsIn(await show(`/console/webhooks?partner=${own.partner.branchId}`)).includes(well))
   const part = encodeURIComponent(own.partner.name.slice(2).toUpperCase())
   assert.ok(urlsIn(await show(`/console/webhooks?partner=${part}`)).includes(well))
   assert.deepEqual(urlsIn(await show('/console/webhooks?site=sandbox')), [])
 })
 
 test('a webhook whose receiver is well but that nobody serves is late', async () => {
-  const { branch_id } = await house.makePartner()
+  const { branchId } = await house.makePartner()
   // No worker looks at a lane that asks for no attention.
   await db.script(`
     WITH made AS (
       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT ${branch_id}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
-    lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, ${branch_id % 16} FROM made)
+      SELECT ${branchId}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
+    lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, ${branchId % 16} FROM made)
     INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
     SELECT nextval('delivery_numbers'), id, 0, 'transaction:1', 0, at, at
     FROM made, (SELECT '${house.clock.now().toISOString()}'::timestamptz AS now) clock,
       LATERAL (SELECT now - CASE WHEN url LIKE '%1' THEN interval '2 h' ELSE interval '59 s' END AS at) due`)
-  const page = await show(`/console/webhooks?partner=${branch_id}`)
+  const page = await show(`/console/webhooks?partner=${branchId}`)
   const [late, soon] = urlsIn(page)
   assert.match(page, /<td>2 h<\/td>/)
-  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=late`)), [late])
-  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branch_id}&condition=healthy`)), [soon])
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=late`)), [late])
+  assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=healthy`)), [soon])
   assert.match(await show('/console'), />late: 1</)
   await db.script(`DELETE FROM queued_deliveries WHERE event_id = 0`)
 })
@@ -159,14 +160,14 @@ test('filters of webhooks take any text for what it is', async () => {
 })
 
 test('pages of webhooks lead on without a double', async () => {
-  const { branch_id } = await house.makePartner()
+  const { branchId } = await house.makePartner()
   await db.script(`
     WITH made AS (
       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT ${branch_id}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n RETURNING id)
-    INSERT INTO lanes (webhook_id, part) SELECT id, ${branch_id % 16} FROM made`)
+      SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n RETURNING id)
+    INSERT INTO lanes (webhook_id, part) SELECT id, ${branchId % 16} FROM made`)
   const seen: number[] = []
-  let path: string | undefined = `/console/webhooks?partner=${branch_id}`
+  let path: string | undefined = `/console/webhooks?partner=${branchId}`
   while (path !== undefined) {
     const page: string = await show(path)
     seen.push(...urlsIn(page))
@@ -180,7 +181,7 @@ test('a webhook shows why it fails and holds no secret', async () => {
   const { id, partner } = await makeFailing('/shown')
   const page = await showUntil(`/console/webhooks/${id}?period=day`, />failing</)
   assert.match(page, />500 after /)
-  assert.match(page, new RegExp(`/console/partners/${partner.branch_id}`))
+  assert.match(page, new RegExp(`/console/partners/${partner.branchId}`))
   assert.match(page, new RegExp(`/console/audit\\?subject=webhook%3A${id}`))
   assert.ok(!page.includes(hunter), 'neither the secret nor what the receiver wrote')
   for (const absent of ['0', 'x', '1e9', '1000000000', '999999999999999', '%27'])
@@ -207,8 +208,8 @@ test('an operator pauses and resumes a webhook, once however often the form is s
     ['webhook.paused', `user:${olga.user.id}`],
     ['webhook.resumed', `user:${olga.user.id}`],
   ])
-  const branch = { branchId: single.partner.branch_id, environment: 'live' } as const
-  await deleteWebhook(db, await getWebhook(db, branch, id), operator, house.clock.now())
+  const branch = { branchId: single.partner.branchId, environment: 'live' } as const
+  await deleteWebhook(db, await getWebhook(db, branch, id), house.act())
   await show(home, 404)
   const csrf = /name="csrf" value="([^"]+)"/.exec(await show('/console'))![1]!
   assert.equal((await olga.browser.post(`${home}/resume`, { csrf })).status, 404, 'what was deleted stays deleted')
@@ -217,9 +218,8 @@ test('an operator pauses and resumes a webhook, once however often the form is s
 const idsIn = (page: string) => [...page.matchAll(/>entry (\d+)</g)].map((match) => Number(match[1]))
 
 test('the audit log is searched, and each value leads to what else it is in', async () => {
-  await recordAct(db, { name: 'operator:<i>', address: '192.0.2.9' }, 'keys.pruned', 'keys:all', house.clock.now(), {
-    note: '<script>alert(1)</script>',
-  })
+  const act = { by: { name: 'operator:<i>', address: '192.0.2.9' }, at: house.clock.now() }
+  await recordAct(db, act, 'keys.pruned', 'keys:all', { note: '<script>alert(1)</script>' })
   const page = await show('/console/audit?action=keys')
   assert.equal(idsIn(page).length, 1)
   assert.match(page, /&lt;script&gt;alert\(1\)/)
@@ -257,7 +257,7 @@ test('a wrong filter of the audit log is told beside its field, and an absurd pa
 
 test('pages of the audit log lead to its first entry without a gap or a double', async () => {
   const mark = `client:${makeUpWord()}`
-  for (let n = 0; n < 120; n++) await recordAct(db, operator, 'client.updated', mark, house.clock.now(), { n })
+  for (let n = 0; n < 120; n++) await recordAct(db, house.act(), 'client.updated', mark, { n })
   const seen: number[] = []
   let path: string | undefined = `/console/audit?subject=${encodeURIComponent(mark)}`
   while (path !== undefined) {
@@ -306,6 +306,7 @@ test('an export holds all that the search finds, as CSV and as JSON, and is reco
     json.json<{ id: number; actor: string }[]>().map(({ id }) => id),
     about.map(({ id }) => id),
   )
+  assert.deepEqual(Object.keys(json.json<object[]>()[0]!), head, 'by the same names')
   const [first, second] = (await entriesAbout('audit:log')).filter(({ action }) => action === 'audit.exported')
   assert.equal(first!.actor, `user:${olga.user.id}`)
   assert.deepEqual(first!.details, { format: 'csv', search: { subject: mark } })
@@ -371,21 +372,21 @@ test('whoever asks while a verification runs joins it, and both anchors are answ
   const { clock, log, vault } = house.gateway.context
   const check = openChainCheck({ db, vault, clock, log, file: undefined })
   const anchor = (digit: string) => ({ position: 1, hash: Buffer.from(digit.repeat(64), 'hex') })
-  assert.equal(check.start(operator, anchor('1')), true)
-  assert.equal(check.start(operator, anchor('2')), false)
+  assert.equal(check.start(house.act(), anchor('1')), true)
+  assert.equal(check.start(house.act(), anchor('2')), false)
   assert.equal(check.state().kind, 'running')
-  for (let n = 0; n < 18; n++) check.start(operator, { position: n + 10, hash: Buffer.alloc(32) })
-  assert.throws(() => check.start(operator, anchor('3')), /Too many anchors/)
+  for (let n = 0; n < 18; n++) check.start(house.act(), { position: n + 10, hash: Buffer.alloc(32) })
+  assert.throws(() => check.start(house.act(), anchor('3')), /Too many anchors/)
   while (check.state().kind === 'running') await db.query(statement('', 'SELECT'))
   const state = check.state()
   assert.ok(state.kind === 'intact')
   assert.equal(state.anchors.length, 20)
   assert.ok(state.anchors.every(({ contained }) => !contained))
 
-  assert.equal(check.start(operator, undefined), true, 'the next one begins anew')
+  assert.equal(check.start(house.act(), undefined), true, 'the next one begins anew')
   await check.close()
   assert.equal(check.state().kind, 'failed', 'one that was stopped has found nothing')
-  assert.throws(() => check.start(operator, undefined), /closing/)
+  assert.throws(() => check.start(house.act(), undefined), /closing/)
 })
 
 test('a log that lost its newest block is shown as cut, though its chain is intact', async () => {
@@ -393,7 +394,7 @@ test('a log that lost its newest block is shown as cut, though its chain is inta
   const { vault, clock, log, config } = house.gateway.context
   const writer = openAnchorWriter({ db, vault, clock, log, file: config.auditAnchorFile })
   await sealAll(db, clock.now())
-  await recordAct(db, operator, 'client.updated', 'client:to-be-lost', clock.now())
+  await recordAct(db, house.act(), 'client.updated', 'client:to-be-lost')
   await sealAll(db, clock.now())
   await writer.write()
   await db.transaction(async (sql) => {
@@ -412,7 +413,7 @@ test('a log that lost its newest block is shown as cut, though its chain is inta
 
 test('a broken chain is shown as broken', async () => {
   const home = '/console/audit/chain'
-  await recordAct(db, operator, 'client.updated', 'client:to-be-forged', house.clock.now())
+  await recordAct(db, house.act(), 'client.updated', 'client:to-be-forged')
   await act(home, `${home}/verify`)
   const stream = await watch(olga.browser, home)
   await stream.until(/The chain is intact\./)

@@ -7,20 +7,21 @@ import { applyAsPartner, applyWithDetails, getPartner, type Partner } from '../.
 import { askForRefresh, findRefreshRequest } from '../../../src/partners/refresh-request.ts'
 import type { Answer } from '../../support/browser.ts'
 import { openDesk, press, turnPages } from '../../support/console.ts'
-import { openHouse, operator, type TokenBody } from '../../support/gateway.ts'
+import { type TokenBody, openHouse } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 
 const house = await openHouse()
 const desk = await openDesk(house)
 
-const home = ({ branch_id }: Partner) => `/console/partners/${branch_id}`
-const again = ({ branch_id }: Partner) => getPartner(house.gateway.context.db, String(branch_id))
+const home = ({ branchId }: Partner) => `/console/partners/${branchId}`
+const again = ({ branchId }: Partner) => getPartner(house.gateway.context.db, String(branchId))
 
 async function apply(name: string, purpose = 'Portfolios for everybody') {
   const { db } = house.gateway.context
   const user = await house.makeUser()
   const draft = { name, website: 'https://app.example.com', contact: 'dev@app.example.com', purpose }
-  const partner = await applyWithDetails(db, user, draft, { name: `user:${user.id}` }, house.clock.now())
+  const act = { by: { name: `user:${user.id}` }, at: house.clock.now() }
+  const partner = await applyWithDetails(db, user, draft, act)
   return { partner, user, browser: await house.signIn(user) }
 }
 
@@ -38,14 +39,14 @@ test('an operator reads an application that waits and approves it, and its membe
   const page = await desk.browser.get(home(partner))
   for (const words of ['https://app.example.com', 'dev@app.example.com', 'Portfolios for everybody', user.username])
     assert.ok(page.text.includes(words), words)
-  assert.ok(page.text.includes(`href="/console/audit?subject=branch:${partner.branch_id}"`))
+  assert.ok(page.text.includes(`href="/console/audit?subject=branch:${partner.branchId}"`))
   const done = await press(desk.browser, home(partner), '/approve')
   assert.match((await desk.browser.get(done.location!)).text, /role="status">The partner is approved/)
-  assert.equal((await browser.get(`/partner/${partner.branch_id}/webhooks`)).status, 200)
-  const subject = `branch:${partner.branch_id}`
+  assert.equal((await browser.get(`/partner/${partner.branchId}/webhooks`)).status, 200)
+  const subject = `branch:${partner.branchId}`
   const [entry] = await findEntries(house.gateway.context.db, { subject, action: 'partner.approved' })
   assert.deepEqual([entry!.actor, entry!.address], [`user:${desk.user.id}`, '127.0.0.1'])
-  assert.equal(entry!.request_id, done.headers['x-request-id'])
+  assert.equal(entry!.requestId, done.headers['x-request-id'])
 })
 
 test('what a stranger wrote in an application is text on the page, and nothing else', async () => {
@@ -71,12 +72,12 @@ test('a suspension needs a reason, which the partner reads; tokens are refused w
 
   await press(desk.browser, home(partner), '/suspend', { reason: 'Complaints of holders' })
   assert.equal((await house.profile(access_token)).status, 401)
-  assert.match((await browser.get(`/partner/${partner.branch_id}`)).text, /Reason: Complaints of holders/)
+  assert.match((await browser.get(`/partner/${partner.branchId}`)).text, /Reason: Complaints of holders/)
   assert.match((await desk.browser.get(home(partner))).text, /Suspended\. Reason: Complaints of holders/)
 
   await press(desk.browser, home(partner), '/approve')
   assert.equal((await house.profile(access_token)).status, 200)
-  assert.equal((await again(partner)).status_reason, null)
+  assert.equal((await again(partner)).statusReason, null)
 })
 
 test('nobody undoes what they have not seen: a page from before the suspension approves nothing', async () => {
@@ -86,10 +87,10 @@ test('nobody undoes what they have not seen: a page from before the suspension a
   await suspend(house, partner, 'Fraud')
   const late = await desk.browser.submit(old, `${home(partner)}/approve`, {})
   assert.match((await desk.browser.get(late.location!)).text, /somebody else has decided meanwhile/)
-  assert.deepEqual([(await again(partner)).status, (await again(partner)).status_reason], ['suspended', 'Fraud'])
+  assert.deepEqual([(await again(partner)).status, (await again(partner)).statusReason], ['suspended', 'Fraud'])
   const forged = await desk.browser.submit(old, `${home(partner)}/approve`, { seen: 'whatever' })
   assert.equal(forged.status, 400)
-  const approvals = await findEntries(db, { subject: `branch:${partner.branch_id}`, action: 'partner.approved' })
+  const approvals = await findEntries(db, { subject: `branch:${partner.branchId}`, action: 'partner.approved' })
   assert.equal(approvals.length, 0)
 })
 
@@ -101,7 +102,7 @@ test('a decision that is sent three times at once is one decision', async () => 
     sent.map(({ location }) => location),
     Array(3).fill(`${home(partner)}?done=approved`),
   )
-  const subject = `branch:${partner.branch_id}`
+  const subject = `branch:${partner.branchId}`
   const { db } = house.gateway.context
   assert.equal((await findEntries(db, { subject, action: 'partner.approved' })).length, 1)
 })
@@ -110,7 +111,7 @@ test('a request for refresh access waits at the top until it is granted; withdra
   const { db } = house.gateway.context
   const partner = await house.makePartner({ refresh: false })
   const client = await house.makeClient({ partner })
-  await askForRefresh(db, partner, 'Long evenings', operator, house.clock.now())
+  await askForRefresh(db, partner, 'Long evenings', house.act())
   assert.match((await desk.browser.get('/console/partners')).text, /“Long evenings”/)
   assert.match((await desk.browser.get(home(partner))).text, /“Long evenings”/)
   await press(desk.browser, home(partner), '/refresh/grant')
@@ -126,10 +127,10 @@ test('a request for refresh access can be declined, and the partner sees the ans
   const { db } = house.gateway.context
   const { partner, browser } = await openPartner(house)
   await press(desk.browser, home(partner), '/refresh/withdraw')
-  await askForRefresh(db, partner, 'Please', operator, house.clock.now())
+  await askForRefresh(db, partner, 'Please', house.act())
   await press(desk.browser, home(partner), '/refresh/withdraw')
   assert.equal((await findRefreshRequest(db, partner))!.granted, false)
-  assert.match((await browser.get(`/partner/${partner.branch_id}/clients`)).text, /was declined on/)
+  assert.match((await browser.get(`/partner/${partner.branchId}/clients`)).text, /was declined on/)
 })
 
 test("a client's tokens are refused with the request after its suspension, and only its own partner's page does that", async () => {
@@ -137,7 +138,7 @@ test("a client's tokens are refused with the request after its suspension, and o
   const stranger = await house.makePartner()
   const { access_token } = (await house.exchange(client, await house.makeCode(client))).json<TokenBody>()
   assert.equal((await house.profile(access_token)).status, 200)
-  const at = `/console/partners/${client.branch_id}`
+  const at = `/console/partners/${client.branchId}`
   const page = await desk.browser.get(at)
   const fields = { csrf: /name="csrf" value="([^"]+)"/.exec(page.text)![1]! }
   const elsewhere = await desk.browser.post(`${home(stranger)}/clients/${client.id}/suspend`, fields)
@@ -153,7 +154,7 @@ test('of a secret the page shows how it ends, when it was used and when it dies,
   const client = await house.makeClient()
   await house.exchange(client, await house.makeCode(client))
   await house.gateway.context.lastUse.flush()
-  const { text } = await desk.browser.get(`/console/partners/${client.branch_id}`)
+  const { text } = await desk.browser.get(`/console/partners/${client.branchId}`)
   assert.ok(text.includes(`Secret ending in <code>${client.secret.slice(-4)}</code>`), text)
   assert.match(text, /last used <time/)
   assert.equal(text.includes(client.secret), false)
@@ -163,7 +164,7 @@ test('partners are found by the words of their name and by their branch, in a st
   const { partner } = await apply('Zürich-Capital.io (Holding)')
   await apply('Other Zebra')
   const find = async (query: string) => namesIn(await desk.browser.get(`/console/partners?${query}`))
-  for (const words of ['zürich', 'capital', 'CAP zür', 'hold', 'capital.io', partner.branch_id])
+  for (const words of ['zürich', 'capital', 'CAP zür', 'hold', 'capital.io', partner.branchId])
     assert.deepEqual(await find(`q=${encodeURIComponent(words)}`), ['Zürich-Capital.io (Holding)'], String(words))
   assert.deepEqual(await find('q=zebra&state=applied'), ['Other Zebra'])
   assert.deepEqual(await find('q=zebra&state=approved'), [])
@@ -184,7 +185,7 @@ test('whatever is typed into the search is looked for, and asks the database not
 
 test('every partner is on one page and on one only', async () => {
   const { db } = house.gateway.context
-  for (let number = 0; number < 110; number++) await applyAsPartner(db, `Paged ${number}x`, operator, house.clock.now())
+  for (let number = 0; number < 110; number++) await applyAsPartner(db, `Paged ${number}x`, house.act())
   for (const query of ['', 'state=applied', 'q=paged']) {
     const seen = (await turnPages(desk.browser, `/console/partners?${query}`)).flatMap(namesIn)
     assert.equal(new Set(seen).size, seen.length, query)

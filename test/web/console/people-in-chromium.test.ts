@@ -9,9 +9,9 @@ import type { BrowserContextOptions } from 'playwright-core'
 import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
-import { openChromium } from '../../support/chromium.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
@@ -37,7 +37,7 @@ const application: Application = {
 async function apply(name: string): Promise<User> {
   const { db } = house.gateway.context
   const user = await house.makeUser()
-  await applyWithDetails(db, user, { name, ...application }, operator, house.clock.now())
+  await applyWithDetails(db, user, { name, ...application }, house.act())
   return user
 }
 
@@ -56,7 +56,7 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByText('The partner is approved.').waitFor()
 
-    await askForRefresh(db, await getPartner(db, partner), `Evenings ${name}`, operator, house.clock.now())
+    await askForRefresh(db, await getPartner(db, partner), `Evenings ${name}`, house.act())
     const go = (label: string) =>
       page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
     await go('Partners')
@@ -71,7 +71,7 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Suspend', exact: true }).click()
     await page.getByText('Suspended. Reason: Complaints of holders').waitFor()
     const decided = await getPartner(db, partner)
-    assert.deepEqual([decided.status, decided.refresh_access], ['suspended', true])
+    assert.deepEqual([decided.status, decided.refreshAccess], ['suspended', true])
 
     await go('Users')
     await page.getByLabel('Username, name').fill(member.username)
@@ -91,12 +91,12 @@ for (const [name, options] of Object.entries({
 /** Every page there is, with all that it can show. */
 async function tour(): Promise<Record<string, string>> {
   const { db } = house.gateway.context
-  const now = house.clock.now()
+  const act = house.act()
   await apply('Patient Partners')
   const { partner, client, user: member } = await openPartner(house)
   await house.makeClient({ partner, environment: 'sandbox' })
   const asking = await house.makePartner({ refresh: false })
-  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', operator, now)
+  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', act)
   const suspended = (await openPartner(house)).partner
   await suspend(house, suspended, 'Account holders complained that the application traded without being asked.')
   const { user, browser } = await makeGuardedUser(house)
@@ -106,16 +106,16 @@ async function tour(): Promise<Record<string, string>> {
   const guessed = await house.makeUser()
   for (let time = 0; time < 5; time++) await guess(house, guessed.username)
   const locked = await house.makeUser()
-  await setUserStatus(db, locked, 'disabled', operator, now)
+  await setUserStatus(db, locked, 'disabled', act)
   const waiting = await getPartner(db, 'Patient Partners')
   return {
     partners: '/console/partners',
     'partners-none': '/console/partners?q=nobody&state=approved',
     'partners-wrong': '/console/partners?state=lost',
-    'partner-applied': `/console/partners/${waiting.branch_id}`,
-    'partner-approved': `/console/partners/${partner.branch_id}`,
-    'partner-asking': `/console/partners/${asking.branch_id}`,
-    'partner-suspended': `/console/partners/${suspended.branch_id}?done=suspended`,
+    'partner-applied': `/console/partners/${waiting.branchId}`,
+    'partner-approved': `/console/partners/${partner.branchId}`,
+    'partner-asking': `/console/partners/${asking.branchId}`,
+    'partner-suspended': `/console/partners/${suspended.branchId}?done=suspended`,
     users: '/console/users',
     'users-found': `/console/users?q=${member.username}`,
     user: `/console/users/${user.id}`,

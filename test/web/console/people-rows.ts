@@ -6,15 +6,15 @@ import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { setUserStatus, type User } from '../../../src/users/user.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
-import { operator, type TestGateway } from '../../support/gateway.ts'
+import { operatorAct, type TestGateway } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { setUpApp } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
 const approved = (verb: string, fields = {}): Aim =>
   async function aim(house) {
-    const { branch_id } = await house.makePartner()
-    return { address: `/console/partners/${branch_id}${verb}`, fields }
+    const { branchId } = await house.makePartner()
+    return { address: `/console/partners/${branchId}${verb}`, fields }
   }
 
 /** A client whose partner waits for wider scopes. */
@@ -22,9 +22,9 @@ const asked = (verb: string): Aim =>
   async function aim(house) {
     const { db } = house.gateway.context
     const client = await house.makeClient({ scope: 'read' })
-    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, operator, house.clock.now())
+    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, house.act())
     const { id } = (await findScopeRequest(db, client.id))!
-    const address = `/console/partners/${client.branch_id}/clients/${client.id}/scopes/${verb}`
+    const address = `/console/partners/${client.branchId}/clients/${client.id}/scopes/${verb}`
     return { address, fields: { request: String(id) } }
   }
 
@@ -49,33 +49,33 @@ export const peopleRows: ConsoleRows = {
   forms: {
     '/console/partners/:branch/approve': async ({ gateway, clock }) => {
       const name = `Applicant ${makeUpWord()}`
-      const { branch_id } = await applyAsPartner(gateway.context.db, name, operator, clock.now())
-      return { address: `/console/partners/${branch_id}/approve`, fields: { seen: 'applied' } }
+      const { branchId } = await applyAsPartner(gateway.context.db, name, operatorAct(clock.now()))
+      return { address: `/console/partners/${branchId}/approve`, fields: { seen: 'applied' } }
     },
     '/console/partners/:branch/suspend': approved('/suspend', { seen: 'approved', reason: 'The terms were broken.' }),
     '/console/partners/:branch/refresh/grant': async (house) => {
-      const { branch_id } = await house.makePartner({ refresh: false })
-      return { address: `/console/partners/${branch_id}/refresh/grant` }
+      const { branchId } = await house.makePartner({ refresh: false })
+      return { address: `/console/partners/${branchId}/refresh/grant` }
     },
     '/console/partners/:branch/refresh/withdraw': approved('/refresh/withdraw'),
     '/console/partners/:branch/clients/:client/suspend': async (house) => {
       const client = await house.makeClient()
-      return { address: `/console/partners/${client.branch_id}/clients/${client.id}/suspend` }
+      return { address: `/console/partners/${client.branchId}/clients/${client.id}/suspend` }
     },
     '/console/partners/:branch/clients/:client/activate': async (house) => {
       const client = await house.makeClient()
-      await setClientStatus(house.gateway.context.db, client, 'suspended', operator, house.clock.now())
-      return { address: `/console/partners/${client.branch_id}/clients/${client.id}/activate` }
+      await setClientStatus(house.gateway.context.db, client, 'suspended', house.act())
+      return { address: `/console/partners/${client.branchId}/clients/${client.id}/activate` }
     },
     '/console/partners/:branch/clients/:client/scopes': async (house) => {
       const client = await house.makeClient()
-      return { address: `/console/partners/${client.branch_id}/clients/${client.id}/scopes`, fields: { scope: 'read' } }
+      return { address: `/console/partners/${client.branchId}/clients/${client.id}/scopes`, fields: { scope: 'read' } }
     },
     '/console/partners/:branch/clients/:client/scopes/grant': asked('grant'),
     '/console/partners/:branch/clients/:client/scopes/decline': asked('decline'),
     '/console/users/:id/lock': onUser('/lock', async () => undefined),
     '/console/users/:id/unlock': onUser('/unlock', async ({ gateway, clock }, user) => {
-      await setUserStatus(gateway.context.db, user, 'disabled', operator, clock.now())
+      await setUserStatus(gateway.context.db, user, 'disabled', operatorAct(clock.now()))
       return undefined
     }),
     '/console/users/:id/sessions/close': onUser('/sessions/close', async (house, user) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { type Browser, hiddenFields } from '../../support/browser.ts'
+import { type Browser } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../../support/second-factor.ts'
@@ -13,10 +13,10 @@ const house = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
 
 async function openAll(browser: Browser) {
   const csrf = await tokenOf(browser)
-  const { branch_id } = await house.makePartner()
+  const { branchId } = await house.makePartner()
   const user = await house.makeUser()
   const fill = (path: string) =>
-    path.replace('/users/:id', `/users/${user.id}`).replace(':branch', String(branch_id)).replaceAll(/:\w+/g, '1')
+    path.replace('/users/:id', `/users/${user.id}`).replace(':branch', String(branchId)).replaceAll(/:\w+/g, '1')
   const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
   return ofConsole.map(({ method, path }) => ({
     path,
@@ -70,8 +70,8 @@ test('an operator who gives the last factor up has no console any more', async (
 
 test('to suspend a partner takes password and code minutes ago, and leads back to the page of the form', async () => {
   const { user, browser, app } = await makeGuardedUser(house, await house.makeOperator())
-  const { branch_id } = await house.makePartner()
-  const page = `/console/partners/${branch_id}`
+  const { branchId } = await house.makePartner()
+  const page = `/console/partners/${branchId}`
   house.clock.advance(6 * minute)
   const late = await press(browser, page, '/suspend', { reason: 'The terms were broken.' })
   assert.equal(late.location, `/login?return=${encodeURIComponent(page)}&confirm=1`)

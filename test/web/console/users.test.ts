@@ -7,10 +7,10 @@ import { listAuthorizations } from '../../../src/oauth/authorization.ts'
 import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { addAccount, createUser, getUserById, type User } from '../../../src/users/user.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { type Answer, Browser, hiddenFields, send } from '../../support/browser.ts'
 import { openDesk, press, turnPages } from '../../support/console.ts'
-import { openHouse, operator, password, type TokenBody } from '../../support/gateway.ts'
-import { keepOpen } from '../../support/keep-open.ts'
+import { password, type TokenBody, openHouse } from '../../support/gateway.ts'
 import { hears, openSecondNode } from '../../support/oauth.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess, isSignedIn, sessionCookie, signInWith } from '../../support/web.ts'
@@ -24,7 +24,7 @@ const statusOf = async ({ id }: User) => (await getUserById(house.gateway.contex
 
 function makeNamed(name: string, username: string): Promise<User> {
   const { db, passwords } = house.gateway.context
-  return createUser(db, passwords, { username, name, password, role: 'holder' }, operator, house.clock.now())
+  return createUser(db, passwords, { username, name, password, role: 'holder' }, house.act())
 }
 
 function usernamesIn({ text }: Answer): string[] {
@@ -51,9 +51,9 @@ async function connect(user: User): Promise<{ token: string; authorization: numb
 test('users are found by username, by the words of their name, by id and by account number', async () => {
   const { db } = house.gateway.context
   const user = await makeNamed("Grace O'Hopper-Murray", 'amazing.grace@navy.example')
-  const account = { account_number: '6YA98765', environment: 'live', classification: 'individual' } as const
-  const rest = { day_trader: false, option_level: 1, type: 'cash' } as const
-  await addAccount(db, user, { ...account, ...rest }, operator, house.clock.now())
+  const account = { accountNumber: '6YA98765', environment: 'live', classification: 'individual' } as const
+  const rest = { dayTrader: false, optionLevel: 1, type: 'cash' } as const
+  await addAccount(db, user, { ...account, ...rest }, house.act())
   const find = async (text: string) =>
     usernamesIn(await desk.browser.get(`/console/users?q=${encodeURIComponent(text)}`))
   for (const text of ['amazing', 'AMAZING.grace@', 'grace', 'hopper', 'murr grac', "O'Hopper", user.id, '6ya98765'])

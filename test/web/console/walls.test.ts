@@ -3,14 +3,14 @@
  * tables fails the first test.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
-import { Browser, hiddenFields } from '../../support/browser.ts'
+import { Browser } from '../../support/browser.ts'
 import { openDesk } from '../../support/console.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 import { operationRows } from './operation-rows.ts'
@@ -19,6 +19,7 @@ import { peopleRows } from './people-rows.ts'
 const pages = { ...operationRows.pages, ...peopleRows.pages }
 const forms = { ...operationRows.forms, ...peopleRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
+
 
 const house = await openHouse()
 const desk = await openDesk(house)
@@ -108,7 +109,7 @@ test('an operator who is locked out finds no console any more, with the page tha
   const csrf = await tokenOf(gone.browser)
   const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house)
   const { db } = house.gateway.context
-  await setUserStatus(db, gone.user, 'disabled', operator, house.clock.now())
+  await setUserStatus(db, gone.user, 'disabled', house.act())
   const before = await readTables(db)
   assert.match((await gone.browser.post(address, { ...fields, csrf })).location!, /^\/login\?return=/)
   assert.match((await gone.browser.get('/console/partners')).location!, /^\/login\?return=/)

@@ -7,7 +7,7 @@ import { inviteMember } from '../../../src/partners/invitation.ts'
 import { getPartner, setRefreshAccess } from '../../../src/partners/partner.ts'
 import { callJson } from '../../support/branch.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
-import { basic, openHouse, operator } from '../../support/gateway.ts'
+import { basic, openHouse } from '../../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { assertGuarded } from '../../support/web.ts'
 
@@ -29,7 +29,7 @@ test('an application is registered; its secret is shown once, works, and is in n
   assertGuarded(made, 'the page with the secret is kept by nobody')
   const secret = secretOf(made)!
   const { db } = house.gateway.context
-  const client = (await listClients(db, own.partner.branch_id)).find(({ name }) => name === 'Trader')!
+  const client = (await listClients(db, own.partner.branchId)).find(({ name }) => name === 'Trader')!
   assert.deepEqual(client.scopes, ['read', 'market'])
   assert.equal(await works(client.id, secret), true)
   const page = await own.browser.get(`${own.home}/clients/${client.id}`)
@@ -96,7 +96,7 @@ test('refresh access is asked for once, and the answer of the brokerage is shown
   const { db } = house.gateway.context
   const partner = await openPartner(house)
   const answer = async (allowed: boolean) =>
-    setRefreshAccess(db, await getPartner(db, partner.partner.name), allowed, operator, house.clock.now())
+    setRefreshAccess(db, await getPartner(db, partner.partner.name), allowed, house.act())
   await answer(false)
   const ask = () => at(partner, '/clients', '/clients/refresh', { reason: 'Nightly statements' })
   assert.equal((await ask()).status, 303)
@@ -133,7 +133,7 @@ test('a member is removed at once, and the last one stays', async () => {
 test('a partner has fifty members and invitations at most', async () => {
   const { db } = house.gateway.context
   const partner = await openPartner(house)
-  for (let n = 0; n < 48; n++) await inviteMember(db, partner.partner, `friend-${n}`, operator, house.clock.now())
+  for (let n = 0; n < 48; n++) await inviteMember(db, partner.partner, `friend-${n}`, house.act())
   const page = `${partner.home}/members`
   const opened = await Promise.all(['one', 'two', 'three'].map(() => partner.browser.get(page)))
   const answers = await Promise.all(

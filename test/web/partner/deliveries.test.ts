@@ -1,13 +1,13 @@
 /** The delivery log in the portal: filters, pages, one delivery with its signature, live. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
-import { transaction } from '../../support/branch.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { transaction } from '../../support/branch.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
@@ -30,7 +30,7 @@ async function fill(count: number, change = ''): Promise<number> {
     SELECT open_day(260302);
     WITH happened AS (
       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-      SELECT event_offset + nextval('event_numbers'), 'live', ${own.partner.branch_id}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}',
+      SELECT event_offset + nextval('event_numbers'), 'live', ${own.partner.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}',
         '2026-03-02 ${10 + ++filled}:00Z'::timestamptz + n * interval '1 s'
       FROM generate_series(1, ${count}) AS n, days WHERE day = 260302 RETURNING id, entity, created_at)
     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at)
@@ -177,7 +177,7 @@ test('a live page ends for whoever is a member no more, and does not keep a sess
   const leaver = await openPartner(house)
   const stream = await watch(leaver.browser, `${leaver.home}/deliveries`)
   await stream.until(/data: /)
-  await removeMember(db, leaver.partner, leaver.user, operator, house.clock.now())
+  await removeMember(db, leaver.partner, leaver.user, house.act())
   await stream.until(/event: over/)
 
   const idler = await openPartner(house)

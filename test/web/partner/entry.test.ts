@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getPartner, listPartners, setPartnerStatus } from '../../../src/partners/partner.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 
 const house = await openHouse()
@@ -23,7 +23,7 @@ test('a visitor applies, sees the state of the application, and enters once it i
   assert.match(waiting.text, /The brokerage has not decided yet\./)
   assert.match(waiting.text, /Portfolios for everybody/)
   assert.equal((await browser.get(`${location}/webhooks`)).status, 403)
-  await setPartnerStatus(db, await getPartner(db, 'Applying Ltd'), 'approved', undefined, operator, house.clock.now())
+  await setPartnerStatus(db, await getPartner(db, 'Applying Ltd'), 'approved', undefined, house.act())
   assert.equal((await browser.get(`${location}/webhooks`)).status, 200)
 })
 

@@ -46,7 +46,7 @@ test('the settings for OAuth libraries are those of the site and of the own clie
   const { authorization_endpoint, token_endpoint, issuer } = document
   assert.deepEqual(shown, [
     ...[authorization_endpoint, token_endpoint, `${issuer}/v1/user/profile`, issuer, issuer + discovery],
-    ...[own.client.id, own.client.callback_url],
+    ...[own.client.id, own.client.callbackUrl],
   ])
 })
 

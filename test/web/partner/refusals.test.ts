@@ -56,7 +56,7 @@ test('a secret in an odd place is not written down', async () => {
   await new Browser(house.baseUrl).get(`/v1/oauth/authorize?client_id=${own.client.id}&state=s&scope=${secret}`)
   await house.gateway.context.refusedCalls.flush()
   assert.equal(await countRows(db, `refused_calls c WHERE c::text LIKE '%${secret.slice(4, 40)}%'`), 0)
-  assert.ok((await countRows(db, `refused_calls WHERE branch_id = ${own.partner.branch_id}`)) >= 4)
+  assert.ok((await countRows(db, `refused_calls WHERE branch_id = ${own.partner.branchId}`)) >= 4)
 })
 
 test('what is answered well, and what cannot be attributed, leaves nothing', async () => {
@@ -80,9 +80,9 @@ test('a flood by strangers is a bounded ring, and does not push out what the par
     for (let n = 0; n < 25; n++) await token({}, basic({ id: partner.client.id, secret: `wrong ${n}` }))
     await refusedCalls.flush()
   }
-  const calls = await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)
-  assert.equal(calls.filter(({ claimed }) => claimed).length, 100)
-  assert.equal(calls.filter(({ claimed }) => !claimed).length, 1)
+  const calls = await listRefusedCalls(db, partner.partner.branchId, 'live', 1_000)
+  assert.equal(calls.filter(({ isClaimed }) => isClaimed).length, 100)
+  assert.equal(calls.filter(({ isClaimed }) => !isClaimed).length, 1)
 })
 
 test('half an emoji in a refused call takes no other record with it, and is kept without its half', async () => {
@@ -94,7 +94,7 @@ test('half an emoji in a refused call takes no other record with it, and is kept
   await new Browser(house.baseUrl).get(`/v1/oauth/authorize?${query}`)
   await refusedCalls.flush()
   const [kept, theirs] = await Promise.all(
-    [attacked, other].map(({ partner }) => listRefusedCalls(db, partner.branch_id, 'live', 10)),
+    [attacked, other].map(({ partner }) => listRefusedCalls(db, partner.branchId, 'live', 10)),
   )
   assert.deepEqual([kept!.length, theirs!.length], [1, 1])
   assert.ok(kept![0]!.sent.isWellFormed() && !kept![0]!.sent.includes('\uFFFD'))
@@ -110,7 +110,7 @@ test('a record that cannot be written is lost alone', async () => {
   for (let n = 0; n < 10; n++)
     refusedCalls.record({ ...call, branchId: n === 4 ? 999_999 : undefined, caller: `192.0.2.${n}` })
   await refusedCalls.flush()
-  assert.equal((await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)).length, 9)
+  assert.equal((await listRefusedCalls(db, partner.partner.branchId, 'live', 1_000)).length, 9)
 })
 
 test('one caller crowds out no other, neither in the second of a flood nor in what is kept', async () => {
@@ -126,7 +126,7 @@ test('one caller crowds out no other, neither in the second of a flood nor in wh
   refusedCalls.record({ ...call, caller: '192.0.2.1', requestId: 'of the partner' })
   refusedCalls.record({
     ...call,
-    branchId: partner.partner.branch_id,
+    branchId: partner.partner.branchId,
     isClaimed: false,
     caller: 'own',
     requestId: 'proven',
@@ -135,10 +135,10 @@ test('one caller crowds out no other, neither in the second of a flood nor in wh
     await refusedCalls.flush()
     flood()
   }
-  const calls = await listRefusedCalls(db, partner.partner.branch_id, 'live', 1_000)
-  const ids = calls.map(({ request_id }) => request_id)
+  const calls = await listRefusedCalls(db, partner.partner.branchId, 'live', 1_000)
+  const ids = calls.map(({ requestId }) => requestId)
   assert.ok(ids.includes('of the partner') && ids.includes('proven'))
-  assert.equal(calls.filter(({ claimed }) => claimed).length, 100)
+  assert.equal(calls.filter(({ isClaimed }) => isClaimed).length, 100)
 })
 
 test('a member of another partner sees none of it, nor does the other environment', async () => {

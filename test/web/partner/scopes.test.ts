@@ -16,14 +16,14 @@ import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 
 const house = await openHouse()
 
-const allowed = ({ scopes, scopes_at_most }: Client) => [scopes.join(' '), scopes_at_most.join(' ')]
+const allowed = ({ scopes, scopesAtMost }: Client) => [scopes.join(' '), scopesAtMost.join(' ')]
 const read = ({ client }: PartnerHouse) => getClient(house.gateway.context.db, client.id)
 
 /** A partner whose client may ask for these at most. */
 async function openBounded(...atMost: Scope[]): Promise<PartnerHouse> {
   const partner = await openPartner(house)
   const { db } = house.gateway.context
-  await setScopesAtMost(db, partner.client, atMost, operator, house.clock.now())
+  await setScopesAtMost(db, partner.client, atMost, house.act())
   return partner
 }
 
@@ -64,7 +64,7 @@ test('a client that a member registers begins with read and market at most; in t
   assert.match(refused.text, /It may name read, market\. More has to be asked for/)
   assert.match(refused.text, /An application begins with read and market at most/)
   assert.equal((await register(sandbox)).status, 200)
-  const made = (await listClients(house.gateway.context.db, partner.partner.branch_id)).filter((c) => c.name === 'Wide')
+  const made = (await listClients(house.gateway.context.db, partner.partner.branchId)).filter((c) => c.name === 'Wide')
   assert.deepEqual(made.map(allowed), [['read trade', 'read write market trade stream']])
 })
 
@@ -78,8 +78,8 @@ test('a member who saves a form from before the brokerage narrowed the client is
   const partner = await openPartner(house)
   const { db } = house.gateway.context
   const before = await read(partner)
-  await setScopesAtMost(db, partner.client, ['read'], operator, house.clock.now())
-  const acting = { development: true, by: operator, now: house.clock.now() }
+  await setScopesAtMost(db, partner.client, ['read'], house.act())
+  const acting = { ...house.act(), development: true }
   await assert.rejects(updateClient(db, before, { scope: 'read trade' }, acting), Invalid)
   const renamed = await updateClient(db, before, { name: 'Renamed' }, acting)
   assert.deepEqual([renamed.name, ...allowed(renamed)], ['Renamed', 'read', 'read'])
@@ -100,7 +100,7 @@ test('a member asks for more once, an operator grants it in the console, and acc
   }
   assert.deepEqual(allowed(await read(partner)), ['read', 'read'], 'asking gives nothing')
   assert.match((await partner.browser.get(pageOf(partner))).text, /Our users place orders\.”\. The brokerage has not/)
-  const at = `/console/partners/${partner.partner.branch_id}`
+  const at = `/console/partners/${partner.partner.branchId}`
   for (const address of ['/console', '/console/partners'])
     assert.match((await desk.browser.get(address)).text, new RegExp(`href="${at}"`), address)
   assert.match((await desk.browser.get(at)).text, /Asked for <strong>trade stream<\/strong>[\s\S]*place orders/)
@@ -125,7 +125,7 @@ test('a declined request changes nothing, is shown, and may be made again', asyn
   const partner = await openBounded('read')
   const desk = await openDesk(house)
   await ask(partner, ['trade'])
-  const at = `/console/partners/${partner.partner.branch_id}`
+  const at = `/console/partners/${partner.partner.branchId}`
   const page = await desk.browser.get(at)
   const send = (verb: string) => desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, {})
   assert.match((await send('decline')).location!, /done=scopes-declined$/)
@@ -139,13 +139,13 @@ test('of operators who grant and decline at once one decides, and whoever sets t
   const { db } = house.gateway.context
   for (let round = 0; round < 5; round++) {
     const client = await read(await openBounded('read'))
-    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, operator, house.clock.now())
+    await askForScopes(db, client, { wider: 'trade', reason: 'orders' }, house.act())
     const { id } = (await findScopeRequest(db, client.id))!
-    const answer = (granted: boolean) => answerScopeRequest(db, client, { id, granted }, operator, house.clock.now())
-    const set = () => setScopesAtMost(db, client, ['read', 'write'], operator, house.clock.now())
+    const answer = (granted: boolean) => answerScopeRequest(db, client, { id, granted }, house.act())
+    const set = () => setScopesAtMost(db, client, ['read', 'write'], house.act())
     const [granted, declined] = await Promise.all([answer(true), answer(false), set()])
     assert.ok(!(granted && declined))
-    assert.notEqual((await findScopeRequest(db, client.id))!.answered_at, null)
+    assert.notEqual((await findScopeRequest(db, client.id))!.answeredAt, null)
   }
 })
 
@@ -155,7 +155,7 @@ test('an operator narrows a client in the console: its tokens have what is left 
   const holder = await openHolder(house)
   const { access_token } = await holder.tokens(partner.client, { scope: 'read trade' })
   assert.equal((await house.profile(access_token)).status, 200)
-  const at = `/console/partners/${partner.partner.branch_id}`
+  const at = `/console/partners/${partner.partner.branchId}`
   const set = async (scope: string[]) => {
     const page = await desk.browser.get(at)
     return desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })

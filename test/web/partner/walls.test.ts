@@ -1,6 +1,6 @@
 /** Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names them all. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
@@ -9,9 +9,9 @@ import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
-import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
-import { openHouse, operator } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { Browser, type Fields } from '../../support/browser.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver } from '../../support/receiver.ts'
@@ -36,9 +36,9 @@ async function furnish(): Promise<PartnerHouse> {
   const made = await openPartner(house)
   const { db } = house.gateway.context
   const { webhookId, deliveryId } = await deliverOne(made, receiver)
-  const webhook = await getWebhook(db, { branchId: made.partner.branch_id, environment: 'live' }, webhookId)
-  const replay = await startReplay(db, webhook, { from: 1 }, operator, house.clock.now())
-  const skip = await startSkip(db, webhook, 'walls', operator, house.clock.now())
+  const webhook = await getWebhook(db, { branchId: made.partner.branchId, environment: 'live' }, webhookId)
+  const replay = await startReplay(db, webhook, { from: 1 }, house.act())
+  const skip = await startSkip(db, webhook, 'walls', house.act())
   const event = await lastEvent(made)
   things.set(made, {
     id: String(webhookId),
@@ -66,7 +66,7 @@ async function settle(): Promise<void> {
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const { db } = house.gateway.context
   const text = 'SELECT max(id) AS id FROM events WHERE branch_id = $1'
-  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branch_id])
+  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branchId])
   return String(found!.id)
 }
 
@@ -74,7 +74,7 @@ async function lastEvent({ partner }: PartnerHouse): Promise<string> {
 function addressOf(path: string, of: PartnerHouse): string {
   const { id, delivery, replay, skip, event } = things.get(of)!
   return path
-    .replace(':branch', String(of.partner.branch_id))
+    .replace(':branch', String(of.partner.branchId))
     .replace('deliveries/:id', `deliveries/${delivery}`)
     .replace(':id', id!)
     .replace(':replay', replay!)
@@ -121,17 +121,17 @@ const forms: Record<string, Fields> = {
 /** What in a form stands for something that has to be there first. */
 async function realise(fields: Fields): Promise<Fields> {
   const { db } = house.gateway.context
-  const now = house.clock.now()
+  const act = house.act()
   if (fields.url === here) return { url: receiver.url('/elsewhere') }
   if (fields.branch === 'invited') {
     const partner = await house.makePartner()
-    await inviteMember(db, partner, own.user.username, operator, now)
-    return { branch: String(partner.branch_id) }
+    await inviteMember(db, partner, own.user.username, act)
+    return { branch: String(partner.branchId) }
   }
-  if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], operator, now)
+  if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], act)
   if (fields.user !== 'second') return {}
   const second = await house.makeUser()
-  await addMember(db, own.partner, second, operator, now)
+  await addMember(db, own.partner, second, act)
   return { user: second.id }
 }
 

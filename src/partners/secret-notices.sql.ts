@@ -1,0 +1,13 @@
+import { tellMembers } from '../notices/notices.sql.ts'
+
+export const tellEnding = tellMembers(
+  'tell_ending_secrets',
+  'secret-expiring',
+  `SELECT c.branch_id, s.id || ':' || extract(epoch FROM s.expires_at) AS key,
+          jsonb_build_object('environment', c.environment, 'partner', p.name, 'branchId', c.branch_id, 'client', c.name, 'madeAt', s.created_at,
+                             'endsAt', s.expires_at, 'lastUsedAt', s.last_used_at) AS facts
+   FROM client_secrets s
+   JOIN clients c ON c.id = s.client_id AND c.status = 'active'
+   JOIN partners p ON p.branch_id = c.branch_id AND p.status = 'approved'
+   WHERE s.revoked_at IS NULL AND s.expires_at > $1 AND s.expires_at <= $4`,
+)
