@@ -1,6 +1,6 @@
 /** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
@@ -16,7 +16,7 @@ import { statement } from '../../src/database/database.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
-import { basic, password, type TestClient, openHouse } from '../support/gateway.ts'
+import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
 
 const keyFile = `${makeFolder()}/secret.keys`

@@ -6,8 +6,8 @@ import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
 import { openDatabase, statement } from '../../src/database/database.ts'
-import { keepOpen } from '../support/keep-open.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 const start = new Date('2026-03-02T10:00:00Z')
 

@@ -1,6 +1,6 @@
 /** What account holders are told: a sign-in from a new device and a new application, each once, whoever races. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { revokeAuthorization } from '../../src/oauth/authorization.ts'
@@ -8,12 +8,12 @@ import { tellOfSignIn } from '../../src/users/sign-in-notice.ts'
 import type { User } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { password, openHouse } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { makeApp, sendSecond, setUpApp } from '../support/second-factor.ts'
 import { approveForm, guess, openConsent, signInWith } from '../support/web.ts'
-import { keepOpen } from '../support/keep-open.ts'
 
 const house = await openHouse({ TRUST_PROXY: '127.0.0.1', ROLES: 'api' })
 const second = await keepOpen(openSecondNode(house))

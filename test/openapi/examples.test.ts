@@ -9,10 +9,10 @@ import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, formOf, type SentRequest, send } from '../support/browser.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openHolder } from '../support/oauth.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { allows, bodyOf, type Operation, operationsOf, readDocument, responseOf } from './document.ts'
-import { keepOpen } from '../support/keep-open.ts'
 
 // What is sent to the host of the examples goes nowhere: its name is unknown.
 const names = await keepOpen(openDnsServer())

@@ -8,9 +8,9 @@ import { transaction } from '../support/branch.ts'
 import { postForm, send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
 import { basic } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { type Line, openLogLines } from '../support/log-lines.ts'
 import { answer, hang } from '../support/receiver.ts'
-import { keepOpen } from '../support/keep-open.ts'
 
 const log = openLogLines()
 const engine = await keepOpen(openEngine({}, log.log))

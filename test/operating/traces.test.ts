@@ -8,9 +8,9 @@ import { type Answer, send } from '../support/browser.ts'
 import { type CollectedSpan, openCollector } from '../support/collector.ts'
 import { type Engine, eventOf, openEngine } from '../support/engine.ts'
 import { basic } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openLogLines } from '../support/log-lines.ts'
 import { answer } from '../support/receiver.ts'
-import { keepOpen } from '../support/keep-open.ts'
 
 const loaded: string[] = []
 registerHooks({

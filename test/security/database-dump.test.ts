@@ -14,9 +14,8 @@ import { createService } from '../../src/services/service.ts'
 import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, password, type TestClient, openHouse } from '../support/gateway.ts'
+import { basic, openHouse, openTestGateway, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, runCommand } from '../support/process.ts'
-
 
 const folder = makeFolder()
 mkdirSync(folder, { recursive: true })

@@ -6,7 +6,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openTestGateway, password, type TestGateway, openHouse } from '../support/gateway.ts'
+import { openHouse, openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { guess, readTables, signInWith } from '../support/web.ts'
 
 const house = await openHouse()

@@ -17,11 +17,11 @@ import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
-import { keepOpen } from '../support/keep-open.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 
 const house = await openHouse()

@@ -3,14 +3,14 @@
  * in common. Whatever of it shrinks shrinks every token that was given out, with the next request, on every node.
  */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { createService } from '../../src/services/service.ts'
 import type { User } from '../../src/users/user.ts'
-import { keepOpen } from '../support/keep-open.ts'
 import { type Answer, type Browser, postForm, send } from '../support/browser.ts'
-import { basic, type TestClient, type TokenBody, openHouse } from '../support/gateway.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { assertOAuthError, hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
 

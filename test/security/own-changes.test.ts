@@ -17,9 +17,9 @@ import { addAccount, setUserStatus } from '../../src/users/user.ts'
 import { createWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { basic, type TestClient, type TokenBody, openHouse } from '../support/gateway.ts'
-import { makeUpWord } from '../support/made-up-word.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { makeUpWord } from '../support/made-up-word.ts'
 
 const database = await keepOpen(openTestDatabase())
 const psql = openDatabase({ connectionString: database.url, connections: 1 })

@@ -1,6 +1,6 @@
 /** Whoever has a session of the sandbox, an operator's or a member's even, has nothing of the live site with it. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { listApiTokens } from '../../src/users/api-token.ts'

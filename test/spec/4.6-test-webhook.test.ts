@@ -4,11 +4,21 @@ import fc from 'fast-check'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService } from '../../src/services/service.ts'
-import { keepOpen } from '../support/keep-open.ts'
-import { achProfile, application, callJson, type FiredEvent, faultsOf, openBranch, type ProblemAnswer, pathOf, transaction } from '../support/branch.ts'
+import {
+  achProfile,
+  application,
+  callJson,
+  type FiredEvent,
+  faultsOf,
+  openBranch,
+  type ProblemAnswer,
+  pathOf,
+  transaction,
+} from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, openHouse } from '../support/gateway.ts'
+import { basic, openHouse, openTestGateway } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { answer as answerWith, gate, openReceiver } from '../support/receiver.ts'
 
 const transactionPath = '/v2/webhooks/transaction'

@@ -8,8 +8,8 @@ import { addSecret, listSecrets, revokeSecret, rotateSecret } from '../../src/pa
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/signature.ts'
 import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
-import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
 import { openHouse } from '../support/gateway.ts'
+import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
 
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 // The package checks timestamps against the time of day.

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
-import { keepOpen } from '../support/keep-open.ts'
 import { achProfile, application, type BranchProgram, callJson, faultsOf, type Headers, openBranch, type ProblemAnswer, transaction } from '../support/branch.ts'
 import type { Answer } from '../support/browser.ts'
 import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openReceiver } from '../support/receiver.ts'
 
 interface Logged {

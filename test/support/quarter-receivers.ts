@@ -30,9 +30,7 @@ export class Receivers {
   }
 
   living(branchId?: number): Hook[] {
-    return this.hooks.filter(
-      (hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId,
-    )
+    return this.hooks.filter((hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId)
   }
 
   async add(branchId: number): Promise<void> {

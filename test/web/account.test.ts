@@ -6,7 +6,7 @@ import { minute, second } from '../../src/clock.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
-import { type TokenBody, openHouse } from '../support/gateway.ts'
+import { openHouse, type TokenBody } from '../support/gateway.ts'
 import { countRows, signInWith } from '../support/web.ts'
 
 const house = await openHouse()

@@ -1,12 +1,12 @@
 /** Checklist C1, C3, C4, C5 and C8: who asks, for what, and an answer that can be given once. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { type ApproveOptions, type TestClient, type TokenBody, openHouse } from '../support/gateway.ts'
+import { type ApproveOptions, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { hears } from '../support/oauth.ts'
 import { approveForm, countRows, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
@@ -228,7 +228,10 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
     const changing = await house.makeClient()
     const { browser, page } = await visit({ scope: 'read' }, changing)
     const before = await countGrants()
-    const heard = Promise.race([hears(house.gateway, `client:${changing.id}`), hears(house.gateway, `branch:${changing.branchId}`)])
+    const heard = Promise.race([
+      hears(house.gateway, `client:${changing.id}`),
+      hears(house.gateway, `branch:${changing.branchId}`),
+    ])
     await withdraw(changing)
     await heard
     const answer = await browser.post('/consent', approveForm(page))

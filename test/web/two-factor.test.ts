@@ -1,6 +1,6 @@
 /** Two-factor sign-in by authenticator app and recovery codes: set up, asked for at every sign-in, removed, reset. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'

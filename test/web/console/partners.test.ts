@@ -7,7 +7,7 @@ import { applyAsPartner, applyWithDetails, getPartner, type Partner } from '../.
 import { askForRefresh, findRefreshRequest } from '../../../src/partners/refresh-request.ts'
 import type { Answer } from '../../support/browser.ts'
 import { openDesk, press, turnPages } from '../../support/console.ts'
-import { type TokenBody, openHouse } from '../../support/gateway.ts'
+import { openHouse, type TokenBody } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 
 const house = await openHouse()

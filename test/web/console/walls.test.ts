@@ -3,7 +3,7 @@
  * tables fails the first test.
  */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
@@ -19,7 +19,6 @@ import { peopleRows } from './people-rows.ts'
 const pages = { ...operationRows.pages, ...peopleRows.pages }
 const forms = { ...operationRows.forms, ...peopleRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
-
 
 const house = await openHouse()
 const desk = await openDesk(house)
