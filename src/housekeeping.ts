@@ -36,6 +36,7 @@ import { retireOnce } from './webhooks/retention.ts'
 import { skipOnce } from './webhooks/skip.ts'
 import { areSkipsRunning } from './webhooks/skips.sql.ts'
 import { openSweeper } from './webhooks/sweeper.ts'
+import { countWaiting, thinCounts } from './webhooks/webhook-counts.ts'
 
 const batchSize = 1_000
 
@@ -84,6 +85,11 @@ async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await retireOnce(db, config.webhooks, clock.now(), clock)
 }
 
+async function keepCounts({ db, clock }: SharedContext): Promise<void> {
+  await countWaiting(db, clock.now())
+  await thinCounts(db, clock.now())
+}
+
 /** Nobody waits for it: after each bite those who deliver have the part for four times as long as the bite had it (a duty cycle of a fifth). */
 const restsABite = 4
 
@@ -91,7 +97,8 @@ async function clearDeleted(deleted: DeletedClearing, closing: AbortSignal): Pro
   while (!closing.aborted) {
     const startedMs = performance.now()
     if ((await deleted.clearOnce()) === 0) return
-    await wait(restsABite * (performance.now() - startedMs))
+    // Whoever closes the node does not wait for the end of a rest.
+    await wait(restsABite * (performance.now() - startedMs), undefined, { signal: closing }).catch(() => {})
   }
 }
 
@@ -120,6 +127,7 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.refusedCalls.flush()),
+    repeat(context.log, 'attempt counts', 5 * second, () => context.attemptCounter.flush()),
     repeat(context.log, 'inbox', second, () => inbox.clear()),
     ...(keepsHouse ? keepHouse(context, rounds, inbox, anchors) : []),
   ]
@@ -129,6 +137,7 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
       await context.lastUse.flush().catch(() => {})
       await context.activity.flush().catch(() => {})
       await context.refusedCalls.flush().catch(() => {})
+      await context.attemptCounter.flush().catch(() => {})
       if (keepsHouse) await anchors.write().catch(() => {})
     },
   }
@@ -142,6 +151,7 @@ function keepHouse(context: SharedContext, rounds: Rounds, inbox: InboxClearing,
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
+    repeat(context.log, 'counts', minute, () => keepCounts(context)),
     repeat(context.log, 'whole inbox', minute, () => inbox.clearAll()),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
     rounds.add({

@@ -22,6 +22,7 @@ interface ConsolePage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly scripts?: readonly string[]
 }
 
 export function sendConsole({ context, reply }: Visit, { session, csrf }: Operator, page: ConsolePage) {

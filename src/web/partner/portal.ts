@@ -13,6 +13,7 @@ const sections: readonly Link[] = [
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
+  { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
 ]
 
@@ -23,6 +24,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly scripts?: readonly string[]
 }
 
 export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {
