@@ -1,21 +1,21 @@
 /** What stands around every page, in a real browser: keys, moments in the reader's own zone, tables as cards, colours of the reader's choice, paper. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchChromium } from '../support/chromium.ts'
+import type { Page } from 'playwright-core'
+import { type Chromium, openChromium } from '../support/chromium.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
 let house: TestGateway
-let chromium: Browser
+let chromium: Chromium
 let receiver: Receiver
 let own: PartnerHouse
 before(async () => {
   house = await openTestGateway()
   receiver = await openReceiver()
-  chromium = await launchChromium()
+  chromium = await openChromium()
   own = await openPartner(house)
   await deliverOne(own, receiver)
 })
