@@ -32,8 +32,8 @@ after(async () => {
 })
 
 const rowsOf = (text: string) => {
-  const [, rows] = /<caption class="unseen">Attempts<\/caption>.*?<tbody>(.*?)<\/tbody>/s.exec(text)!
-  return [...rows!.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row]) =>
+  const [, rows] = /<caption class="unseen">Attempts<\/caption>.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text)!
+  return [...rows!.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row]) =>
     [...row!.matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(([, cell]) => cell!),
   )
 }
