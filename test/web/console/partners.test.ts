@@ -27,7 +27,7 @@ async function apply(name: string, purpose = 'Portfolios for everybody') {
 
 /** The names in the table, not those that wait above it. */
 function namesIn({ text }: Answer): string[] {
-  const table = text.slice(text.indexOf('<tbody>'))
+  const table = text.slice(text.indexOf('<tbody'))
   return [...table.matchAll(/<td[^>]*><a href="\/console\/partners\/\d+">([^<]*)</g)].map((match) => match[1]!)
 }
 
