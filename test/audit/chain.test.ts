@@ -117,6 +117,13 @@ test('a change of the number of an entry shows', async () => {
   assert.match(await findProblem(), /^block 2: an entry of 3 to 40 was changed/)
 })
 
+test('a root that is not that of its entries shows, and so does one that was taken away', async () => {
+  await tamper('UPDATE audit_blocks SET root = hash WHERE position = 2')
+  assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/)
+  await tamper('UPDATE audit_blocks SET root = NULL WHERE position = 2')
+  assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/)
+})
+
 test('a removed entry shows', async () => {
   await tamper('DELETE FROM audit_entries WHERE id = 4')
   assert.equal(await findProblem(), 'block 2: entry 4 is missing')
