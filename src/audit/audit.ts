@@ -38,7 +38,7 @@ export type AuditAction =
   | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
-  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
+  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
   | `keys.${'rotated' | 'pruned'}`
   | `audit.${'verified' | 'exported'}`
 

@@ -113,6 +113,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.redelivered': ({ by, to, said }) => say`${by} sent delivery ${said('deliveryId')} of ${to} again`,
   'webhook.replayed': ({ by, to, count }) => say`${by} replayed ${count('total', 'delivery', 'deliveries')} of ${to}`,
   'webhook.replay_canceled': ({ by, to }) => say`${by} canceled a replay of ${to}`,
+  'webhook.probed': ({ by, to }) => say`${by} probed ${to}`,
   'webhook.recovered': ({ by, to, count }) =>
     say`${by} recovered ${to}: ${count('total', 'delivery', 'deliveries')} sent again`,
   'webhook.delivery_skipped': ({ by, to, said }) =>

@@ -2,8 +2,8 @@
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls, type RefusedCount } from '../../partners/refused-calls.ts'
 import type { Period } from '../../webhooks/columns.ts'
-import { readThroughput } from '../../webhooks/delivery-statistics.ts'
-import { type Depths, readDepths } from '../../webhooks/depths.ts'
+import { allThatWait, type Depths, readDepths } from '../../webhooks/depths.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
   countLanes,
   type LaneCondition,
@@ -12,8 +12,10 @@ import {
   listLanes,
   unwellConditions,
 } from '../../webhooks/lane-health.ts'
+import { everyWebhook, readCounts } from '../../webhooks/webhook-counts.ts'
 import { listWorkers, type SeenWorker } from '../../webhooks/worker-list.ts'
-import { periodOf } from '../frame/charts.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
+import { printWhy } from '../frame/failure-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
@@ -25,7 +27,6 @@ import { sendConsole } from './console.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
 import { doneWords as partnerWords } from './partner.ts'
-import { printThroughput } from './throughput-charts.ts'
 import { doneWords as userWords } from './user.ts'
 import { doneWords as webhookWords } from './webhooks.ts'
 
@@ -42,6 +43,7 @@ export async function showOverview(visit: Visit, operator: Operator) {
     title: 'Console',
     section: here,
     live: true,
+    scripts: [chartScript],
     body: html`<h1>Console</h1>${await printDoneTo(visit.context.db, visit.request, doneWords)}${livePart(visit.request, await print())}`,
   })
 }
@@ -56,14 +58,19 @@ function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () =
     () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
     second,
   )
+  const failures = held(async () => readFailures(db, await worst()), second)
   const workers = held(() => listWorkers(db, clock.now()), second)
   const refused = held(() => readRefused(context), second)
-  const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
+  const counts = held(() => readCounts(db, everyWebhook, period, clock.now()), 10 * second)
   return async () => html`${printAttention(await attention())}
 ${printQueue(await depths(), await refused())}
-${printLanes(await lanes(), await worst(), clock.now())}
+${printLanes(await lanes(), await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}
-${printThroughput(await throughput(), period, here)}`
+${printCharts(await counts(), {
+  title: 'Attempts of all webhooks',
+  ...{ period, here, durations: 'delivered' },
+  ...{ waiting: allThatWait(await depths()), blocked: (await depths()).blocked },
+})}`
 }
 
 function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {
@@ -79,36 +86,44 @@ function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
   return html`<section class="card"><h2>Queue</h2>
 ${facts([
   ['Events to dispatch', count(depths.inbox)],
-  ['Deliveries waiting', count(depths.waiting)],
-  ['Behind another', count(depths.blocked)],
+  ['Deliveries waiting', count(allThatWait(depths))],
+  ['Of them behind another', count(depths.blocked)],
   ['Oldest overdue', depths.overdueSeconds > 0 ? printDuration(depths.overdueSeconds * second) : 'none'],
   ['Given up', count(depths.exhausted)],
   ['Lanes being sent', count(depths.lanesHeld)],
   ['Refused calls, last hour', refused],
 ])}
-<p class="small">Live and sandbox together. Waiting counts what is paused and what waits for its next attempt. Of refused calls the newest hundred of a partner are kept; calls
+<p class="small">Live and sandbox together. Waiting counts everything that waits: what is due, paused, waits for its next attempt or behind another, and what is sent again. Of refused calls the newest hundred of a partner are kept; calls
 that name no partner are in the metrics alone.</p></section>`
 }
 
-function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly LaneHealth[], now: Date): Html {
+type Failures = ReadonlyMap<number, WebhookFailure>
+
+function printLanes(
+  counts: ReadonlyMap<LaneCondition, number>,
+  worst: readonly LaneHealth[],
+  failures: Failures,
+  now: Date,
+): Html {
   const links = laneConditions.map(
     (condition) =>
       html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
   )
   return html`<section class="card"><h2>Webhooks</h2><ul class="legend" aria-label="How many there are">${links}</ul></section>
-${worst.length > 0 && printWorst(worst, now)}`
+${worst.length > 0 && printWorst(worst, failures, now)}`
 }
 
-function printWorst(worst: readonly LaneHealth[], now: Date): Html {
+function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date): Html {
   const rows = worst.map(
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
 <td>${laneBadge(lane.condition)}</td>
+<td class="why">${printWhy(lane.condition, failures.get(lane.id), `/console/webhooks/${lane.id}/incident`)}</td>
 <td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
 <td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
 </tr>`,
   )
-  return table('Webhooks that are not well', ['URL', 'Health', 'Partner', 'Failing for'], rows)
+  return table('Webhooks that are not well', ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'], rows)
 }
 
 const workerTones: Record<SeenWorker['state'], Tone> = { well: 'good', silent: 'wait', gone: 'bad' }
