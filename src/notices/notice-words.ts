@@ -2,6 +2,7 @@
  * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret and no link that carries
  * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
+import { brand } from '../brand.ts'
 import type { Environment, SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
@@ -128,7 +129,7 @@ ${table}
 ${[advice, ...notes].join('\n\n')}
 
 --
-Sent by Countersign at ${addresses[environment]} where “Security” says which notices come.
+Sent by ${brand.name} at ${addresses[environment]} where “Security” says which notices come.
 Nobody who writes to you in its name asks for your password, a code or a secret.
 `,
   }

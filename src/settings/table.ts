@@ -2,8 +2,10 @@
  * Every setting, once. The key of a row is its name in Config, which has its type from here; `countersign settings`, `serve --help`, the console and
  * docs/operating.md print these rows, and mistakes are told by their kinds. Rules between settings are in rules.ts.
  */
+
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { brand } from '../brand.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import * as kind from './kinds.ts'
 import { always, type Follow, follows, type Given, onlyWith, type Setting, setting, type Values } from './setting.ts'
@@ -257,7 +259,7 @@ export const table = {
   mail: always({
     from: setting(
       'MAIL_FROM',
-      'Countersign <no-reply@localhost>',
+      `${brand.name} <no-reply@localhost>`,
       kind.mailbox,
       'sender of notices: Name <address> or an address; needed with SMTP_URL',
     ),

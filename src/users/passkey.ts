@@ -3,12 +3,14 @@
  * site and purpose; it can be answered once, within five minutes. What is signed names the origin, so that a page of
  * another site gains nothing from asking.
  */
+
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
+import { brand } from '../brand.ts'
 import { after, hour, minute } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
@@ -66,7 +68,7 @@ export async function askForNew(
 ): Promise<Asked<PublicKeyCredentialCreationOptionsJSON>> {
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
-    rpName: 'Countersign',
+    rpName: brand.name,
     rpID: site.host,
     userName: user.username,
     userDisplayName: user.name,

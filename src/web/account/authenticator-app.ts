@@ -2,6 +2,7 @@
  * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret travels sealed in
  * the form until then, so that a page left half-way leaves nothing behind.
  */
+import { brand } from '../../brand.ts'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
@@ -88,5 +89,5 @@ ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time
 }
 
 function issuerOf({ baseUrl }: Context): string {
-  return `Countersign ${new URL(baseUrl).hostname}`
+  return `${brand.name} ${new URL(baseUrl).hostname}`
 }

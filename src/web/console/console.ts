@@ -6,7 +6,7 @@ import type { Operator } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '/console', label: 'Overview' },
-  { path: '/console/partners', label: 'Partners' },
+  { path: '/console/partners', label: 'Partners', searches: true },
   { path: '/console/users', label: 'Users' },
   { path: '/console/webhooks', label: 'Webhooks' },
   { path: '/console/audit', label: 'Audit log' },

@@ -1,8 +1,9 @@
-/** The few files of public/, read once; their addresses carry a hash, so that browsers may keep them for ever. */
+/** The few files of public/ and the brand's colours, read once; their addresses carry a hash, so that browsers may keep them for ever. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { brand, printAccent } from '../../brand.ts'
 
 const folder = new URL('../../../public/', import.meta.url)
 const types = new Map([
@@ -11,11 +12,16 @@ const types = new Map([
   ['.svg', 'image/svg+xml'],
 ])
 
+const contents: readonly (readonly [string, Buffer])[] = [
+  ...readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder))] as const),
+  ['brand.css', Buffer.from(printAccent(brand.accent))],
+]
+
 const files = new Map(
-  readdirSync(folder).map((name) => {
-    const bytes = readFileSync(new URL(name, folder))
-    return [name, { bytes, hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12) }]
-  }),
+  contents.map(([name, bytes]) => [
+    name,
+    { bytes, hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12) },
+  ]),
 )
 
 export function assetUrl(name: string): string {

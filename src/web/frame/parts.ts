@@ -1,5 +1,5 @@
 /** The small things that many pages show. */
-import { type Content, type Html, html } from './html.ts'
+import { type Content, escapeHtml, Html, html } from './html.ts'
 import type { Link } from './page.ts'
 
 export function crumbs(links: readonly Link[]): Html {
@@ -13,16 +13,45 @@ export function badge(tone: Tone, label: string): Html {
   return html`<span class="state ${tone}">${label}</span>`
 }
 
-/** A table that scrolls by itself where the screen is narrow. */
+/**
+ * A table that scrolls by itself, and on a phone is a card for each row: every cell knows the heading of its column. The roles stay what they
+ * are, however it is laid out. A column of moments needs no zone in its heading: each moment names its own.
+ */
 export function table(caption: string, head: readonly Content[], rows: readonly Html[]): Html {
-  const heads = head.map((each) => html`<th scope="col">${each}</th>`)
-  return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table><caption class="unseen">${caption}</caption><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table></div>`
+  const labels = head.map((each) =>
+    textOf(each).replace(/ \(UTC\)$/, isOfMoments(rows, head.indexOf(each)) ? '' : '$&'),
+  )
+  const heads = head.map(
+    (each, at) => html`<th role="columnheader" scope="col">${each instanceof Html ? each : labels[at]}</th>`,
+  )
+  const cards = rows.map((row) => labelCells(row, labels))
+  return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table role="table"><caption class="unseen">${caption}</caption><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${cards}</tbody></table></div>`
 }
 
-/** Short, for tables: to the second. */
+const cells = /<(td|th)(?=[\s>])/g
+
+function labelCells({ text }: Html, labels: readonly string[]): Html {
+  let at = 0
+  const labelled = text.replace(cells, (start, kind: string) => {
+    const label = escapeHtml(labels[at++] ?? '')
+    return `${start} role="${kind === 'th' ? 'rowheader' : 'cell'}" data-label="${label}"`
+  })
+  return new Html(labelled.replace(/<tr(?=[\s>])/, '<tr role="row"'))
+}
+
+function isOfMoments([first]: readonly Html[], at: number): boolean {
+  const [, ...contents] = first?.text.split(/<t[dh](?=[\s>])/) ?? []
+  return contents[at]?.includes(' data-short>') ?? false
+}
+
+function textOf(content: Content): string {
+  return html`${content}`.text.replaceAll(/<[^>]*>/g, '').replaceAll('&amp;', '&')
+}
+
+/** Short, for tables: to the second. Where script runs, times.js tells it in the reader's own zone. */
 export function printMoment(date: Date): Html {
   const iso = date.toISOString()
-  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`
+  return html`<time datetime="${iso}" title="${iso}" data-short>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {

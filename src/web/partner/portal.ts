@@ -8,7 +8,7 @@ import type { AnyMember } from '../gates.ts'
 const sections: readonly Link[] = [
   { path: '', label: 'Overview' },
   { path: '/webhooks', label: 'Webhooks' },
-  { path: '/deliveries', label: 'Deliveries' },
+  { path: '/deliveries', label: 'Deliveries', searches: true },
   { path: '/test', label: 'Test hooks' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },

@@ -262,7 +262,7 @@ ${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, webhook.
 function printRotationForm(webhook: Webhook, draft: Draft, switchesAt: Date | undefined, member: Member): Html {
   const hint = 'Both verify in webhook-signature until a day after the new one has begun to sign.'
   return html`<section class="card"><h2>New secret</h2>
-${switchesAt && html`<p class="notice">A new secret signs from ${printMoment(switchesAt)} UTC. Until then the old one does.</p>`}
+${switchesAt && html`<p class="notice">A new secret signs from ${printMoment(switchesAt)}. Until then the old one does.</p>`}
 ${formNotice(draft, 'secret', 'switchAt')}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}${onceField()}
 ${printSecretField(draft, hint, true)}

@@ -1,0 +1,122 @@
+/** What stands above and below every page: whose it is, which site, who is signed in, the ways on, and the keys for them. */
+import { brand } from '../../brand.ts'
+import { type Environment, environments } from '../../environment.ts'
+import type { User } from '../../users/user.ts'
+import { assetUrl } from './assets.ts'
+import { type Html, html } from './html.ts'
+
+export interface Link {
+  readonly path: string
+  readonly label: string
+  /** The sandbox has no such page. */
+  readonly liveAlone?: true
+  /** What is looked for, is looked for there. */
+  readonly searches?: true
+}
+
+export interface Bars {
+  readonly environment: Environment
+  readonly account?: Account | undefined
+  readonly navigation?: readonly Link[] | undefined
+  /** Whose pages these are, and the same page of others that the visitor acts for. */
+  readonly partners?: { readonly current: string; readonly others: readonly Link[] } | undefined
+  /** The same page on the other site. */
+  readonly onOtherSite?: string | undefined
+}
+
+interface Account {
+  readonly user: User
+  readonly csrf: string
+  readonly here: string
+}
+
+/** The pages of the account, in the order of the bar. */
+const accountNavigation: readonly Link[] = [
+  { path: '/account', label: 'Connected applications' },
+  { path: '/account/api', label: 'API settings' },
+  { path: '/account/devices', label: 'Sign-ins and devices', liveAlone: true },
+  { path: '/account/security', label: 'Security', liveAlone: true },
+  { path: '/account/history', label: 'History', liveAlone: true },
+  { path: '/partner', label: 'Partner portal' },
+]
+
+const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true }
+
+export function printTop(bars: Bars): Html {
+  const { environment, account, partners, onOtherSite } = bars
+  return html`<a class="skip" href="#content">Skip to the content</a>
+${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
+<header class="top">
+<a class="brand" href="/"><img src="${assetUrl(brand.mark)}" alt="" width="28" height="28">${brand.name}</a>
+${account && onOtherSite !== undefined && printSites(environment, onOtherSite)}
+${partners && partners.others.length > 0 && printPartners(partners)}
+${account && printAccountBar(account, waysOn(bars))}
+</header>`
+}
+
+export function printBottom(bars: Bars): Html {
+  const links = brand.links.map(({ label, url }) => html`<a href="${url}">${label}</a>`)
+  return html`<footer class="bottom">
+<span>${brand.name}</span>${links.length > 0 && html`<nav aria-label="About ${brand.name}">${links}</nav>`}
+${bars.account && html`<button class="quiet" type="button" data-opens="keys" hidden>Keyboard shortcuts</button>`}
+</footer>
+${bars.account && printKeys(waysOn(bars))}`
+}
+
+function printSites(here: Environment, other: string): Html {
+  const links = environments.map((each) => {
+    const name = each === 'live' ? 'Live' : 'Sandbox'
+    return each === here ? html`<span aria-current="true">${name}</span>` : html`<a href="${other}">${name}</a>`
+  })
+  return html`<nav class="sites" aria-label="Environment">${links}</nav>`
+}
+
+function printPartners({ current, others }: NonNullable<Bars['partners']>): Html {
+  const links = others.map(({ path, label }) => html`<a href="${path}">${label}</a>`)
+  return html`<details class="partners"><summary><span class="unseen">Partner: </span>${current}</summary><nav aria-label="Other partners">${links}</nav></details>`
+}
+
+interface WayOn extends Link {
+  /** After `g`. */
+  readonly key: string
+}
+
+function waysOn({ environment, account, navigation = accountNavigation }: Bars): readonly WayOn[] {
+  const isOutside = account?.user.role === 'operator' && !navigation.some(({ path }) => path === consoleLink.path)
+  const links = [...navigation, ...(isOutside ? [consoleLink] : [])]
+  return withKeys(links.filter(({ liveAlone }) => environment === 'live' || !liveAlone))
+}
+
+/** Each by the first letter of its name that no other has, in the order of the bar. */
+export function withKeys(links: readonly Link[]): readonly WayOn[] {
+  const taken = new Set<string>()
+  return links.map((link) => {
+    const letters = [...link.label.toLowerCase()].filter((letter) => /[a-z]/.test(letter))
+    const key = letters.find((letter) => !taken.has(letter)) ?? ''
+    taken.add(key)
+    return { ...link, key }
+  })
+}
+
+function printAccountBar({ user, csrf, here }: Account, ways: readonly WayOn[]): Html {
+  const links = ways.map(
+    ({ path, label, key, searches }) =>
+      html`<a href="${path}" data-key="${key}"${searches && html` data-searches`}${path === here && html` aria-current="page"`}>${label}</a>`,
+  )
+  return html`<nav aria-label="Account">${links}</nav>
+<form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button class="quiet">Sign out</button></form>`
+}
+
+/** Opened by script, which is what the keys need too. */
+function printKeys(ways: readonly WayOn[]): Html {
+  const rows = ways
+    .filter(({ key }) => key !== '')
+    .map(({ key, label }) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${label}</dd>`)
+  return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keyboard shortcuts</h2>
+<dl><dt><kbd>/</kbd></dt><dd>Search</dd>${rows}<dt><kbd>?</kbd></dt><dd>This list</dd></dl>
+<form method="dialog"><button>Close</button></form></dialog>`
+}
+
+export function csrfField(token: string): Html {
+  return html`<input type="hidden" name="csrf" value="${token}">`
+}

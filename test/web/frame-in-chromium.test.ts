@@ -1,0 +1,116 @@
+/** What stands around every page, in a real browser: keys, moments in the reader's own zone, tables as cards, colours of the reader's choice, paper. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { type Chromium, openChromium } from '../support/chromium.ts'
+import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
+import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
+
+let house: TestGateway
+let chromium: Chromium
+let receiver: Receiver
+let own: PartnerHouse
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  chromium = await openChromium()
+  own = await openPartner(house)
+  await deliverOne(own, receiver)
+})
+after(async () => {
+  await chromium?.close()
+  await house?.close()
+  await receiver?.close()
+})
+
+const focused = (page: Page) => page.evaluate('document.activeElement.name || document.activeElement.tagName')
+
+test('keys lead to the search, to each part and to their list, and leave alone whoever types', async () => {
+  const { page, enter, close } = await openScreen(chromium, { bypassCSP: true })
+  await enter(`${house.baseUrl}${own.home}/clients`, own.user)
+  await page.getByRole('heading', { name: 'Clients', exact: true }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'content', 'the first stop leads past the bars')
+
+  await page.keyboard.press('?')
+  const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await list.waitFor()
+  assert.match(await list.innerText(), /g w\s+Webhooks/)
+  assert.deepEqual(await lookAt(page, 'keys'), fine)
+  await page.keyboard.press('Escape')
+  await list.waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
+  await list.getByRole('button', { name: 'Close' }).click()
+
+  await page.keyboard.press('Control+g')
+  await page.keyboard.press('w')
+  await page.getByLabel('Name').focus()
+  await page.keyboard.type('g?/w')
+  assert.equal(await page.getByLabel('Name').inputValue(), 'g?/w')
+  assert.equal(page.url(), `${house.baseUrl}${own.home}/clients#content`, 'nothing led away')
+  await page.getByRole('heading', { name: 'Clients', exact: true }).click()
+  await page.keyboard.press('g')
+  await page.keyboard.press('w')
+  await page.waitForURL(`${house.baseUrl}${own.home}/webhooks`)
+  await page.keyboard.press('/')
+  await page.waitForURL(`${house.baseUrl}${own.home}/deliveries#search`)
+  await page.waitForFunction(`document.activeElement.closest('[role=search]') !== null`)
+  await page.getByRole('heading', { name: 'Deliveries', exact: true }).click()
+  await page.keyboard.press('/')
+  assert.notEqual(await focused(page), 'BODY')
+  await close()
+})
+
+for (const javaScriptEnabled of [true, false]) {
+  const zone = javaScriptEnabled ? 'in the zone of the reader, with UTC beside it' : 'in UTC without script'
+  test(`moments are told ${zone}, also where the page changes by itself`, async () => {
+    const { page, enter, close } = await openScreen(chromium, { timezoneId: 'America/New_York', javaScriptEnabled })
+    await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+    const moments = page.locator('tbody time')
+    await moments.first().waitFor()
+    const expected = javaScriptEnabled ? '2026-03-02 05:00:00 GMT-5' : '2026-03-02 10:00:00 UTC'
+    assert.equal(await moments.first().innerText(), expected)
+    if (javaScriptEnabled) {
+      assert.equal(await moments.first().getAttribute('title'), '2026-03-02 10:00:00 UTC')
+      const rows = await moments.count()
+      await own.program.fire()
+      await moments.nth(rows).waitFor()
+      for (const text of await moments.allInnerTexts()) assert.match(text, /GMT-5$/)
+      await page.goto(`${house.baseUrl}/account/devices`)
+      await page.getByText('2 March 2026, 05:00 GMT-5').first().waitFor()
+    }
+    await close()
+  })
+}
+
+test('on a phone each row of a table is a card that says what its cells are, and nothing scrolls sideways', async () => {
+  const { page, enter, close } = await openScreen(chromium, { viewport: { ...phone, width: 320 } })
+  await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+  const cell = page.getByRole('cell').nth(1)
+  await cell.waitFor()
+  const label = await cell.evaluate('(each) => getComputedStyle(each, "::before").content')
+  assert.equal(label, '"State"')
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
+  const scrolls = 'document.querySelector(".scrolls")'
+  assert.equal(await page.evaluate(`${scrolls}.scrollWidth <= ${scrolls}.clientWidth`), true)
+  assert.equal(await page.getByRole('row').count(), (await page.locator('tbody tr').count()) + 1, 'it is still a table')
+  await close()
+})
+
+test('in colours of the reader’s choice states have outlines, and on paper stand no bars and no forms', async () => {
+  const { page, enter, close } = await openScreen(chromium, { bypassCSP: true, forcedColors: 'active' })
+  await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+  const state = page.locator('.state').first()
+  await state.waitFor()
+  assert.equal(await state.evaluate('(each) => getComputedStyle(each).borderTopStyle'), 'solid')
+  assert.deepEqual(await lookAt(page, 'forced-colours'), fine)
+  await page.emulateMedia({ media: 'print', forcedColors: 'none' })
+  for (const gone of ['.top nav', '.filter', '.bottom', '.skip'])
+    assert.equal(await page.locator(gone).first().isVisible(), false, gone)
+  assert.ok(await page.getByRole('heading', { name: 'Deliveries' }).isVisible())
+  assert.ok(await page.locator('.brand').isVisible(), 'whose it is, is')
+  await close()
+})
