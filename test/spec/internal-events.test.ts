@@ -4,7 +4,17 @@ import { statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
-import { achProfile, application, type BranchProgram, callJson, faultsOf, type Headers, openBranch, type ProblemAnswer, transaction } from '../support/branch.ts'
+import {
+  achProfile,
+  application,
+  type BranchProgram,
+  callJson,
+  faultsOf,
+  type Headers,
+  openBranch,
+  type ProblemAnswer,
+  transaction,
+} from '../support/branch.ts'
 import type { Answer } from '../support/browser.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'

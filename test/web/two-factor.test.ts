@@ -6,7 +6,15 @@ import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
-import { makeApp, makeGuardedUser, readRecoveryCodes, readSecret, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
+import {
+  makeApp,
+  makeGuardedUser,
+  readRecoveryCodes,
+  readSecret,
+  sendSecond,
+  setUpApp,
+  startSignIn,
+} from '../support/second-factor.ts'
 import { isSignedIn, sessionCookie, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
