@@ -3,7 +3,7 @@ import type { Html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
-import type { AnyMember } from '../gates.ts'
+import { type AnyMember, isServed } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '', label: 'Overview' },
@@ -12,6 +12,7 @@ const sections: readonly Link[] = [
   { path: '/test', label: 'Test hooks' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
+  { path: '/messages', label: 'Messages', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
   { path: '/reference', label: 'Reference' },
 ]
@@ -32,7 +33,7 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
     ...rest,
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
-    navigation: member.partner.status === 'approved' ? [...links, accountLink] : [accountLink],
+    navigation: isServed(member) ? [...links, accountLink] : [accountLink],
     wide: true,
   })
 }
