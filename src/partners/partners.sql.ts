@@ -47,6 +47,11 @@ export const selectMembers = statement(
    WHERE m.branch_id = $1 ORDER BY m.added_at`,
 )
 
+export const selectMembership = statement(
+  'select_membership',
+  'SELECT user_id AS "userId" FROM partner_members WHERE branch_id = $1 AND user_id = $2',
+)
+
 export const selectBranchesOfMember = statement(
   'select_branches_of_member',
   `SELECT p.branch_id AS "branchId", p.status FROM partner_members m JOIN partners p USING (branch_id)

