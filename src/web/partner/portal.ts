@@ -1,4 +1,5 @@
 /** The frame of the portal's pages, and the small things that many of them show. */
+import { mayAct } from '../../partners/partner-status.ts'
 import type { Html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
@@ -14,6 +15,7 @@ const sections: readonly Link[] = [
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/messages', label: 'Messages', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
+  { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
 ]
 
@@ -24,6 +26,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly scripts?: readonly string[]
 }
 
 export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {
@@ -34,8 +37,19 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
     navigation: isServed(member) ? [...links, accountLink] : [accountLink],
+    partners: partnersOf(member, section),
     wide: true,
   })
+}
+
+/** The same page of each other partner, if it may be seen there. */
+function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
+  const others = partners.filter(({ branchId }) => branchId !== partner.branchId)
+  const links = others.map(({ branchId, name, status }) => ({
+    path: `/partner/${branchId}${mayAct(status, branch.environment) ? section : ''}`,
+    label: name,
+  }))
+  return { current: partner.name, others: links }
 }
 
 /** For those who are no member yet. */
