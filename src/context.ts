@@ -28,6 +28,7 @@ import type { DispatchDesk } from './webhooks/dispatch.ts'
 import type { Publisher } from './webhooks/publisher.ts'
 import type { Signal } from './webhooks/signal.ts'
 import type { SecretKeeper } from './webhooks/signing-secrets.ts'
+import type { AttemptCounter } from './webhooks/webhook-counts.ts'
 
 export interface SharedContext {
   readonly config: Config
@@ -51,6 +52,8 @@ export interface SharedContext {
   readonly bearers: Bearers
   readonly lastUse: LastUse
   readonly activity: Activity
+  /** What charts show of the attempts that are made here. */
+  readonly attemptCounter: AttemptCounter
   /** Failed authentications of one client from one address; and of all clients from one address. */
   readonly clientFailures: RateLimit
   readonly addressFailures: RateLimit

@@ -6,6 +6,7 @@ import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, st
 import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
+const home = whenVisited(() => import('./sign-in/home.ts'))
 const login = whenVisited(() => import('./sign-in/login.ts'))
 const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
 const consent = whenVisited(() => import('./sign-in/consent.ts'))
@@ -21,7 +22,7 @@ const signInRows: readonly Row[] = [
   form('/logout', anyone, login.logout),
   page('/consent', anyone, consent.showConsent),
   makes(form('/consent', anyone, consent.submitConsent)),
-  page('/', anyone, async ({ reply }) => reply.redirect('/account', 303)),
+  page('/', anyone, home.showHome),
 ]
 
 const applications = whenVisited(() => import('./account/applications.ts'))
@@ -81,9 +82,13 @@ const skips = whenVisited(() => import('./partner/skips.ts'))
 const deliveries = whenVisited(() => import('./partner/deliveries.ts'))
 const delivery = whenVisited(() => import('./partner/delivery.ts'))
 const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
+const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
+
+const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
+const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
 
 /** What a partner has on each site: clients, webhooks, deliveries, refusals. */
 const portalRows: readonly Row[] = [
@@ -98,11 +103,11 @@ const portalRows: readonly Row[] = [
   form('/partner/:branch/webhooks/:id/resume', approvedMember, webhooks.resumeWebhook),
   form('/partner/:branch/webhooks/:id/delete', approvedMember, webhooks.deleteWebhook),
   page('/partner/:branch/webhooks/:id/replay', approvedMember, replays.showReplay),
-  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay)),
+  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay, replayAsked)),
   page('/partner/:branch/webhooks/:id/replays/:replay', approvedMember, replays.showProgress),
   form('/partner/:branch/webhooks/:id/replays/:replay/cancel', approvedMember, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', approvedMember, recovery.showRecovery),
-  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery)),
+  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery, recoveryAsked)),
   page('/partner/:branch/webhooks/:id/incident', approvedMember, incident.showIncident),
   makes(form('/partner/:branch/webhooks/:id/incident/probe', approvedMember, incident.probe)),
   page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
@@ -113,8 +118,8 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/deliveries/:id/redeliver', approvedMember, delivery.redeliver)),
   form('/partner/:branch/deliveries/:id/skip', approvedMember, delivery.skip),
   page('/partner/:branch/test', approvedMember, testHooks.showTestHooks),
-  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook)),
-  page('/partner/:branch/test/:event', approvedMember, testHooks.showTestOutcome),
+  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook, '/partner/:branch/test?kind=:type')),
+  page('/partner/:branch/test/:event', approvedMember, testOutcome.showTestOutcome),
   page('/partner/:branch/clients', approvedMember, clients.showClients),
   makes(form('/partner/:branch/clients/create', approvedMember.and(freshlySignedIn), clients.createClient)),
   page('/partner/:branch/clients/:client', approvedMember, clients.showClient),
@@ -151,6 +156,7 @@ const chain = whenVisited(() => import('./console/chain.ts'))
 const settings = whenVisited(() => import('./console/settings.ts'))
 const partners = whenVisited(() => import('./console/partners.ts'))
 const partner = whenVisited(() => import('./console/partner.ts'))
+const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
 const client = whenVisited(() => import('./console/client-acts.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
@@ -174,6 +180,7 @@ const consoleRows: readonly Row[] = [
   page('/console/settings', operator, settings.showSettings),
   page('/console/partners', operator, partners.showPartners),
   page('/console/partners/:branch', operator, partner.showPartner),
+  page('/console/partners/:branch/failed-calls', operator, failedCalls.showFailedCalls),
   form('/console/partners/:branch/approve', operator.and(strongly), partner.approvePartner),
   form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),

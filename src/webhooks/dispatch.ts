@@ -165,6 +165,7 @@ async function create(
   day: number,
 ): Promise<Created> {
   const { deliveryOffset } = await days.open(day)
+  const aims = await findAims(sql, entries)
   const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branchId}`, each])).values()]
   const branchDays = [branches.map((each) => each.branchId), branches.map((each) => each.environment), day]
   const [, webhooks] = await Promise.all([
@@ -176,7 +177,7 @@ async function create(
       entries.map((entry) => entry.kind),
       entries.map((entry) => entry.entity),
       entries.map((entry) => entry.simulated),
-      entries.map((entry) => entry.webhookId),
+      entries.map((entry) => entry.webhookId ?? aims.get(entry.eventId)),
       entries.map((entry) => entry.repeats),
       entries.map((entry) => entry.replayId),
       deliveryOffset,
@@ -189,6 +190,14 @@ async function create(
     webhookIds: webhooks.map((row) => row.webhookId),
   }
   return { news, deliveries: webhooks[0]?.deliveries ?? 0 }
+}
+
+/** Which test events are for one webhook alone. */
+async function findAims(sql: Sql, entries: readonly Unread[]): Promise<ReadonlyMap<number, number>> {
+  const tests = entries.flatMap(({ simulated, repeats, eventId }) => (simulated && repeats === null ? [eventId] : []))
+  if (tests.length === 0) return new Map()
+  const rows = await sql.query<{ id: number; webhookId: number }>(table.selectAims, [tests])
+  return new Map(rows.map((row) => [row.id, row.webhookId]))
 }
 
 /** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */

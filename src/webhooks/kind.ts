@@ -114,7 +114,7 @@ export const payloads: Record<PublishedKind, TObject & { readonly examples?: rea
   ),
 }
 
-const entityFields: Record<PublishedKind, string> = {
+export const entityFields: Record<PublishedKind, string> = {
   TRANSACTION: 'transactionId',
   APPLICATION: 'applicationId',
   ACH_PROFILE: 'profileId',

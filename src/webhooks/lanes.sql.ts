@@ -41,10 +41,10 @@ const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url FROM webhooks WH
 
 /** Of what is due, if anything is, at a webhook `w`. */
 const dueColumns =
-  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, w.url'
+  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, due.repeats, w.url'
 
 const due = (urgency: 0 | 1) => `
-     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= $3
         AND q.id NOT IN (SELECT unnest($4::bigint[]))
       ORDER BY q.due_at, ${placeOf('q')} LIMIT lane.most)`
@@ -67,7 +67,7 @@ const candidates = 100
 
 /** Of a row `lane` (webhook_id, due_from), what is due at a moment. */
 const candidatesOf = (urgency: 0 | 1, order: 'ASC' | 'DESC', now: string) => `
-     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= ${now}
       ORDER BY q.due_at ${order}, ${placeOf('q')} ${order} LIMIT ${candidates})`
 

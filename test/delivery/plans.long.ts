@@ -8,14 +8,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { hour, after as later } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
-import { readStatistics } from '../../src/webhooks/attempt-statistics.ts'
 import { readBacklog } from '../../src/webhooks/backlog.ts'
 import { findRecentEvent } from '../../src/webhooks/checkable-secrets.ts'
 import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { dayOf, openDays } from '../../src/webhooks/days.ts'
 import * as delivery from '../../src/webhooks/delivery.ts'
 import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
-import { readThroughput } from '../../src/webhooks/delivery-statistics.ts'
 import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
 import { findLogBounds, type NewEvent, printEventId, readLog } from '../../src/webhooks/event.ts'
@@ -36,8 +34,10 @@ import { openSettlements } from '../../src/webhooks/settlement.ts'
 import { openShortCut } from '../../src/webhooks/short-cut.ts'
 import { skipOnce, startSkip } from '../../src/webhooks/skip.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
+import { openAttemptCounter, readCounts } from '../../src/webhooks/webhook-counts.ts'
 import { readHealth } from '../../src/webhooks/webhook-health.ts'
 import * as workers from '../../src/webhooks/workers.sql.ts'
+import { attemptOf } from '../support/attempt-made.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
 import { operatorAct } from '../support/gateway.ts'
@@ -214,8 +214,8 @@ async function lookAround(db: Database): Promise<void> {
   await delivery.listAttempts(db, found.id)
   await delivery.listDeliveriesOfEvent(db, found.eventId)
   await delivery.findEvent(db, branch, found.eventId)
-  await readStatistics(db, webhook, 'hour', clock.now())
-  await readThroughput(db, 'day', clock.now())
+  await delivery.findAhead(db, [{ id: newest!.id, state: 'blocked' }])
+  await lookAtCounts(db, webhook)
   await readHealth(db, webhooks.slice(0, 5))
   await getLane(db, webhook.id, clock.now())
   await lookAtIncident(db, webhook)
@@ -226,6 +226,15 @@ async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
   assert.ok((await readFailures(db, house.webhooks)).size > 0)
   await readBacklog(db, webhook, 20)
   await findProbeOutcome(db, webhook, await startProbe(db, webhook, act()))
+}
+
+/** What charts show: counted, and read. */
+async function lookAtCounts(db: Database, webhook: Webhook): Promise<void> {
+  const { clock } = house
+  const counter = openAttemptCounter(db)
+  counter.note(attemptOf({ webhookId: webhook.id, at: clock.now() }))
+  await counter.flush()
+  await readCounts(db, webhook.id, '30days', clock.now())
 }
 
 /** A day leaves with every look. */
@@ -273,6 +282,11 @@ const notHot: Record<string, string> = {
   join_behind: 'what waited behind a bite that has expired: as much, or nothing',
   select_old_queued: 'what has expired, by its number: a bite, or nothing',
   settle_old_deliveries: 'as settle_deliveries, for a day that may have left',
+  aim_event: 'a person sends a test event to one webhook',
+  select_event_aims: 'test events alone, by their numbers',
+  add_webhook_depths: 'reads the whole queue, once a minute',
+  thin_webhook_counts: 'once a minute, a bite of what is a day old',
+  delete_old_webhook_counts: 'once a minute, a bite of what is a month old',
   select_events_there: 'a few events by their numbers, of days that may have left',
   select_running: 'one row, each moment while a replay runs',
   find_broken_lanes: 'once a minute, of a bounded number of rows',

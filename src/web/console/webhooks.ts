@@ -1,7 +1,6 @@
 /** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
 import type { Form } from '../../http/form.ts'
-import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
@@ -13,8 +12,9 @@ import {
   unwellConditions,
 } from '../../webhooks/lane-health.ts'
 import { setWebhookState } from '../../webhooks/webhook.ts'
+import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { periodOf, printCharts } from '../frame/charts.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { printDone } from '../frame/done.ts'
 import { isFailing, printTrouble, printWhy } from '../frame/failure-words.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
@@ -25,6 +25,7 @@ import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
+import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
 
@@ -140,7 +141,7 @@ function printOverdue({ dueAt }: LaneHealth, now: Date): string {
   return dueAt && dueAt < now ? printDuration(now.getTime() - dueAt.getTime()) : '–'
 }
 
-const doneWords = {
+export const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
   active: 'The webhook is resumed. What gathered goes out.',
 }
@@ -153,13 +154,18 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const health = (await readHealth(db, [lane])).get(lane.id)
   return sendConsole(visit, operator, {
     title: `Webhook ${lane.id}`,
+    scripts: [chartScript],
     section: here,
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
 <h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
 ${(visit.request.query as Form).done === lane.state && printDone(visit.request, doneWords)}
 ${isFailing(lane.condition) && printTrouble('Why it fails', (await readFailures(db, [lane])).get(lane.id), `${here}/${lane.id}/incident`)}
 ${printHealth(lane, health, operator, now)}
-${printCharts(await readStatistics(db, lane, period, now), period, `${here}/${lane.id}`)}
+${printCharts(await readCounts(db, lane.id, period, now), {
+  title: 'Attempts',
+  ...{ period, here: `${here}/${lane.id}`, durations: 'answered' },
+  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+})}
 <h2>Newest deliveries</h2>
 ${printDeliveries(await listNewestDeliveries(db, lane, newestShown))}`,
   })
@@ -219,9 +225,10 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { act }: StrongOperator) => {
+  return async (visit: Visit, { act }: StrongOperator) => {
+    const { context, request } = visit
     const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
-    return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
+    return goBack(visit, { path: `${here}/${lane.id}`, about: `webhook:${lane.id}`, done: state })
   }
 }

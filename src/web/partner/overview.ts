@@ -44,7 +44,7 @@ ${facts([
     'Not well',
     unwell.length === 0 ? 'none' : unwell.map((each) => html`<a href="${home}/webhooks/${each.id}">${each.url}</a> `),
   ],
-  ['Waiting', html`<a href="${home}/deliveries?state=waiting">${printCount(sum('waiting'))}</a>`],
+  ['Waiting', html`<a href="${home}/deliveries?state=unfinished">${printCount(sum('waiting'))}</a>`],
   ['Given up', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
