@@ -182,7 +182,10 @@ const samples: Record<string, () => Promise<Sample>> = {
       return { ...sample, meanwhile: settleRepeats, made }
     }),
   '/partner/:branch/test/send': () =>
-    inPortal(({ browser, home }) => fill(browser, `${home}/test`, `${home}/test/send`, testHook)),
+    inPortal(async (own) => {
+      await addWebhook(own)
+      return fill(own.browser, `${own.home}/test`, `${own.home}/test/send`, testHook)
+    }),
   '/partner/:branch/clients/create': () =>
     inPortal(({ browser, home }) => {
       const fields = { name: newName(), callback: 'https://app.example.com/callback', scope: 'read' }
