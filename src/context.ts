@@ -63,6 +63,9 @@ export interface SharedContext {
   readonly waits: Places
   /** Test hooks of one branch in a minute. */
   readonly testHooks: RateLimit
+  /** Probes of one webhook, and signatures that a branch has explained, in a minute. */
+  readonly probes: RateLimit
+  readonly signatureChecks: RateLimit
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

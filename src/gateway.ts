@@ -32,8 +32,10 @@ import { openPasswords } from './users/password.ts'
 import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
 import { openDays, openDaysAhead } from './webhooks/days.ts'
+import { probesPerMinute } from './webhooks/probe.ts'
 import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
+import { checksPerMinute } from './webhooks/signature-check.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
 import { openAttemptCounter } from './webhooks/webhook-counts.ts'
 import { openDelivery, openNotices } from './worker-role.ts'
@@ -60,6 +62,8 @@ interface GatewayOptions {
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
 const tooManyTestHooks = 'This branch has sent as many test hooks as it may in a minute. Wait for the next.'
+const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
+const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -152,6 +156,8 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
       ...([clock, testHooksPerMinute, tooManyTestHooks] as const),
       sibling.openTally('test hooks', false),
     ),
+    probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
+    signatureChecks: openRateLimit(clock, checksPerMinute, tooManyChecks, sibling.openTally('signature checks', false)),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),

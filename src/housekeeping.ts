@@ -19,6 +19,7 @@ import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
+import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
 import { areToBeCleared } from './webhooks/clearing.sql.ts'
 import {
@@ -48,6 +49,7 @@ export interface Removed {
   readonly activity: number
   readonly challenges: number
   readonly submissions: number
+  readonly keptForms: number
   readonly formerEmails: number
 }
 
@@ -62,6 +64,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
     challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
     submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
+    keptForms: await inBatches(() => removeOldKeptForms(db, now, batchSize)),
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
   }
 }

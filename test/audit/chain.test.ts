@@ -151,7 +151,7 @@ test('a removed block and exchanged blocks show', async () => {
   assert.equal(await findProblem(), 'block 2: block 2 is missing')
   await tamper(
     'DELETE FROM audit_blocks',
-    'INSERT INTO audit_blocks SELECT CASE position WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE 1 END, entry_ids, hash, sealed_at FROM kept',
+    'INSERT INTO audit_blocks SELECT CASE position WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE 1 END, entry_ids, hash, sealed_at, root FROM kept',
     'DROP TABLE kept',
   )
   assert.match(await findProblem(), /^block 2: /)

@@ -8,20 +8,24 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { hour, after as later } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
+import { readBacklog } from '../../src/webhooks/backlog.ts'
+import { findRecentEvent } from '../../src/webhooks/checkable-secrets.ts'
 import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { dayOf, openDays } from '../../src/webhooks/days.ts'
 import * as delivery from '../../src/webhooks/delivery.ts'
 import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
 import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
-import { findLogBounds, type NewEvent, readLog } from '../../src/webhooks/event.ts'
+import { findLogBounds, type NewEvent, printEventId, readLog } from '../../src/webhooks/event.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { readFailures } from '../../src/webhooks/failure.ts'
 import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
 import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
 import { getLane } from '../../src/webhooks/lane-health.ts'
 import * as lanes from '../../src/webhooks/lanes.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
+import { findProbeOutcome, startProbe } from '../../src/webhooks/probe.ts'
 import { openPublisher } from '../../src/webhooks/publisher.ts'
 import { pullOnce, startRecovery } from '../../src/webhooks/recovery.ts'
 import * as replay from '../../src/webhooks/replay.ts'
@@ -137,7 +141,9 @@ async function deliver(db: Database): Promise<void> {
 }
 
 function heldFrom({ webhookId, branchId, part }: Pick<Lane, 'webhookId' | 'branchId' | 'part'>) {
-  return { webhookId, branchId, part, failures: 0, failingSince: undefined, evidence: 0, dueFrom: new Date(0) }
+  // A third of what is settled fails.
+  const failingSince = house.clock.now()
+  return { webhookId, branchId, part, failures: 0, failingSince, evidence: 0, dueFrom: new Date(0) }
 }
 
 async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
@@ -212,6 +218,14 @@ async function lookAround(db: Database): Promise<void> {
   await lookAtCounts(db, webhook)
   await readHealth(db, webhooks.slice(0, 5))
   await getLane(db, webhook.id, clock.now())
+  await lookAtIncident(db, webhook)
+  assert.ok(await findRecentEvent(db, branch, printEventId(found.uid)), 'the newest event')
+}
+
+async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
+  assert.ok((await readFailures(db, house.webhooks)).size > 0)
+  await readBacklog(db, webhook, 20)
+  await findProbeOutcome(db, webhook, await startProbe(db, webhook, act()))
 }
 
 /** What charts show: counted, and read. */
@@ -314,6 +328,8 @@ const notHot: Record<string, string> = {
   select_webhook_secrets: 'a row or two of a webhook, which the node then remembers',
   select_client_secrets_of_webhook: 'a row or two of a client, which the node then remembers',
   select_default_client: 'a person registers a webhook',
+  select_own_secrets_of_branch: 'a person has a signature explained',
+  select_client_secrets_of_branch: 'a person has a signature explained',
   select_sealed_webhook_secrets: 'once after a change of keys',
   read_sealed_webhook_secrets: 'once after a change of keys',
   update_sealed_webhook_secret: 'once after a change of keys',

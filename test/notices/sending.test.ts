@@ -58,7 +58,7 @@ test('a refusal for now is repeated after growing waits, and the notice is given
     const [row] = await noticesOf(db(), reader)
     if (row!.state === 'given up') break
     assert.match(row!.error!, /451 try again later/)
-    const wait = row!.due_at.getTime() - house.clock.now().getTime()
+    const wait = row!.dueAt.getTime() - house.clock.now().getTime()
     waits.push(wait)
     house.clock.advance(wait - 1)
     assert.deepEqual(await send(), { sent: 0, failed: 0 }, 'not a moment earlier')

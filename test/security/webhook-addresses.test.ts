@@ -221,7 +221,11 @@ test('the address that was judged is the address that is dialled: the name is no
 })
 
 test('a name that does not exist is a DNS failure', async () => {
-  assert.deepEqual(await attempt('https://nowhere.example.com/'), { kind: 'unreachable', why: 'dns' })
+  assert.deepEqual(await attempt('https://nowhere.example.com/'), {
+    kind: 'unreachable',
+    why: 'dns',
+    detail: 'ENOTFOUND',
+  })
 })
 
 test('a redirect is a failure and is not followed', async () => {

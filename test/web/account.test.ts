@@ -195,7 +195,8 @@ test('making a token demands a sign-in at most five minutes old', async () => {
   const confirmed = await signInWith(browser, user.username, { path: late.location! })
   assert.equal(confirmed.location, '/account/api')
   const fresh = await browser.get('/account/api')
-  assert.doesNotMatch(fresh.text, /too late/)
+  assert.match(fresh.text, /value="too late"/, 'what was typed is there again')
+  assert.doesNotMatch(fresh.text, /<strong>too late/, 'and nothing was made of it')
   assert.equal((await createToken(browser, fresh, 'again')).status, 200)
 })
 

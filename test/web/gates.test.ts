@@ -54,6 +54,8 @@ const anySession: Record<string, string> = {
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': 'it takes power away',
   '/partner/:branch/webhooks/:id/recover/start': 'it sends what was sent before',
   '/partner/:branch/webhooks/:id/skip/start': 'it takes power away',
+  '/partner/:branch/webhooks/:id/incident/probe': 'it sends what waits to be sent',
+  '/partner/:branch/signature/check': 'it changes nothing, and knows of no secret more than whether it matches',
   '/partner/:branch/deliveries/:id/skip': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/test/send': 'simulated events move nothing',

@@ -166,6 +166,21 @@ const samples: Record<string, () => Promise<Sample>> = {
       const sample = await fill(own.browser, page, `${page}/start`, { confirmed: 'yes' })
       return { ...sample, made: () => run('SELECT id FROM skips WHERE webhook_id = $1', [webhookId]) }
     }),
+  '/partner/:branch/webhooks/:id/incident/probe': () =>
+    inPortal(async (own) => {
+      const page = `${own.home}/webhooks/${(await addWaiting(own)).webhookId}/incident`
+      return fill(own.browser, page, `${page}/probe`)
+    }),
+  '/console/webhooks/:id/incident/probe': () =>
+    inPortal(async (own) => {
+      const page = `/console/webhooks/${(await addWaiting(own)).webhookId}/incident`
+      return fill(await house.signIn(await house.makeOperator()), page, `${page}/probe`)
+    }),
+  '/console/webhooks/:id/recover/start': () =>
+    inPortal(async (own) => {
+      const page = `/console/webhooks/${(await addDelivery(own)).webhookId}/recover`
+      return fill(await house.signIn(await house.makeOperator()), page, `${page}/start`)
+    }),
   '/partner/:branch/deliveries/:id/redeliver': () =>
     inPortal(async (own) => {
       const { id } = await addDelivery(own)
@@ -253,6 +268,7 @@ const makeNothing = [
   '/partner/:branch/webhooks/:id/delete',
   '/partner/:branch/webhooks/:id/replays/:replay/cancel',
   '/partner/:branch/deliveries/:id/skip',
+  '/partner/:branch/signature/check',
   '/partner/:branch/clients/:client/update',
   '/partner/:branch/clients/:client/revoke',
   '/partner/:branch/members/uninvite',

@@ -11,6 +11,7 @@ const sections: readonly Link[] = [
   { path: '/console/webhooks', label: 'Webhooks' },
   { path: '/console/audit', label: 'Audit log' },
   { path: '/console/settings', label: 'Settings' },
+  { path: '/partner', label: 'Partner portal' },
   { path: '/account', label: 'My account' },
 ]
 

@@ -11,6 +11,7 @@ import type { Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { printDeliveries } from './delivery-table.ts'
 import { sendPortal } from './portal.ts'
+import { printTroubles } from './troubles.ts'
 
 const shown = 10
 
@@ -34,7 +35,7 @@ async function printState({ context }: Visit, { branch, partner, home }: Member)
   const clients = (await listClients(db, partner.branchId)).filter((client) => client.environment === environment)
   const ids = webhooks.map((webhook) => webhook.id)
   const newest = await searchDeliveries(db, ids, {}, Number.MAX_SAFE_INTEGER, shown)
-  return html`<section class="card">
+  return html`${await printTroubles(db, unwell, health, home)}<section class="card">
 ${facts([
   ['Branch', partner.branchId],
   ['Clients', clients.length],

@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Database } from '../../database/database.ts'
 import { Conflict, type Problem } from '../../problem.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
@@ -19,6 +20,7 @@ import {
 import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
+import { printWhy } from '../frame/failure-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../frame/health-words.ts'
@@ -30,6 +32,7 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
+import { printTroubles } from './troubles.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)
@@ -137,7 +140,7 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     section: '/webhooks',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
-${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, member)}
+${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, await readFailures(db, webhooks), member)}
 <section class="card">
 <h2>Register a webhook</h2>
 ${webhooks.length < webhooksPerBranch ? printRegistration(draft, chosen, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
@@ -173,19 +176,25 @@ function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
 }
 
-function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, WebhookHealth>, { home }: Member): Html {
+function printList(
+  webhooks: readonly Webhook[],
+  health: ReadonlyMap<number, WebhookHealth>,
+  failures: ReadonlyMap<number, WebhookFailure>,
+  { home }: Member,
+): Html {
   const rows = webhooks.map((webhook) => {
     const state = health.get(webhook.id)
     return html`<tr>
 <td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a></td>
 <td>${conditionBadge(judgeHealth(webhook, state))}</td>
+<td class="why">${printWhy(judgeHealth(webhook, state), failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)}</td>
 <td>${webhook.kinds.join(', ')}</td>
 <td class="number">${printCount(state?.waiting ?? 0)}</td>
 <td class="number">${printCount(state?.exhausted ?? 0)}</td>
 <td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
-  return table('Webhooks', ['URL', 'Health', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
+  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -201,6 +210,7 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
     status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
+${await printTroubles(db, [webhook], new Map(health && [[webhook.id, health]]), member.home)}
 ${printHealth(webhook, health, member)}
 ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
   title: 'Attempts',

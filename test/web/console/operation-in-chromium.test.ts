@@ -49,7 +49,7 @@ async function makeFailing(path: string) {
 
 test('an operator sees a webhook begin to fail, pauses it, and finds that in the log', async () => {
   const { page, complaints, close } = await openVisit('/console?period=day')
-  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Updating', { exact: true }).waitFor()
   const failing = await makeFailing('/begins-to-fail')
   await failing.fire()
   const row = page.getByRole('region', { name: 'Webhooks that are not well' })
@@ -108,11 +108,11 @@ for (const [name, options] of Object.entries({
 
 test('the overview stands still when told to', async () => {
   const { page, close } = await openVisit('/console')
-  await page.getByRole('button', { name: 'Hold still' }).click()
-  await page.getByText('Held still').waitFor()
+  await page.getByRole('button', { name: 'Pause updates' }).click()
+  await page.getByText('Paused', { exact: true }).waitFor()
   await applyAsPartner(house.gateway.context.db, 'Patient Applicant', house.act())
   assert.equal(await page.getByText('Patient Applicant').count(), 0)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByText('Patient Applicant').waitFor()
   await close()
 })

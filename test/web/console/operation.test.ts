@@ -1,12 +1,14 @@
 /** The operation side of the console: what an operator sees of the gateway, and what somebody who plays with its addresses gets. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { openAnchorWriter } from '../../../src/audit/anchor.ts'
 import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
 import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
 import { entryColumns } from '../../../src/audit/entries.sql.ts'
+import { checkEvidence } from '../../../src/audit/evidence-check.ts'
 import { type Database, statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
@@ -81,7 +83,6 @@ test('the overview names who waits for an operator, and leads to them', async ()
   const { branchId } = await applyAsPartner(db, 'Tax <Wizards>', house.act())
   await askForRefresh(db, own.partner, 'long evenings', house.act())
   const page = await show('/console')
-  assert.match(page, /<a href="\/console\/partners\?state=applied">1<\/a>/)
   assert.match(page, new RegExp(`<a href="/console/partners/${branchId}">Tax &lt;Wizards&gt;</a>`))
   assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`))
 })
@@ -325,6 +326,58 @@ test('an export holds all that the search finds, as CSV and as JSON, and is reco
   assert.equal(first!.actor, `user:${olga.user.id}`)
   assert.deepEqual(first!.details, { format: 'csv', search: { subject: mark } })
   assert.equal(second!.details.format, 'json')
+})
+
+/** What a file of evidence proves, by itself. */
+async function proofOf(text: string) {
+  const lines = Readable.from(text.trimEnd().split('\n'))
+  const { proven, problems } = await checkEvidence(lines)
+  assert.deepEqual(problems, [])
+  return proven.map(({ entry }) => entry.id)
+}
+
+test('evidence holds what was ticked, or all that the search finds, with a proof that needs nothing but the file', async () => {
+  const mark = `client:${makeUpWord()}`
+  for (let n = 0; n < 5; n++) await recordAct(db, house.act(), 'client.updated', mark, { n })
+  const ids = (await entriesAbout(mark)).map(({ id }) => id)
+  const found = await olga.browser.get(`/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`)
+  assert.equal(found.status, 200, found.text)
+  assert.match(String(found.headers['content-disposition']), /filename="countersign-audit-\w+\.evidence\.jsonl"/)
+  assert.deepEqual(await proofOf(found.text), ids)
+  const ticked = `/console/audit/export?format=evidence&of=ticked&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[3]}&entry=999999999`
+  assert.deepEqual(await proofOf((await olga.browser.get(ticked)).text), [ids[1], ids[3]])
+  const [newest] = (await entriesAbout('audit:log')).toReversed()
+  assert.deepEqual(newest!.details, { format: 'evidence', search: { entries: [ids[1], ids[3], 999_999_999] } })
+  for (const wrong of ['of=ticked', 'entry=x', 'entry=0', 'entry=-1', 'subject=a&from=x'])
+    assert.equal((await olga.browser.get(`/console/audit/export?format=evidence&${wrong}`)).status, 400, wrong)
+  assert.deepEqual(
+    await proofOf((await olga.browser.get('/console/audit/export?format=evidence&subject=nobody')).text),
+    [],
+  )
+  const page = await show(`/console/audit?subject=${encodeURIComponent(mark)}`)
+  assert.match(page, new RegExp(`type="checkbox" name="entry" value="${ids[0]}" form="evidence"`))
+  assert.match(
+    await show('/console/audit/chain'),
+    /the public key of this log, which you publish: <code>[\w-]{43}<\/code>/,
+  )
+})
+
+test('a log that was changed gives no evidence, and the operator reads why', async () => {
+  const mark = `client:${makeUpWord()}`
+  await recordAct(db, house.act(), 'client.updated', mark)
+  await sealAll(db, house.clock.now())
+  const set = (actor: string) =>
+    db.transaction(async (sql) => {
+      await sql.script(
+        `SET LOCAL session_replication_role = replica; UPDATE audit_entries SET actor = '${actor}' WHERE subject = '${mark}'`,
+      )
+    })
+  const [entry] = await entriesAbout(mark)
+  await set('gateway')
+  const refused = await olga.browser.get(`/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`)
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /The audit log is not as it was written\. Verify the chain/)
+  await set(entry!.actor)
 })
 
 test('an export that finds nothing is empty, and a wrong one is refused as a page would be', async () => {

@@ -272,7 +272,7 @@ test('holders read what an operator did, and not from where; operators do not re
   )
   const own = (await acting.browser.get('/account/history')).text
   assert.doesNotMatch(own, /locked your access|signed you out/)
-  assert.match(own, new RegExp(`User disabled</strong> <br>user:${user.id}`))
+  assert.match(own, new RegExp(`<strong>You locked user:${user.id}</strong>`))
   const stranger = await house.signIn(await house.makeOperator())
   assert.doesNotMatch((await stranger.get('/account/history')).text, new RegExp(user.id))
 })

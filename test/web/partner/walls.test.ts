@@ -110,6 +110,8 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': {},
   '/partner/:branch/webhooks/:id/recover/start': { since: '2020-01-01T00:00' },
   '/partner/:branch/webhooks/:id/skip/start': { confirmed: 'yes' },
+  '/partner/:branch/webhooks/:id/incident/probe': {},
+  '/partner/:branch/signature/check': { headers: 'ab'.repeat(32), body: '{}' },
   '/partner/:branch/deliveries/:id/skip': {},
   '/partner/:branch/deliveries/:id/redeliver': {},
   '/partner/:branch/test/send': {
@@ -215,9 +217,11 @@ for (const [path, fields] of Object.entries(forms)) {
     }
     assert.deepEqual(await readTables(db), before)
     const answer = await own.browser.post(address, { ...sent, csrf: tokens.own })
-    assert.ok(answer.status === 303 || answer.status === 200, answer.text)
-    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended.
-    if (!path.endsWith('/cancel') && !path.endsWith('deliveries/:id/skip'))
+    // Everything was delivered: there is nothing to probe with.
+    assert.equal(answer.status === 303 || answer.status === 200, !path.endsWith('/probe'), answer.text)
+    if (path.endsWith('/probe')) assert.match(answer.text, /Nothing is queued for this webhook\./)
+    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended; a signature is looked at and that is all.
+    if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
       assert.notDeepEqual(await readTables(db), before)
   })
 }
@@ -229,6 +233,7 @@ test('what belongs to another partner is not there, under the own address either
     `webhooks/${id}/replay`,
     `webhooks/${id}/recover`,
     `webhooks/${id}/skip`,
+    `webhooks/${id}/incident`,
     `deliveries/${delivery}`,
     `test/${event}`,
     `clients/${own.client.id}`,
