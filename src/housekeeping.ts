@@ -97,7 +97,8 @@ async function clearDeleted(deleted: DeletedClearing, closing: AbortSignal): Pro
   while (!closing.aborted) {
     const startedMs = performance.now()
     if ((await deleted.clearOnce()) === 0) return
-    await wait(restsABite * (performance.now() - startedMs))
+    // Whoever closes the node does not wait for the end of a rest.
+    await wait(restsABite * (performance.now() - startedMs), undefined, { signal: closing }).catch(() => {})
   }
 }
 

@@ -1,15 +1,14 @@
 /** What a node remembers is bounded: the oldest makes room for the newest. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 
-const house = await openTestGateway()
-after(() => house.close())
+const house = await openHouse()
 const { changes, db } = house.gateway.context
 
 interface Thing {

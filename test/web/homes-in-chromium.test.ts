@@ -1,18 +1,17 @@
 /** A member of two partners in a real browser: home after the sign-in, to the other partner and to the sandbox without losing the page. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
 import { addMember } from '../../src/partners/partner.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
 let house: TestGateway
-let chromium: Browser
+let chromium: Chromium
 before(async () => {
   house = await openTestGateway()
-  chromium = await launchChromium()
+  chromium = await openChromium()
 })
 after(async () => {
   await chromium?.close()

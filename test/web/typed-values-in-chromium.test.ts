@@ -1,18 +1,18 @@
 /** What was typed survives in a real browser, with and without JavaScript: a confirmation, an ended session, something wrong in the form. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { minute } from '../../src/clock.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
 import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
 let house: TestGateway
-let chromium: Browser
+let chromium: Chromium
 before(async () => {
   house = await openTestGateway()
-  chromium = await launchChromium()
+  chromium = await openChromium()
 })
 after(async () => {
   await chromium?.close()

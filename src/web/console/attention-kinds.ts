@@ -51,7 +51,7 @@ function printDecision({ branchId, name, website, contact, purpose }: Applicant,
   const field = `reason-${branchId}`
   const decline = html`${seen}<div class="field"><label for="${field}">Reason to decline</label><textarea id="${field}" name="reason" rows="3" required maxlength="2000"></textarea><p class="hint">Its members read it.</p></div>`
   return html`<details><summary>Decide<span class="unseen"> about ${name}</span></summary>
-${purpose !== null && html`<p>${purpose}</p>`}${website !== null && html`<p class="faint">${website} · ${contact ?? ''}</p>`}
+${purpose !== null && purpose.length > longestReason && html`<p>${purpose}</p>`}${website !== null && html`<p class="faint">${website} · ${contact ?? ''}</p>`}
 ${act(csrf, `${partnerPath(branchId)}/approve`, 'Approve', name, 'primary', seen)}
 ${act(csrf, `${partnerPath(branchId)}/suspend`, 'Decline', name, 'danger', decline)}</details>`
 }
@@ -123,9 +123,9 @@ const refusedPartners: AttentionKind = {
       urgency: 'soon',
       kind: 'Failed API calls',
       title: toPartner(branchId, name),
-      reason: `${calls.toLocaleString('en')} or more calls were refused in the last hour.`,
+      reason: `${calls.toLocaleString('en')} calls were refused in the last hour, of those that are kept.`,
       since,
-      age: html`since ${printAgo(since, now)}`,
+      age: html`first ${printAgo(since, now)}`,
       acts: html`<a class="button" href="${partnerPath(branchId)}/failed-calls">See why<span class="unseen">: ${name}</span></a>`,
     }))
   },

@@ -55,7 +55,7 @@ function printEntries(entries: readonly AuditEntry[], names: Names, hasMore: boo
     (entry) => html`<tr>
 <td><label class="tick"><input type="checkbox" name="entry" value="${entry.id}" form="evidence"><span>entry ${entry.id}</span></label></td>
 <td>${printMoment(entry.at)}</td>
-<td class="url">${printSentence(entry, names)}</td>
+<td class="told">${printSentence(entry, names)}</td>
 <td>${printPlace(entry)}</td>
 <td>${printDetails(entry)}</td>
 </tr>`,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { day, hour, after as later, minute } from '../../../src/clock.ts'
 import { readConfig } from '../../../src/config.ts'
-import { type Database, statement } from '../../../src/database/database.ts'
+import { type Database, openDatabase, statement } from '../../../src/database/database.ts'
 import { rotateSecret } from '../../../src/partners/client-secret.ts'
 import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
@@ -109,7 +109,7 @@ test('the most urgent comes first, of those what waits longest, each with its re
     ],
   )
   assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute Pause/)
-  assert.match(found[1]!, /60 or more calls were refused in the last hour\. See why/)
+  assert.match(found[1]!, /60 calls were refused in the last hour, of those that are kept\. See why/)
   assert.match(
     found[2]!,
     /applied 3 d ago “Portfolios for &lt;everybody&gt;\.” Decide .*Approve.*Reason to decline.*Decline/,
@@ -237,7 +237,9 @@ test('a second sealing key is told of until it is gone', async () => {
 })
 
 test('the queue is found by indexes, however many people, partners and entries there are', async () => {
-  await db.script(`
+  // Without the limits of the gateway's own connections: it takes as long as the machine needs.
+  const patient = openDatabase({ connectionString: house.databaseUrl, connections: 2 })
+  await patient.script(`
     INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
       SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now() FROM generate_series(1, 20000) n;
     INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Many ' || n, 'approved', now(), now() FROM generate_series(1, 20000) n;
@@ -247,9 +249,10 @@ test('the queue is found by indexes, however many people, partners and entries t
       INSERT INTO lanes (webhook_id, part) SELECT id, 1 FROM made;
     ANALYZE`)
   const looks: Looks = new Map()
-  const looking = await openLookingDatabase(db, looks)
+  const looking = await openLookingDatabase(patient, looks)
   const { config, vault } = house.gateway.context
   await findAttention({ db: looking, config, vault, csrf: '', now: house.clock.now() })
+  await patient.close()
   assert.ok(looks.size >= 8, `${looks.size} statements`)
   const large = ['users', 'partners', 'audit_entries', 'webhooks', 'lanes']
   for (const [name, { readWhole, rows: touched }] of looks) {

@@ -1,21 +1,21 @@
 /** An operator decides an application from the console's home, in a real browser, with two clicks; with JavaScript and without. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
-import { launchChromium } from '../../support/chromium.ts'
+import { type Chromium, openChromium } from '../../support/chromium.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 import { guess } from '../../support/web.ts'
 
 let house: TestGateway
-let chromium: Browser
+let chromium: Chromium
 before(async () => {
   house = await openTestGateway()
-  chromium = await launchChromium()
+  chromium = await openChromium()
 })
 after(async () => {
   await chromium?.close()

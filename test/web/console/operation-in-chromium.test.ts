@@ -4,32 +4,21 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { test } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
-import type { User } from '../../../src/users/user.ts'
-import { launchChromium } from '../../support/chromium.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 
-let house: TestGateway
-let chromium: Browser
-let receiver: Receiver
-let olga: User
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  chromium = await launchChromium()
-  olga = await house.makeOperator()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const chromium = await keepOpen(openChromium())
+const olga = await house.makeOperator()
 
 /** Signs in at a page of the console and is led back to it. */
 async function openVisit(path: string, options: BrowserContextOptions = {}) {

@@ -2,49 +2,37 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { openAnchorWriter } from '../../../src/audit/anchor.ts'
 import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
 import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
 import { entryColumns } from '../../../src/audit/entries.sql.ts'
 import { checkEvidence } from '../../../src/audit/evidence-check.ts'
-import { type Database, statement } from '../../../src/database/database.ts'
+import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
-import type { Browser } from '../../support/browser.ts'
-import { type Desk, openDesk } from '../../support/console.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openDesk } from '../../support/console.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { deliverOne, openPartner } from '../../support/portal.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 
 const hunter = 'hunter2'
 
-let house: TestGateway
-let receiver: Receiver
-let db: Database
-let own: PartnerHouse
-let olga: Desk
-let holder: Browser
-before(async () => {
-  house = await openTestGateway({
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://ada:${hunter}@127.0.0.1:9/v1?key=${hunter}`,
-    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${hunter}`,
-    OTEL_TRACES_SAMPLER: 'always_off',
-  })
-  db = house.gateway.context.db
-  receiver = await openReceiver()
-  own = await openPartner(house)
-  olga = await openDesk(house)
-  holder = await house.signIn(await house.makeUser())
+const house = await openHouse({
+  OTEL_EXPORTER_OTLP_ENDPOINT: `http://ada:${hunter}@127.0.0.1:9/v1?key=${hunter}`,
+  OTEL_EXPORTER_OTLP_HEADERS: `authorization=${hunter}`,
+  OTEL_TRACES_SAMPLER: 'always_off',
 })
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const db = house.gateway.context.db
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
+const olga = await openDesk(house)
+const holder = await house.signIn(await house.makeUser())
 
 async function show(path: string, status = 200): Promise<string> {
   const page = await olga.browser.get(path)

@@ -3,28 +3,19 @@
  * desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every page is also photographed there.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { callJson } from '../../support/branch.ts'
-import { launchChromium } from '../../support/chromium.ts'
-import { basic, openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { basic, openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 
-let house: TestGateway
-let chromium: Browser
-let receiver: Receiver
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  chromium = await launchChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const chromium = await keepOpen(openChromium())
 
 async function openVisit({ user, partner }: PartnerHouse, options: BrowserContextOptions = {}) {
   const screen = await openScreen(chromium, options)

@@ -4,24 +4,24 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, Locator } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import { hour, minute } from '../../../src/clock.ts'
 import { countWaiting, openAttemptCounter } from '../../../src/webhooks/webhook-counts.ts'
 import { attemptOf } from '../../support/attempt-made.ts'
 import { transaction } from '../../support/branch.ts'
-import { launchChromium } from '../../support/chromium.ts'
+import { type Chromium, openChromium } from '../../support/chromium.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { accept, fail, openReceiver, type Receiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 
 let house: TestGateway
-let chromium: Browser
+let chromium: Chromium
 let receiver: Receiver
 before(async () => {
   house = await openTestGateway()
   receiver = await openReceiver()
-  chromium = await launchChromium()
+  chromium = await openChromium()
 })
 after(async () => {
   await chromium?.close()

@@ -1,6 +1,6 @@
 /** Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names them all. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
@@ -9,40 +9,28 @@ import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
-import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { Browser, type Fields } from '../../support/browser.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
-import { openReceiver, type Receiver } from '../../support/receiver.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { openReceiver } from '../../support/receiver.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 
-let house: TestGateway
-let receiver: Receiver
-/** Whose pages are tried; who tries from elsewhere; and one that the brokerage suspended. */
-let own: PartnerHouse
-let other: PartnerHouse
-let suspended: PartnerHouse
-let holder: Browser
-/** Operators have a console; a partner's portal is not theirs. */
-let runner: Browser
 const things = new Map<PartnerHouse, Record<string, string>>()
 
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await furnish()
-  other = await openPartner(house)
-  suspended = await furnish()
-  holder = await house.signIn(await house.makeUser())
-  runner = await house.signIn(await house.makeOperator())
-  await receiver.count('/hooks', 4)
-  await settle()
-  await suspend(house, suspended.partner, 'The terms were broken.')
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+/** Whose pages are tried; who tries from elsewhere; and one that the brokerage suspended. */
+const own = await furnish()
+const other = await openPartner(house)
+const suspended = await furnish()
+const holder = await house.signIn(await house.makeUser())
+/** Operators have a console; a partner's portal is not theirs. */
+const runner = await house.signIn(await house.makeOperator())
+await receiver.count('/hooks', 4)
+await settle()
+await suspend(house, suspended.partner, 'The terms were broken.')
 
 async function furnish(): Promise<PartnerHouse> {
   const made = await openPartner(house)
@@ -182,7 +170,6 @@ for (const path of pages) {
 for (const [path, fields] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
     const address = addressOf(path, own)
     const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {

@@ -1,24 +1,16 @@
 /** The webhooks of a partner in the portal: register, change, pause, resume, rotate, delete, test, replay. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
+import { deliverOne, openPartner } from '../../support/portal.ts'
+import { fail, openReceiver } from '../../support/receiver.ts'
 import { countRows } from '../../support/web.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
 
 async function register(fields: Record<string, string | string[]>): Promise<Answer> {
   const page = await own.browser.get(`${own.home}/webhooks`)

@@ -5,20 +5,20 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchChromium } from '../../support/chromium.ts'
+import type { Page } from 'playwright-core'
+import { type Chromium, openChromium } from '../../support/chromium.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { accept, answer, openReceiver, type Receiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 
 let house: TestGateway
-let chromium: Browser
+let chromium: Chromium
 let receiver: Receiver
 before(async () => {
   house = await openTestGateway()
   receiver = await openReceiver()
-  chromium = await launchChromium()
+  chromium = await openChromium()
 })
 after(async () => {
   await chromium?.close()
