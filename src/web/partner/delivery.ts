@@ -77,7 +77,7 @@ function printSendForm(
   { home, csrf }: Member,
 ): Html | undefined {
   const isOff = webhook.state !== 'active'
-  const resume = html`<p class="notice">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
+  const resume = html`<p class="notice waiting">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
   if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
   const label = state === 'waiting' ? 'Try it now' : 'Send it again'
   return html`${isOff && resume}<form method="post" action="${home}/deliveries/${id}/redeliver">${csrfField(csrf)}${once}<button class="primary">${label}</button></form>`
