@@ -6,10 +6,10 @@ import { findNameProblem, findTextProblem } from '../name.ts'
 import { unprintable } from '../printable.ts'
 import { Conflict, type FieldProblem, Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
+import { tellOfDecision } from './message-notices.ts'
 import { writeDown } from './partner-message.ts'
 import { type Decided, decidedFrom, type PartnerStatus, partnerStatuses } from './partner-status.ts'
 import * as table from './partners.sql.ts'
-import { tellOfDecision } from './message-notices.ts'
 
 export interface Partner {
   readonly branchId: number

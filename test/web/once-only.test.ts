@@ -188,7 +188,10 @@ const samples: Record<string, () => Promise<Sample>> = {
       return { ...sample, meanwhile: settleRepeats, made }
     }),
   '/partner/:branch/test/send': () =>
-    inPortal(({ browser, home }) => fill(browser, `${home}/test`, `${home}/test/send`, testHook)),
+    inPortal(async (own) => {
+      await addWebhook(own)
+      return fill(own.browser, `${own.home}/test`, `${own.home}/test/send`, testHook)
+    }),
   '/partner/:branch/apply': async () => {
     const user = await house.makeUser()
     const details = { name: newName(), website: 'https://app.example.com', contact: 'ada@example.com', purpose: 'Try.' }

@@ -127,7 +127,8 @@ function printBacklog({ backlog }: Incident, { entity, delivery }: IncidentLinks
 <td>${printMoment(each.since)}</td>
 </tr>`,
   )
-  const many = (number: number, one: string, more: string) => `${number.toLocaleString('en')} ${number === 1 ? one : more}`
+  const many = (number: number, one: string, more: string) =>
+    `${number.toLocaleString('en')} ${number === 1 ? one : more}`
   return html`<section class="card"><h2>Queued</h2>
 <p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued, of ${many(entities, 'entity', 'entities')}. ${many(blocked, 'waits', 'wait')} behind another of the same entity, whose order is kept.
 ${looked >= lookedAtMost && `The ${lookedAtMost.toLocaleString('en')} oldest were looked at.`}</p></section>

@@ -108,7 +108,10 @@ test('the page of an incident says when it began, what is queued, and whose orde
   assert.match(text, /Likely cause: refused by a proxy/)
   assert.match(text, /First failure<\/dt><dd>HTTP 403/)
   assert.match(text, /server: cloudflare\ncontent-type: text\/html/)
-  assert.match(text, /<strong>2<\/strong> deliveries are queued, of 1 entity\. 1 waits behind another of the same entity/)
+  assert.match(
+    text,
+    /<strong>2<\/strong> deliveries are queued, of 1 entity\. 1 waits behind another of the same entity/,
+  )
   assert.ok(text.includes(`href="${own.home}/deliveries?webhook=${id}&entity=transaction%3A7"`), text)
   const console = await desk.browser.get(`/console/webhooks/${id}/incident`)
   assert.match(console.text, /Likely cause: refused by a proxy/)
