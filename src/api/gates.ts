@@ -150,7 +150,7 @@ export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, req
   request.who = known
   await countUse(context, known, reply, context.clock.now())
   const { environment } = context
-  const branchId = await getBranchOfMember(context.db, known.userId)
+  const branchId = await getBranchOfMember(context.db, known.userId, environment)
   const act = actOf(context, request, `user:${known.userId}`)
   request.who = { userId: known.userId, branchId }
   return { branchId, environment, clientId: undefined, act, judgeAnew: () => judgeMember(context, token, branchId) }

@@ -19,12 +19,12 @@ export async function judgeClient(
 }
 
 export async function judgeMember(
-  { bearers, db }: Context,
+  { bearers, db, environment }: Context,
   token: Token,
   branchId: number,
 ): Promise<Standing | undefined> {
   const bearer = await bearers.find(token)
-  if (!bearer || (await getBranchOfMember(db, bearer.userId)) !== branchId) return undefined
+  if (!bearer || (await getBranchOfMember(db, bearer.userId, environment)) !== branchId) return undefined
   const tags = [`api_token:${bearer.tokenId}`, `user:${bearer.userId}`, `branch:${branchId}`]
   return { tags, soundUntilMs: bearer.expiresAtMs }
 }

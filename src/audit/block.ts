@@ -44,7 +44,7 @@ export function hashEntry(entry: BlockEntry): Buffer {
 
 /** The entries stand for themselves by the root of the tree over them, and by how many there are. */
 export function hashBlock(position: number, previous: Buffer, size: number, root: Buffer): Buffer {
-  const lines = ['countersign audit block', position, previous.toString('hex'), size, root.toString('hex')]
+  const lines = ['countersign-audit-block', position, previous.toString('hex'), size, root.toString('hex')]
   return hash('sha256', lines.join('\n'), 'buffer')
 }
 

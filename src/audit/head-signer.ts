@@ -43,12 +43,12 @@ export function isSignedBy(publicKey: string, text: string, signature: Buffer): 
 
 /** What is signed of a head: when it was the newest, and what it is. */
 export function printSignedHead(head: ChainHead, at: Date): string {
-  return `countersign audit head\n${at.toISOString()}\n${printHead(head)}`
+  return `countersign-audit-head\n${at.toISOString()}\n${printHead(head)}`
 }
 
 /** What is signed of a file of evidence: the hash of all its lines but the last. */
 export function printSignedFile(sha256: string): string {
-  return `countersign audit evidence\n${sha256}`
+  return `countersign-audit-evidence\n${sha256}`
 }
 
 /** The newest head, unless it is signed already. */

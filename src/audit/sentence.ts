@@ -63,6 +63,9 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'partner.applied': ({ by, to }) => say`${by} applied as partner ${to}`,
   'partner.renamed': ({ by, to }) => say`${by} renamed partner ${to}`,
   'partner.approved': ({ by, to }) => say`${by} approved partner ${to}`,
+  'partner.declined': ({ by, to, said }) => say`${by} declined the application of ${to}: ${said('reason')}`,
+  'partner.message_sent': ({ by, to, said }) =>
+    said('side') === 'partner' ? say`${by} wrote to the brokerage for ${to}` : say`${by} wrote to ${to}`,
   'partner.suspended': ({ by, to, said }) => say`${by} suspended partner ${to}: ${said('reason')}`,
   'partner.refresh_asked': ({ by, to }) => say`${by} asked for refresh access for ${to}`,
   'partner.refresh_granted': ({ by, to }) => say`${by} granted refresh access to ${to}`,

@@ -10,6 +10,7 @@ import {
   setPartnerStatus,
   setRefreshAccess,
 } from '../partners/partner.ts'
+import { listMessages, type PartnerMessage, sendMessage } from '../partners/partner-message.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { getUserNamed } from '../users/user.ts'
 import type { Command, CommandWords, Desk, Option } from './command.ts'
@@ -50,14 +51,36 @@ export const partnerCommands: readonly Command[] = [
       print.record({ ...fieldsOf(partner), members, ...(await findApplication(db, partner)), ...open })
     },
   },
-  onPartner('approve', 'Approves a partner that applied or was suspended.', [], ({ db, act }, partner) =>
+  onPartner('approve', 'Approves a partner that applied, was declined or was suspended.', [], ({ db, act }, partner) =>
     setPartnerStatus(db, partner, 'approved', undefined, act()),
+  ),
+  onPartner(
+    'decline',
+    'Declines an application: the sandbox closes, and its members may apply again.',
+    [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why; its members read it' }],
+    ({ db, act }, partner, words) => setPartnerStatus(db, partner, 'declined', words.get('reason'), act()),
   ),
   onPartner(
     'suspend',
     'Suspends a partner: its clients and their tokens stop working at once.',
     [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
     ({ db, act }, partner, words) => setPartnerStatus(db, partner, 'suspended', words.get('reason'), act()),
+  ),
+  {
+    name: 'partner messages',
+    needs: 'database',
+    summary: 'Lists what a partner and the brokerage wrote to each other, and what was decided when.',
+    positionals: ['partner'],
+    async run({ db, print }, { positionals }) {
+      const messages = await listMessages(db, await getPartner(db, positionals[0]!), messagesListed)
+      print.table(messages.map(printMessage), 'Nothing has been written yet.')
+    },
+  },
+  onPartner(
+    'write',
+    'Writes a message to the members of a partner.',
+    [{ name: 'text', value: 'TEXT', required: true, meaning: 'what they read on their page' }],
+    ({ db, act }, partner, words) => sendMessage(db, partner, 'brokerage', words.get('text'), act()),
   ),
   onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], ({ db, act }, partner) =>
     setRefreshAccess(db, partner, true, act()),
@@ -68,6 +91,12 @@ export const partnerCommands: readonly Command[] = [
   memberCommand('add-member', 'Makes a user a member of a partner.', addMember),
   memberCommand('remove-member', 'Ends the membership of a user.', removeMember),
 ]
+
+const messagesListed = 200
+
+function printMessage({ writtenAt, side, kind, authorName, text }: PartnerMessage) {
+  return { written_at: writtenAt, side, kind, author: authorName, text }
+}
 
 function fieldsOf({ branchId, name, status, statusReason, refreshAccess, createdAt }: Partner) {
   return {

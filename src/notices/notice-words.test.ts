@@ -35,6 +35,8 @@ function everyKind(text: string): NoticeToSend[] {
       ...{ environment, partner: text, branchId: 7, client: text },
       ...{ madeAt: at.toISOString(), endsAt: at.toISOString(), lastUsedAt: null },
     },
+    'partner-decided': { partner: text, branchId: 7, status: 'declined', reason: text },
+    'partner-message': { partner: text, branchId: 7, readBy: 'partner' },
   }
   const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }
   return Object.entries(facts).map(([kind, each]) => ({ ...common, kind, facts: each }) as NoticeToSend)

@@ -109,7 +109,49 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `If it is still in use, give your application the newer secret before that. The page ${addresses[environment]}/partner/${branchId}/clients lists both.`,
   }),
+  'partner-decided': ({ partner, branchId, status, reason }, at, addresses) => ({
+    environment: 'live',
+    subject: `${decisionWords[status].subject} “${oneLine(partner)}”`,
+    happened: decisionWords[status].happened,
+    facts: [
+      ['Partner', `“${oneLine(partner)}”`],
+      ['When', printMoment(at)],
+      ...(reason === null ? [] : [['Reason', oneLine(reason, 200)] as const]),
+    ],
+    advice: `${decisionWords[status].advice} ${addresses.live}/partner/${branchId} has the whole answer, and is where you can write to the brokerage.`,
+  }),
+  'partner-message': ({ partner, branchId, readBy }, at, addresses) => ({
+    environment: 'live',
+    subject:
+      readBy === 'partner'
+        ? `The brokerage wrote to “${oneLine(partner)}”`
+        : `“${oneLine(partner)}” wrote to the brokerage`,
+    happened: 'There is a new message.',
+    facts: [
+      ['Partner', `“${oneLine(partner)}”`],
+      ['When', printMoment(at)],
+    ],
+    advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
+  }),
 }
+
+const decisionWords = {
+  approved: {
+    subject: 'Approved:',
+    happened: 'The brokerage approved your application as a partner.',
+    advice: 'You may now register live clients and webhooks.',
+  },
+  declined: {
+    subject: 'Declined:',
+    happened: 'The brokerage declined your application as a partner. The sandbox is closed for it.',
+    advice: 'You can change the application and apply again.',
+  },
+  suspended: {
+    subject: 'Suspended:',
+    happened: 'The brokerage suspended your partner account. Its clients and webhooks have stopped working.',
+    advice: 'They work again when the brokerage approves it again.',
+  },
+} as const
 
 export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>

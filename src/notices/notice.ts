@@ -36,6 +36,17 @@ export interface NoticeFacts {
     readonly endsAt: string
     readonly lastUsedAt: string | null
   }
+  readonly 'partner-decided': PartnerFacts & {
+    readonly status: 'approved' | 'declined' | 'suspended'
+    readonly reason: string | null
+  }
+  /** Without its text: what others wrote is read behind a sign-in. */
+  readonly 'partner-message': PartnerFacts & { readonly readBy: 'partner' | 'brokerage' }
+}
+
+interface PartnerFacts {
+  readonly partner: string
+  readonly branchId: number
 }
 
 /** Of what would hand an account to somebody else. */
@@ -61,8 +72,14 @@ export type NoticeKind = keyof NoticeFacts
 
 export type GuardKind = 'address' | 'password' | 'second-factor' | 'recovery-codes' | 'api-token'
 
-/** Those of partners' members. The others guard the account: whoever took it over would decline them first. */
-export const declinable = ['webhook-failing', 'webhook-disabled', 'secret-expiring'] as const
+/** Those of partners' members, and of whoever answers them. The others guard the account: whoever took it over would decline them first. */
+export const declinable = [
+  'webhook-failing',
+  'webhook-disabled',
+  'secret-expiring',
+  'partner-decided',
+  'partner-message',
+] as const
 export type DeclinableKind = (typeof declinable)[number]
 
 /** Of one kind to one person in a day: what comes beyond has been told often enough. */

@@ -40,6 +40,20 @@ export const selectTold = statement(
  * that: $1 now, $2 a day ago, $3 how many of a kind a person gets in a day.
  */
 export function tellMembers(name: string, kind: string, found: string): Statement {
+  return tellAll(
+    name,
+    kind,
+    found,
+    'JOIN partner_members m ON m.branch_id = found.branch_id JOIN users u ON u.id = m.user_id',
+  )
+}
+
+/** For whoever runs the gateway, with the same values. */
+export function tellOperators(name: string, kind: string, found: string): Statement {
+  return tellAll(name, kind, found, "JOIN users u ON u.role = 'operator'")
+}
+
+function tellAll(name: string, kind: string, found: string, people: string): Statement {
   return statement(
     name,
     `INSERT INTO notices (user_id, email, kind, key, facts, created_at, due_at)
@@ -47,8 +61,7 @@ export function tellMembers(name: string, kind: string, found: string): Statemen
        SELECT u.id, u.email, '${kind}:' || found.key || ':' || u.id AS key, found.facts,
               row_number() OVER (PARTITION BY u.id ORDER BY found.key) AS place
        FROM (${found}) AS found
-       JOIN partner_members m ON m.branch_id = found.branch_id
-       JOIN users u ON u.id = m.user_id AND u.status = 'active' AND u.email IS NOT NULL AND NOT '${kind}' = ANY (u.declined_notices)
+       ${people} AND u.status = 'active' AND u.email IS NOT NULL AND NOT '${kind}' = ANY (u.declined_notices)
        WHERE NOT EXISTS (SELECT FROM notices n WHERE n.key = '${kind}:' || found.key || ':' || u.id)) AS untold
      WHERE untold.place + (SELECT count(*) FROM notices n WHERE n.user_id = untold.id AND n.kind = '${kind}' AND n.created_at > $2) <= $3
      ON CONFLICT (key) DO NOTHING RETURNING id`,

@@ -9,7 +9,7 @@ export const selectAccessToken = statement(
           u.id AS "userId", u.username, c.id AS "clientId", c.branch_id AS "branchId",
           a.paused_at IS NOT NULL AS paused,
           (t.revoked_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL
-           AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved') AS "inForce"
+           AND u.status = 'active' AND c.status = 'active' AND may_act(p.status, c.environment)) AS "inForce"
    FROM access_tokens t JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id
    JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id JOIN partners p USING (branch_id)
    WHERE t.hash = $1`,
@@ -34,7 +34,7 @@ export const selectRefreshToken = statement(
   `SELECT r.issued_at AS "issuedAt", ${scopesLeft('g.scopes')} AS scopes, ${accountsLeft} AS "accountNumbers",
           g.client_id AS "clientId", u.id AS "userId", u.username,
           (${stillHolds} AND r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
-           AND u.status = 'active' AND c.status = 'active' AND p.status = 'approved' AND p.refresh_access) AS "inForce"
+           AND u.status = 'active' AND c.status = 'active' AND may_act(p.status, c.environment) AND p.refresh_access) AS "inForce"
    FROM refresh_tokens r JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id
    JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id JOIN partners p USING (branch_id)
    WHERE r.hash = $1`,

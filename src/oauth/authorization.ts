@@ -4,6 +4,7 @@ import { after, hour, minute } from '../clock.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import type { PartnerStatus } from '../partners/partner-status.ts'
 import { NotFound } from '../problem.ts'
 import type { Scope } from '../scope.ts'
 import { tellOfApplication } from './application-notice.ts'
@@ -31,7 +32,7 @@ export interface Authorization {
   readonly callbackUrl: string
   readonly clientStatus: 'active' | 'suspended'
   readonly partnerName: string
-  readonly partnerStatus: 'applied' | 'approved' | 'suspended'
+  readonly partnerStatus: PartnerStatus
   /** Whether the client can renew its access without asking again. */
   readonly lasting: boolean
 }

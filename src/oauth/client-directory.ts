@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts'
 import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
 import type { Registration } from '../partners/client.ts'
 import { selectRegistration } from '../partners/clients.sql.ts'
+import { mayAct } from '../partners/partner-status.ts'
 
 export interface ClientDirectory {
   find(id: string): Promise<Registration | undefined>
@@ -31,7 +32,7 @@ export function wellFormed(id: string): string {
   return /^[A-Za-z0-9]{24}$/.test(id) ? id : ''
 }
 
-/** Only an active client of an approved partner may act. */
+/** Only an active client of a partner that may act on its site. */
 export function isInForce(client: Registration): boolean {
-  return client.status === 'active' && client.partnerStatus === 'approved'
+  return client.status === 'active' && mayAct(client.partnerStatus, client.environment)
 }

@@ -2,7 +2,8 @@ import { statement } from '../database/database.ts'
 
 export const selectApplicants = statement(
   'select_applicants',
-  `SELECT p.branch_id AS "branchId", p.name, p.created_at AS since, a.website, a.contact, a.purpose
+  `SELECT p.branch_id AS "branchId", p.name, p.status, p.revision, CASE WHEN p.revision = 0 THEN p.created_at ELSE p.updated_at END AS since,
+          a.website, a.contact, a.purpose
    FROM partners p LEFT JOIN partner_applications a USING (branch_id) WHERE p.status = 'applied' ORDER BY p.branch_id LIMIT $1`,
 )
 
@@ -24,7 +25,7 @@ export const selectEndingSecrets = statement(
   'select_ending_secrets',
   `SELECT p.branch_id AS "branchId", p.name, c.name AS client, c.environment, s.hint, s.expires_at AS "endsAt", s.last_used_at AS "lastUsedAt"
    FROM client_secrets s JOIN clients c ON c.id = s.client_id AND c.status = 'active'
-   JOIN partners p ON p.branch_id = c.branch_id AND p.status = 'approved'
+   JOIN partners p ON p.branch_id = c.branch_id AND may_act(p.status, c.environment)
    WHERE s.revoked_at IS NULL AND s.expires_at > $1 AND s.expires_at <= $2 AND s.last_used_at > $3
    ORDER BY s.expires_at LIMIT $4`,
 )

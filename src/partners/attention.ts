@@ -3,6 +3,7 @@ import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './attention.sql.ts'
+import type { Seen } from './partner.ts'
 
 interface AboutPartner {
   readonly branchId: number
@@ -14,7 +15,7 @@ interface Waiting extends AboutPartner {
 }
 
 /** What it said of itself is absent where the brokerage registered it. */
-export interface Applicant extends Waiting {
+export interface Applicant extends Waiting, Seen {
   readonly website: string | null
   readonly contact: string | null
   readonly purpose: string | null

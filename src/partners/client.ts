@@ -14,7 +14,8 @@ import { covers, parseScopes, type Scope, scopes } from '../scope.ts'
 import { findCallbackProblem } from './callback-url.ts'
 import { addSecret } from './client-secret.ts'
 import * as table from './clients.sql.ts'
-import type { Partner, PartnerStatus } from './partner.ts'
+import type { Partner } from './partner.ts'
+import type { PartnerStatus } from './partner-status.ts'
 
 export interface Client {
   readonly id: string

@@ -1,7 +1,8 @@
 /** Partners as operators look for them: page by page, newest first. */
 import type { Sql } from '../database/database.ts'
-import type { Partner, PartnerStatus } from './partner.ts'
+import type { Partner } from './partner.ts'
 import { selectInState, selectNamed, selectPage } from './partner-search.sql.ts'
+import type { PartnerStatus } from './partner-status.ts'
 
 /** No branch has this number. */
 const beyondAll = 2_147_483_647

@@ -1,20 +1,23 @@
-/** A partner applies, is approved and may be suspended. Its branch id owns everything it registers. */
+/** A partner applies, is approved or declined, and may be suspended. Its branch id owns everything it registers. */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
 import { findNameProblem, findTextProblem } from '../name.ts'
 import { unprintable } from '../printable.ts'
 import { Conflict, type FieldProblem, Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
+import { tellOfDecision } from './message-notices.ts'
+import { writeDown } from './partner-message.ts'
+import { type Decided, decidedFrom, type PartnerStatus, partnerStatuses } from './partner-status.ts'
 import * as table from './partners.sql.ts'
-
-export const partnerStatuses = ['applied', 'approved', 'suspended'] as const
-export type PartnerStatus = (typeof partnerStatuses)[number]
 
 export interface Partner {
   readonly branchId: number
   readonly name: string
   readonly status: PartnerStatus
   readonly statusReason: string | null
+  /** How often it was decided about, or applied again. */
+  readonly revision: number
   readonly refreshAccess: boolean
   readonly createdAt: Date
 }
@@ -33,7 +36,7 @@ async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
   return partner!
 }
 
-function findPartnerNameProblem(name: string): string | undefined {
+export function findPartnerNameProblem(name: string): string | undefined {
   if (isBranchId(name.trim())) return 'must not be a number, which would read as a branch id'
   return findNameProblem(name, 200)
 }
@@ -59,17 +62,23 @@ export async function applyWithDetails(
   checkApplication(name, application)
   return db.transaction(async (sql) => {
     await sql.query(table.lockApplicant, [applicant.id])
-    if ((await sql.query(table.selectUndecided, [applicant.id])).length > 0)
-      throw new Conflict('You have applied already. Wait for the answer before you apply again.')
+    const [open] = await sql.query<Pick<Partner, 'name' | 'status'>>(table.selectUndecided, [applicant.id])
+    if (open) throw new Conflict(remedies[open.status](open.name))
     const partner = await applyIn(sql, name.trim(), act)
     const { website, contact, purpose } = application
     await sql.query(table.insertApplication, [partner.branchId, applicant.id, website, contact, purpose, act.at])
+    await writeDown(
+      sql,
+      partner,
+      { kind: 'applied', side: 'partner', application: { name: name.trim(), ...application } },
+      act,
+    )
     await addMemberIn(sql, partner, applicant, act)
     return partner
   })
 }
 
-function checkApplication(name: string, { website, contact, purpose }: Application): void {
+export function checkApplication(name: string, { website, contact, purpose }: Application): void {
   const problems = [
     { field: 'name', problem: findPartnerNameProblem(name) },
     {
@@ -80,6 +89,14 @@ function checkApplication(name: string, { website, contact, purpose }: Applicati
     { field: 'purpose', problem: findTextProblem(purpose, 2_000) },
   ].filter((each): each is FieldProblem => each.problem !== undefined)
   if (problems.length > 0) throw new Invalid(problems)
+}
+
+/** Whoever could apply anew under another name would not need an approval. */
+const remedies: Readonly<Record<PartnerStatus, (name: string) => string>> = {
+  applied: () => 'You have applied already. Wait for the answer before you apply again.',
+  declined: (name) => `The application of ${name} was declined. Open it, change it and apply again there.`,
+  suspended: (name) => `${name} is suspended. Write to the brokerage on its page before you apply again.`,
+  approved: () => '',
 }
 
 function isWebsite(text: string): boolean {
@@ -110,27 +127,47 @@ export function listPartners(sql: Sql): Promise<Partner[]> {
 export async function setPartnerStatus(
   db: Database,
   partner: Partner,
-  status: 'approved' | 'suspended',
+  status: Decided,
   reason: string | undefined,
   act: Act,
 ): Promise<void> {
-  await decide(db, partner, { status, reason }, act)
+  if (await decide(db, partner, { status, reason }, act)) return
+  const { status: current } = await getPartner(db, String(partner.branchId))
+  if (current !== status) throw new Conflict(`${partner.name} is ${current}: it cannot be ${status} now.`)
 }
 
 export interface Decision {
-  readonly status: 'approved' | 'suspended'
+  readonly status: Decided
   readonly reason?: string | undefined
-  /** The state in which the decision was made; in any other nothing happens. */
-  readonly seen?: PartnerStatus
+  /** In which the decision was made; in any other nothing happens. */
+  readonly seen?: Seen
+}
+
+/** What whoever decides has in front of them. */
+export type Seen = Pick<Partner, 'status' | 'revision'>
+
+/** As a form carries it. A first application is no more than its state. */
+export function printSeen({ status, revision }: Seen): string {
+  return revision === 0 ? status : `${status}.${revision}`
+}
+
+export function parseSeen(text: string | undefined): Seen | undefined {
+  const [word, revision = '0'] = (text ?? '').split('.')
+  const status = partnerStatuses.find((each) => each === word)
+  return status && /^\d{1,9}$/.test(revision) ? { status, revision: Number(revision) } : undefined
 }
 
 /** False when somebody else has decided meanwhile: nobody undoes what they have not seen. */
 export function decide(db: Database, partner: Partner, { status, reason, seen }: Decision, act: Act): Promise<boolean> {
-  const problem = reason === undefined ? undefined : findTextProblem(reason, 2_000)
+  const needsReason = status === 'declined'
+  const problem = reason === undefined && !needsReason ? undefined : findTextProblem(reason ?? '', 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
-    const changed = await sql.query(table.updatePartnerStatus, [partner.branchId, status, reason, act.at, seen])
+    const values = [partner.branchId, status, reason, act.at, decidedFrom[status], seen?.status, seen?.revision]
+    const changed = await sql.query(table.updatePartnerStatus, values)
     if (changed.length === 0) return false
+    await writeDown(sql, partner, { kind: status, side: 'brokerage', text: reason }, act)
+    await tellOfDecision(sql, partner, { status, reason }, act.at)
     await recordAct(sql, act, `partner.${status}`, subjectOf(partner), reason === undefined ? {} : { reason })
     return true
   })
@@ -189,9 +226,11 @@ export function listPartnersOf(sql: Sql, userId: string): Promise<Partner[]> {
   return sql.query<Partner>(table.selectPartnersOfMember, [userId])
 }
 
-/** The branch a member acts for: that of the one approved partner they belong to. */
-export async function getBranchOfMember(sql: Sql, userId: string): Promise<number> {
-  const rows = await sql.query<{ branchId: number }>(table.selectBranchesOfMember, [userId])
+/** The branch a member acts for on a site: that of the one partner they belong to which may act there. One that has only applied leaves an approved one its place. */
+export async function getBranchOfMember(sql: Sql, userId: string, environment: Environment): Promise<number> {
+  const all = await sql.query<Pick<Partner, 'branchId' | 'status'>>(table.selectBranchesOfMember, [userId, environment])
+  const approved = all.filter(({ status }) => status === 'approved')
+  const rows = approved.length > 0 ? approved : all
   if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
   if (rows.length > 1)
     throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")

@@ -1,7 +1,7 @@
 import { statement } from '../database/database.ts'
 
 export const partnerColumns =
-  'branch_id AS "branchId", name, status, status_reason AS "statusReason", refresh_access AS "refreshAccess", created_at AS "createdAt"'
+  'branch_id AS "branchId", name, status, status_reason AS "statusReason", revision, refresh_access AS "refreshAccess", created_at AS "createdAt"'
 
 export const insertPartner = statement(
   'insert_partner',
@@ -22,8 +22,8 @@ export const selectPartners = statement('select_partners', `SELECT ${partnerColu
 
 export const updatePartnerStatus = statement(
   'update_partner_status',
-  `UPDATE partners SET status = $2, status_reason = $3, updated_at = $4
-   WHERE branch_id = $1 AND ($5::text IS NULL OR status = $5) RETURNING branch_id AS "branchId"`,
+  `UPDATE partners SET status = $2, status_reason = $3, updated_at = $4, revision = revision + 1
+   WHERE branch_id = $1 AND status = ANY ($5::text[]) AND ($6::text IS NULL OR (status, revision) = ($6, $7::int)) RETURNING branch_id AS "branchId"`,
 )
 
 export const updateRefreshAccess = statement(
@@ -47,9 +47,15 @@ export const selectMembers = statement(
    WHERE m.branch_id = $1 ORDER BY m.added_at`,
 )
 
+export const selectMembership = statement(
+  'select_membership',
+  'SELECT user_id AS "userId" FROM partner_members WHERE branch_id = $1 AND user_id = $2',
+)
+
 export const selectBranchesOfMember = statement(
   'select_branches_of_member',
-  `SELECT p.branch_id AS "branchId" FROM partner_members m JOIN partners p USING (branch_id) WHERE m.user_id = $1 AND p.status = 'approved'`,
+  `SELECT p.branch_id AS "branchId", p.status FROM partner_members m JOIN partners p USING (branch_id)
+   WHERE m.user_id = $1 AND may_act(p.status, $2)`,
 )
 
 export const selectPartnersOfMember = statement(
@@ -62,8 +68,8 @@ export const lockApplicant = statement('lock_applicant', 'SELECT id FROM users W
 
 export const selectUndecided = statement(
   'select_undecided_application',
-  `SELECT a.branch_id AS "branchId" FROM partner_applications a JOIN partners p USING (branch_id)
-   WHERE a.applicant_id = $1 AND p.status = 'applied'`,
+  `SELECT a.branch_id AS "branchId", p.name, p.status FROM partner_applications a JOIN partners p USING (branch_id)
+   WHERE a.applicant_id = $1 AND p.status <> 'approved' ORDER BY a.branch_id`,
 )
 
 export const insertApplication = statement(

@@ -8,6 +8,6 @@ export const tellEnding = tellMembers(
                              'endsAt', s.expires_at, 'lastUsedAt', s.last_used_at) AS facts
    FROM client_secrets s
    JOIN clients c ON c.id = s.client_id AND c.status = 'active'
-   JOIN partners p ON p.branch_id = c.branch_id AND p.status = 'approved'
+   JOIN partners p ON p.branch_id = c.branch_id AND may_act(p.status, c.environment)
    WHERE s.revoked_at IS NULL AND s.expires_at > $1 AND s.expires_at <= $4`,
 )

@@ -5,6 +5,7 @@
  */
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { listPartnersOf, type Partner } from '../partners/partner.ts'
+import { mayAct } from '../partners/partner-status.ts'
 import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
@@ -120,7 +121,7 @@ export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit
 export const strongly = freshlySignedIn.and(withFactor)
 export type StronglySignedIn = FreshlySignedIn & WithFactor
 
-/** Of a partner in whatever state: applied, approved or suspended. */
+/** Of a partner in whatever state. */
 export interface AnyMember extends SignedIn {
   readonly partner: Partner
   readonly branch: Branch
@@ -128,6 +129,8 @@ export interface AnyMember extends SignedIn {
   readonly partners: readonly Partner[]
   /** Where the partner's pages begin. */
   readonly home: string
+  /** Whether its partner may act on this site. */
+  readonly isServed: boolean
 }
 
 /** What belongs to a partner of others does not exist for the visitor. */
@@ -137,28 +140,35 @@ async function getMember({ context, request }: Visit, visitor: SignedIn): Promis
   const partners = await listPartnersOf(context.db, visitor.session.user.id)
   const partner = partners.find((each) => String(each.branchId) === paramsOf(request).branch)
   if (!partner) throw new NotFound()
-  const { branchId } = partner
-  const branch = { branchId, environment: context.environment }
-  return { ...visitor, partner, partners, branch, home: `/partner/${branchId}` }
+  const { branchId, status } = partner
+  const { environment } = context
+  return {
+    ...visitor,
+    partner,
+    partners,
+    branch: { branchId, environment },
+    home: `/partner/${branchId}`,
+    isServed: mayAct(status, environment),
+  }
 }
 
-/** Of an approved partner: for them is nearly everything in the portal. */
+/** Of a partner that may act on this site: for them is nearly everything in the portal. */
 export interface Member extends AnyMember {
-  readonly partner: Partner & { readonly status: 'approved' }
+  readonly isServed: true
 }
 
 export type FreshMember = Member & FreshlySignedIn
 
 export const approvedMember = gate('approved member', [], async (visit, visitor) => {
   const found = await getMember(visit, visitor)
-  if (isApproved(found)) return found
+  if (isServed(found)) return found
   const { status, name, statusReason } = found.partner
   if (status === 'applied') throw new Forbidden(`The application of ${name} has not been decided yet.`)
-  throw new Forbidden(`${name} is suspended: ${statusReason ?? 'no reason was given'}`)
+  throw new Forbidden(`${name} is ${status}: ${statusReason ?? 'no reason was given'}`)
 })
 
-export function isApproved(member: AnyMember): member is Member {
-  return member.partner.status === 'approved'
+export function isServed(member: AnyMember): member is Member {
+  return member.isServed
 }
 
 /** Somebody who signed in and runs the gateway. */
@@ -201,15 +211,17 @@ function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn):
   })
 }
 
-/** Whoever signed out, was removed, or whose partner was suspended, sees no more. */
+/** Whoever signed out, was removed, or whose partner may no longer act, sees no more. */
 export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {
   return {
     place: `portal ${context.environment} ${partner.branchId}`,
     async judge() {
       const session = await currentSession(context, request, false)
       if (!session) return undefined
+      const isStillServed = (each: Partner) =>
+        each.branchId === partner.branchId && mayAct(each.status, context.environment)
       const partners = await listPartnersOf(context.db, session.user.id)
-      if (!partners.some((each) => each.branchId === partner.branchId && each.status === 'approved')) return undefined
+      if (!partners.some((each) => isStillServed(each))) return undefined
       const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branchId}`]
       return { tags, soundUntilMs: alwaysInDoubt }
     },

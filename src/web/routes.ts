@@ -134,12 +134,16 @@ const portalRows: readonly Row[] = [
 ]
 
 const members = whenVisited(() => import('./partner/members.ts'))
+const application = whenVisited(() => import('./partner/application.ts'))
 
 /** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. */
 const partnerRows: readonly Row[] = [
   makes(form('/partner/apply', signedIn, entry.submitApplication)),
   form('/partner/accept', signedIn, entry.acceptInvited),
   form('/partner/decline', signedIn, entry.declineInvited),
+  makes(form('/partner/:branch/apply', member, application.applyAgain)),
+  page('/partner/:branch/messages', member, application.showMessages),
+  makes(form('/partner/:branch/messages/send', member, application.writeToBrokerage)),
   makes(form('/partner/:branch/clients/refresh', approvedMember, clients.askRefresh)),
   page('/partner/:branch/members', approvedMember, members.showMembers),
   makes(form('/partner/:branch/members/invite', approvedMember.and(freshlySignedIn), members.invite)),
@@ -182,7 +186,9 @@ const consoleRows: readonly Row[] = [
   page('/console/partners/:branch', operator, partner.showPartner),
   page('/console/partners/:branch/failed-calls', operator, failedCalls.showFailedCalls),
   form('/console/partners/:branch/approve', operator.and(strongly), partner.approvePartner),
+  form('/console/partners/:branch/decline', operator.and(strongly), partner.declinePartner),
   form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
+  makes(form('/console/partners/:branch/message', operator.and(strongly), partner.writeToPartner)),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),
   form('/console/partners/:branch/refresh/withdraw', operator.and(strongly), partner.withdrawRefresh),
   form('/console/partners/:branch/clients/:client/suspend', operator.and(strongly), client.suspendClient),

@@ -33,7 +33,7 @@ const oldest = (part: string, most: string) => `lanes l JOIN webhooks w ON w.id 
      WHERE l.part = ${part}`
 
 const isServed = isThere(`webhooks w JOIN partners p ON p.branch_id = w.branch_id
-       WHERE w.id = l.webhook_id AND w.state = 'active' AND p.status = 'approved'`)
+       WHERE w.id = l.webhook_id AND w.state = 'active' AND may_act(p.status, w.environment)`)
 
 const isHidden = (urgency: 0 | 1) =>
   isThere(`queued_deliveries q WHERE (q.webhook_id, q.urgency, q.due_at) >= (l.webhook_id, ${urgency}, '-infinity')

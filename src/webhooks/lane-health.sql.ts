@@ -8,7 +8,7 @@ const first = (urgency: 0 | 1) =>
 const judged = (
   which: string,
 ) => `SELECT ${webhookColumns}, p.name AS partner, l.failures, l.failing_since AS "failingSince", due.due_at AS "dueAt",
-    CASE WHEN webhooks.state <> 'active' THEN webhooks.state WHEN p.status <> 'approved' THEN 'held' WHEN l.evidence >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
+    CASE WHEN webhooks.state <> 'active' THEN webhooks.state WHEN NOT may_act(p.status, webhooks.environment) THEN 'held' WHEN l.evidence >= $1 THEN 'breaker open' WHEN l.failures > 0 THEN 'failing'
       WHEN due.late_since < $2 THEN 'late' ELSE 'healthy' END AS condition
   FROM webhooks JOIN partners p ON p.branch_id = webhooks.branch_id JOIN lanes l ON l.webhook_id = webhooks.id
   LEFT JOIN LATERAL (

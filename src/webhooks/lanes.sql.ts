@@ -36,8 +36,8 @@ export const freeForgotten = statement(
 )
 
 /** Lane by lane: however many webhooks there are, those that are asked for are looked at. */
-const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
-   CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND status = 'approved' OFFSET 0) p`
+const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, environment, url FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
+   CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND may_act(status, w.environment) OFFSET 0) p`
 
 /** Of what is due, if anything is, at a webhook `w`. */
 const dueColumns =
@@ -121,7 +121,7 @@ export const releaseLanes = statement(
    UPDATE lanes l SET claim_id = NULL, held_by = NULL, has_news = false, failures = held.failures, failing_since = held.failing_since,
      evidence = held.evidence, due_from = held.due_from, held_until = coalesce(held.held_until, '-infinity'),
      attention_at = CASE
-       WHEN (w.state <> 'active' OR p.status <> 'approved') AND NOT l.has_news THEN NULL
+       WHEN (w.state <> 'active' OR NOT may_act(p.status, w.environment)) AND NOT l.has_news THEN NULL
        ELSE greatest(held.not_before, CASE WHEN l.has_news THEN $8 ELSE least(${earliest(0)}, ${earliest(1)}) END)
        END
    FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::timestamptz[], $5::timestamptz[], $6::int[], $7::timestamptz[], $9::timestamptz[])

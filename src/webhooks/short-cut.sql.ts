@@ -44,7 +44,7 @@ export const publishAtOnce = statementOfDay(
      SELECT locked.*, w.url, p.branch_id IS NOT NULL AS is_served,
        claim_id IS NULL AND $12::uuid IS NOT NULL AND p.branch_id IS NOT NULL AND evidence < $14 AND held_until <= $9 AS is_leased
      FROM locked JOIN webhooks w ON w.id = locked.webhook_id
-     LEFT JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved' AND w.state = 'active'),
+     LEFT JOIN partners p ON p.branch_id = w.branch_id AND may_act(p.status, w.environment) AND w.state = 'active'),
    leased AS (
      UPDATE lanes SET claim_id = $12, held_by = $13, attention_at = 'infinity', has_news = false
      WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM judged WHERE is_leased))),

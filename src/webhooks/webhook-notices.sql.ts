@@ -9,7 +9,7 @@ export const tellFailing = tellMembers(
   `SELECT w.branch_id, w.id || ':' || extract(epoch FROM l.failing_since) AS key, ${facts("'since', l.failing_since")}
    FROM lanes l
    JOIN webhooks w ON w.id = l.webhook_id AND w.state = 'active'
-   JOIN partners p ON p.branch_id = w.branch_id AND p.status = 'approved'
+   JOIN partners p ON p.branch_id = w.branch_id AND may_act(p.status, w.environment)
    WHERE l.failing_since <= $4 AND l.evidence >= $5`,
 )
 

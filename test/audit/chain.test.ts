@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { recordAct } from '../../src/audit/audit.ts'
+import { type BlockEntry, genesis, hashFlatBlock } from '../../src/audit/block.ts'
+import { selectEntries } from '../../src/audit/blocks.sql.ts'
 import { findHead, sealAll, sealBlock, verifyChain } from '../../src/audit/chain.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { parseWords } from '../../src/cli/command.ts'
@@ -54,10 +56,18 @@ test('an untouched log is intact, and every entry is accounted for', async () =>
   assert.deepEqual(result.kind === 'intact' && result.head, await findHead(db))
 })
 
-test('what is hashed of an entry is the same in every release', async () => {
+test('what is hashed of an entry is the same in every release, in blocks with a tree and in those of before', async () => {
   const { position, hash } = await findHead(db)
   assert.equal(position, 3)
-  assert.equal(hash.toString('hex'), '30bacedbbaedcbecf9e5e2289c5739f7f57fbdbebe49784cf60d909891be1358')
+  assert.equal(hash.toString('hex'), '003ebe84c0f2b3bd2444f5a8dd5536e1abc2aa60a77e7161ea20526b4c9f1b63')
+  let flat = genesis.hash
+  for (const ids of [
+    [1, 2],
+    [3, 4],
+    [5, 6],
+  ])
+    flat = hashFlatBlock(flat, await db.query<BlockEntry>(selectEntries, [ids]))
+  assert.equal(flat.toString('hex'), '30bacedbbaedcbecf9e5e2289c5739f7f57fbdbebe49784cf60d909891be1358')
 })
 
 test('UPDATE, DELETE and TRUNCATE are refused, even where they would touch nothing', async () => {
@@ -108,6 +118,13 @@ test('a change of the number of an entry shows', async () => {
     "UPDATE audit_blocks SET entry_ids = '{3,40}' WHERE position = 2",
   )
   assert.match(await findProblem(), /^block 2: an entry of 3 to 40 was changed/)
+})
+
+test('a root that is not that of its entries shows, and so does one that was taken away', async () => {
+  await tamper('UPDATE audit_blocks SET root = hash WHERE position = 2')
+  assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/)
+  await tamper('UPDATE audit_blocks SET root = NULL WHERE position = 2')
+  assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/)
 })
 
 test('a removed entry shows', async () => {

@@ -207,7 +207,7 @@ const commands: readonly Command[] = [
   ...auditCommands,
 ]
 
-const reading = /^(\w+ (list|show|secrets)|keys generate|audit verify)$/
+const reading = /^(\w+ (list|show|secrets)|keys generate|audit verify|audit key)$/
 
 /** Runs a command of the command line in this process; answers what it printed. */
 async function runHere(name: string, ...args: string[]): Promise<Record<string, unknown>> {

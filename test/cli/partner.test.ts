@@ -32,6 +32,21 @@ test('a suspension needs a reason, shows it, and ends with an approval', async (
   assert.deepEqual([approved.status, approved.status_reason], ['approved', null])
 })
 
+test('an application is declined with a reason, which stands among the messages of both sides', async () => {
+  await line.run('partner', 'create', '--name', 'Hopeful')
+  const declined = await line.read('partner', 'decline', 'Hopeful', '--reason', 'Say more about your users')
+  assert.deepEqual([declined.status, declined.status_reason], ['declined', 'Say more about your users'])
+  await line.read('partner', 'write', 'Hopeful', '--text', 'We are glad to help.')
+  const messages = JSON.parse((await line.run('partner', 'messages', 'Hopeful', '--json')).stdout) as object[]
+  const facts = messages.map((each) => Object.values({ ...each, written_at: '' }).join('|'))
+  assert.deepEqual(facts, [
+    '|brokerage|declined||Say more about your users',
+    '|brokerage|message||We are glad to help.',
+  ])
+  const again = await line.fail('partner', 'decline', '1', '--reason', 'x')
+  assert.deepEqual(again, { code: 1, stderr: 'Quant Desk is approved: it cannot be declined now.\n' })
+})
+
 test('refresh access is granted and withdrawn', async () => {
   assert.equal((await line.read('partner', 'withdraw-refresh', '1')).refresh_access, false)
   assert.equal((await line.read('partner', 'grant-refresh', '1')).refresh_access, true)

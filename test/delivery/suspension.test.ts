@@ -1,9 +1,11 @@
-/** A partner that is not approved is sent nothing: what comes is held, and goes out in order when it is approved. */
+/** A partner that may not act is sent nothing: what comes is held, and goes out in order when it is approved. An applicant has the sandbox. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
 import { type Changes, everything } from '../../src/database/changes.ts'
-import { applyAsPartner, decide, getPartner, type PartnerStatus } from '../../src/partners/partner.ts'
+import { applyAgain } from '../../src/partners/application.ts'
+import { applyAsPartner, decide, getPartner } from '../../src/partners/partner.ts'
+import type { Decided } from '../../src/partners/partner-status.ts'
 import { getDelivery, redeliver } from '../../src/webhooks/delivery.ts'
 import { readDepths, readOldest } from '../../src/webhooks/depths.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
@@ -25,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => engine.close())
 
-async function set(status: Exclude<PartnerStatus, 'applied'>, branchId = engine.branchId): Promise<void> {
+async function set(status: Decided, branchId = engine.branchId): Promise<void> {
   const partner = await getPartner(engine.db, String(branchId))
   assert.ok(await decide(engine.db, partner, { status, reason: 'a test' }, engine.house.act()))
 }
@@ -166,26 +168,56 @@ test('a test hook is refused while the partner is suspended, and one that was pu
   await engine.receiver.count('/hook', 1)
 })
 
-for (const [what, status] of [
-  ['has never been approved', 'applied'],
-  ['was declined', 'suspended'],
-] as const) {
-  test(`a partner that ${what} is sent nothing, live and in the sandbox, until it is approved`, async () => {
-    const { db, vault, guard } = engine.house.gateway.context
-    const act = engine.house.act()
-    const { branchId } = await applyAsPartner(db, `Newcomer that ${what}`, act)
-    if (status === 'suspended') await set('suspended', branchId)
+/** A webhook of a newcomer on each site, with an event for it. */
+async function furnishBoth(branchId: number): Promise<Record<'live' | 'sandbox', Webhook>> {
+  const { db, vault, guard: policy } = engine.house.gateway.context
+  const act = engine.house.act()
+  const make = async (environment: 'live' | 'sandbox') => {
+    const draft = { url: engine.receiver.url(`/${environment}`), kinds: undefined, secret: 'a secret of its own' }
+    const made = await createWebhook({ db, vault, policy }, { branchId, environment }, undefined, draft, act)
+    await insertEvents(db, [{ ...eventOf(branchId, {}), environment }], act.at)
+    return made
+  }
+  return { live: await make('live'), sandbox: await make('sandbox') }
+}
+
+for (const status of ['suspended', 'declined'] as const) {
+  test(`a partner that is ${status} is sent nothing, live and in the sandbox, until it is approved`, async () => {
+    const { branchId } = await applyAsPartner(engine.db, `Newcomer ${status}`, engine.house.act())
+    await set(status, branchId)
+    const webhooks = await furnishBoth(branchId)
     for (const environment of ['live', 'sandbox'] as const) {
-      const draft = { url: engine.receiver.url(`/${environment}`), kinds: undefined, secret: 'a secret of its own' }
-      const made = await createWebhook({ db, vault, policy: guard }, { branchId, environment }, undefined, draft, act)
-      await insertEvents(db, [{ ...eventOf(branchId, {}), environment }], act.at)
-      webhook = made
+      webhook = webhooks[environment]
       await nothingMore(`/${environment}`, 0)
     }
     await set('approved', branchId)
     await Promise.all([engine.receiver.count('/live', 1), engine.receiver.count('/sandbox', 1)])
   })
 }
+
+test('an applicant is sent what is of the sandbox and nothing live; declined, nothing; when it applies again the sandbox goes on, and when it is approved the live site begins', async () => {
+  const { branchId } = await applyAsPartner(engine.db, 'Applicant', engine.house.act())
+  const webhooks = await furnishBoth(branchId)
+  const publish = (environment: 'live' | 'sandbox') =>
+    insertEvents(engine.db, [{ ...eventOf(branchId, {}), environment }], engine.house.clock.now())
+  await engine.receiver.count('/sandbox', 1)
+  webhook = webhooks.live
+  await nothingMore('/live', 0)
+  await set('declined', branchId)
+  await publish('sandbox')
+  webhook = webhooks.sandbox
+  await nothingMore('/sandbox', 1)
+  const details = { website: 'https://a.example', contact: 'a@a.example', purpose: 'again' }
+  const { id } = await engine.house.makeUser()
+  const act = { by: { name: `user:${id}` }, at: engine.house.clock.now() }
+  const declined = await getPartner(engine.db, String(branchId))
+  await applyAgain(engine.db, declined, { name: 'Applicant', ...details }, act)
+  await engine.receiver.count('/sandbox', 2)
+  webhook = webhooks.live
+  await nothingMore('/live', 0)
+  await set('approved', branchId)
+  await engine.receiver.count('/live', 1)
+})
 
 test('a webhook that is paused stays so when its partner is approved, and one resumed while it is suspended stays still', async () => {
   await setWebhookState(engine.db, webhook, 'paused', engine.house.act())

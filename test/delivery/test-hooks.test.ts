@@ -70,6 +70,7 @@ test('a branch sends so many test hooks a minute, of all kinds together; then 42
 
 test('the portal counts with the interface', async () => {
   const { browser, home, program } = await openPartner(engine.house)
+  await program.register(engine.receiver.url('/portal'))
   const fields = { ...transaction(), branchId: '7', amount: '5', action: 'SUBMITTED', direction: 'DEPOSIT' }
   const send = async (transactionId: string) =>
     browser.submit(await browser.get(`${home}/test`), `${home}/test/send`, { ...fields, transactionId })

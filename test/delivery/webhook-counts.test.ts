@@ -1,6 +1,6 @@
 /** What charts count: attempts by when they were made, and everything that waits. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { type Period, periods } from '../../src/webhooks/columns.ts'
@@ -12,23 +12,16 @@ import {
   thinCounts,
 } from '../../src/webhooks/webhook-counts.ts'
 import { attemptOf } from '../support/attempt-made.ts'
-import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { openEngine } from '../support/engine.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { fail } from '../support/receiver.ts'
 
 const now = new Date('2026-03-02T10:07:00Z')
 const ago = (ms: number) => new Date(now.getTime() - ms)
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await openTestDatabase()
-  db = openDatabase({ connectionString: database.url, connections: 4 })
-})
-after(async () => {
-  await db?.close()
-  await database?.close()
-})
+const database = await keepOpen(openTestDatabase())
+const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 4 }))
 beforeEach(() => db.script('TRUNCATE webhook_counts, queued_deliveries'))
 
 const attemptsOf = ({ accepted, refused, unreachable }: Record<'accepted' | 'refused' | 'unreachable', number>) =>

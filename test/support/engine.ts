@@ -113,7 +113,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     },
     deliveries: (webhook) =>
       sql<DeliveryRow>(
-        'SELECT d.*, e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE webhook_id = $1 ORDER BY d.id',
+        'SELECT d.*, e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.webhook_id = $1 ORDER BY d.id',
         [webhook.id],
       ),
     attempts: (webhook) =>

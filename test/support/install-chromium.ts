@@ -1,12 +1,9 @@
 /** Runs before the tests: where no browser fits (Linux on arm64 has none on npm) and we may install one, it is installed. */
 import { spawnSync } from 'node:child_process'
-import { findChromium } from './chromium.ts'
+import { findChromiums } from './chromium.ts'
 
 async function isThere(): Promise<boolean> {
-  return findChromium().then(
-    () => true,
-    () => false,
-  )
+  return (await findChromiums()).length > 0
 }
 
 /** Waits for whoever else is installing something, and says what went wrong. */

@@ -61,6 +61,8 @@ const anySession: Record<string, string> = {
   '/partner/:branch/deliveries/:id/skip': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/test/send': 'simulated events move nothing',
+  '/partner/:branch/apply': 'an operator decides',
+  '/partner/:branch/messages/send': 'an operator reads it',
   '/partner/:branch/clients/refresh': 'an operator decides',
   '/partner/:branch/clients/:client/revoke': 'it takes power away',
   '/console/audit/chain/verify': 'it only looks',
@@ -74,7 +76,7 @@ const asks = ({ gate }: PageRoute) => gate.proofs.length > 0
 /** Whom an address is for, by its beginning: the first that fits. */
 const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
   [/^\/console\b/, 'operator'],
-  [/^\/partner\/:branch$/, 'member'],
+  [/^\/partner\/:branch(\/apply|\/messages(\/send)?)?$/, 'member'],
   [/^\/partner\/:branch\//, 'approved member'],
   [/^\/(partner|account)\b/, 'signed in'],
   [/^\/(v1\/oauth\/authorize|login(\/second|\/cancel)?|logout|consent)?$/, 'anyone'],

@@ -5,7 +5,7 @@ import { day } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { setScopesAtMost } from '../../src/partners/client.ts'
-import { setRefreshAccess } from '../../src/partners/partner.ts'
+import { applyWithDetails, getPartner, setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { dispatchPart } from '../../src/webhooks/dispatch.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
@@ -188,7 +188,31 @@ const samples: Record<string, () => Promise<Sample>> = {
       return { ...sample, meanwhile: settleRepeats, made }
     }),
   '/partner/:branch/test/send': () =>
-    inPortal(({ browser, home }) => fill(browser, `${home}/test`, `${home}/test/send`, testHook)),
+    inPortal(async (own) => {
+      await addWebhook(own)
+      return fill(own.browser, `${own.home}/test`, `${own.home}/test/send`, testHook)
+    }),
+  '/partner/:branch/apply': async () => {
+    const user = await house.makeUser()
+    const details = { name: newName(), website: 'https://app.example.com', contact: 'ada@example.com', purpose: 'Try.' }
+    const partner = await applyWithDetails(db, user, details, {
+      by: { name: `user:${user.id}` },
+      at: house.clock.now(),
+    })
+    const decline = async () =>
+      setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'declined', 'Say more.', house.act())
+    await decline()
+    const home = `/partner/${partner.branchId}`
+    const sample = await fill(await house.signIn(user), home, `${home}/apply`, { ...details, purpose: 'To try it.' })
+    return { ...sample, meanwhile: decline }
+  },
+  '/partner/:branch/messages/send': () =>
+    inPortal(({ browser, home }) => fill(browser, `${home}/messages`, `${home}/messages/send`, { message: 'Hello.' })),
+  '/console/partners/:branch/message': async () => {
+    const page = `/console/partners/${(await house.makePartner()).branchId}`
+    const browser = await house.signIn(await house.makeOperator())
+    return fill(browser, page, `${page}/message`, { message: 'Hello.' })
+  },
   '/partner/:branch/clients/create': () =>
     inPortal(({ browser, home }) => {
       const fields = { name: newName(), callback: 'https://app.example.com/callback', scope: 'read' }
@@ -265,6 +289,7 @@ const makeNothing = [
   '/console/webhooks/:id/resume',
   '/console/audit/chain/verify',
   '/console/partners/:branch/approve',
+  '/console/partners/:branch/decline',
   '/console/partners/:branch/suspend',
   '/console/partners/:branch/clients/:client/scopes',
   '/console/partners/:branch/clients/:client/scopes/grant',

@@ -7,6 +7,7 @@ import {
   revokeAuthorization,
   setAuthorizationPaused,
 } from '../../oauth/authorization.ts'
+import { mayAct } from '../../partners/partner-status.ts'
 import { type Scope, scopes } from '../../scope.ts'
 import { scopeWords } from '../../words/scope-words.ts'
 import { ignoreAlreadyGone } from '../frame/done.ts'
@@ -69,7 +70,7 @@ async function setPaused({ context, reply }: Visit, visitor: SignedIn, form: Sub
 
 function printApplication(each: Authorization, activity: readonly ScopeActivity[], { csrf }: SignedIn): Html {
   const granted = scopes.filter((scope) => each.scopes.includes(scope))
-  const suspended = each.clientStatus !== 'active' || each.partnerStatus !== 'approved'
+  const suspended = each.clientStatus !== 'active' || !mayAct(each.partnerStatus, each.environment)
   return html`<article class="card application">
 <h2>${each.clientName} <span class="faint">by ${each.partnerName}</span></h2>
 ${suspended && notice('error', 'The brokerage has suspended this application; it has no access at present.')}

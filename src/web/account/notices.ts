@@ -25,6 +25,8 @@ const kindWords: Record<NoticeKind, string> = {
   'webhook-failing': 'A webhook has been failing for an hour',
   'webhook-disabled': 'A webhook is disabled',
   'secret-expiring': 'A client secret ends within a day',
+  'partner-decided': 'The brokerage decides about a partner',
+  'partner-message': 'A message between a partner and the brokerage',
 }
 
 const doneWords = {
@@ -37,7 +39,7 @@ export async function showNotices(visit: Visit, visitor: SignedIn) {
   const { context, request } = visit
   const { user } = visitor.session
   const mail = (await findMail(context.db, user.id)) ?? { email: null, declinedNotices: [] }
-  const isMember = (await listPartnersOf(context.db, user.id)).length > 0
+  const isMember = user.role === 'operator' || (await listPartnersOf(context.db, user.id)).length > 0
   const last = await listNotices(context.db, user.id, shownAtMost)
   return sendAccountPage(visit, visitor, {
     title: 'E-mail notices',
@@ -82,7 +84,7 @@ function printChoice({ declinedNotices }: Mail, { csrf }: SignedIn): Html {
   const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
   const wanted = declinable.filter((kind: DeclinableKind) => !declinedNotices.includes(kind))
   return html`<form method="post" action="${here}">
-${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'As a member of a partner, if you want' }, choices, wanted)}
+${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'For your work with partners, if you want' }, choices, wanted)}
 <button>Save</button>
 </form>`
 }

@@ -7,6 +7,7 @@ import {
   listRefusedPartners,
   listScopesAsked,
 } from '../../partners/attention.ts'
+import { printSeen } from '../../partners/partner.ts'
 import { listLockedPeople } from '../../users/locked-people.ts'
 import { listFailingWebhooks } from '../../webhooks/failing-webhooks.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
@@ -46,14 +47,15 @@ const applications: AttentionKind = {
 }
 
 /** One click opens it, with everything that the applicant said; the second decides. */
-function printDecision({ branchId, name, website, contact, purpose }: Applicant, csrf: string): Html {
-  const seen = html`<input type="hidden" name="seen" value="applied">`
+function printDecision(applicant: Applicant, csrf: string): Html {
+  const { branchId, name, website, contact, purpose } = applicant
+  const seen = html`<input type="hidden" name="seen" value="${printSeen(applicant)}">`
   const field = `reason-${branchId}`
   const decline = html`${seen}<div class="field"><label for="${field}">Reason to decline</label><textarea id="${field}" name="reason" rows="3" required maxlength="2000"></textarea><p class="hint">Its members read it.</p></div>`
   return html`<details><summary>Decide<span class="unseen"> about ${name}</span></summary>
 ${purpose !== null && purpose.length > longestReason && html`<p>${purpose}</p>`}${website !== null && html`<p class="faint">${website} · ${contact ?? ''}</p>`}
 ${act(csrf, `${partnerPath(branchId)}/approve`, 'Approve', name, 'primary', seen)}
-${act(csrf, `${partnerPath(branchId)}/suspend`, 'Decline', name, 'danger', decline)}</details>`
+${act(csrf, `${partnerPath(branchId)}/decline`, 'Decline', name, 'danger', decline)}</details>`
 }
 
 const refreshRequests: AttentionKind = {

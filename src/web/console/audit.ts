@@ -76,7 +76,7 @@ function printPlace({ address, environment }: AuditEntry): Content {
 /** The ids behind the names, each leading to what else it is in, and whatever else the entry holds. */
 function printDetails({ actor, action, subject, details, requestId }: AuditEntry): Content {
   const all = { ...details, ...(requestId !== null && { requestId }) }
-  return html`<details><summary>Ids<span class="unseen"> and details</span></summary>${facts([
+  return html`<details><summary>Ids and details</summary>${facts([
     ['Actor', search('actor', actor)],
     ['Action', search('action', action)],
     ['Target', search('subject', subject)],

@@ -1,4 +1,5 @@
 /** One partner: what it said of itself, who and what belongs to it, and the answers an operator gives. */
+import type { Database } from '../../database/database.ts'
 import { findTextProblem } from '../../name.ts'
 import { listClients } from '../../partners/client.ts'
 import { listSecretsOfBranch } from '../../partners/client-secret.ts'
@@ -10,18 +11,23 @@ import {
   type ListedMember,
   listMembers,
   type Partner,
-  partnerStatuses,
+  parseSeen,
+  printSeen,
   setRefreshAccess,
 } from '../../partners/partner.ts'
+import { listMessages, sendMessage } from '../../partners/partner-message.ts'
+import type { Decided } from '../../partners/partner-status.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { listOpenScopeRequests } from '../../partners/scope-request.ts'
 import { Invalid } from '../../problem.ts'
 import { printDone } from '../frame/done.ts'
-import { type Draft, emptyDraft, formNotice, longField } from '../frame/fields.ts'
+import { type Draft, emptyDraft, findProblem, formNotice, longField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
+import { makeOnce } from '../frame/submission.ts'
+import { messagesShown, printThread } from '../frame/thread.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
@@ -34,6 +40,8 @@ const newestShown = 5
 
 export const doneWords = {
   approved: 'The partner is approved. What belongs to it works from now on.',
+  declined: 'The application is declined. Its members read the reason and can apply again.',
+  message: 'Your message is sent.',
   suspended: 'The partner is suspended. What belongs to it stopped working.',
   changed: 'Nothing was done: somebody else has decided meanwhile. This is how it stands now.',
   granted: 'Refresh access is granted. It shows in the next authorization.',
@@ -48,23 +56,38 @@ export const doneWords = {
 export type Done = keyof typeof doneWords
 
 export async function showPartner(visit: Visit, operator: Operator) {
-  return sendPartner(visit, operator, await partnerOf(visit), emptyDraft)
+  return sendPartner(visit, operator, await partnerOf(visit), {})
 }
 
 export async function approvePartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   return settle(visit, operator, await partnerOf(visit), form, { status: 'approved' })
 }
 
+export const declinePartner = withReason('declined')
+export const suspendPartner = withReason('suspended')
+
 /** The partner reads the reason on its own pages. */
-export async function suspendPartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const partner = await partnerOf(visit)
-  const reason = form.find('reason')?.trim() ?? ''
-  const wrong = findTextProblem(reason, 2_000)
-  if (wrong) {
-    const problem = new Invalid([{ field: 'reason', problem: wrong }])
-    return sendPartner(visit, operator, partner, { values: { reason }, problem })
+function withReason(status: 'declined' | 'suspended') {
+  return async (visit: Visit, operator: StrongOperator, form: SubmittedForm) => {
+    const partner = await partnerOf(visit)
+    const reason = form.find('reason')?.trim() ?? ''
+    const wrong = findTextProblem(reason, 2_000)
+    if (wrong) {
+      const problem = new Invalid([{ field: 'reason', problem: wrong }])
+      return sendPartner(visit, operator, partner, { draft: { values: { reason }, problem } })
+    }
+    return settle(visit, operator, partner, form, { status, reason })
   }
-  return settle(visit, operator, partner, form, { status: 'suspended', reason })
+}
+
+export async function writeToPartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const partner = await partnerOf(visit)
+  const message = form.find('message')?.trim() ?? ''
+  const send = (db: Database) => sendMessage(db, partner, 'brokerage', message, operator.act)
+  const path = `/console/partners/${partner.branchId}?done=message`
+  const problem = await findProblem(() => makeOnce(visit.context, operator, form, send, () => path))
+  if (problem) return sendPartner(visit, operator, partner, { writing: { values: { message }, problem } })
+  return back(visit, partner, 'message')
 }
 
 async function settle(
@@ -72,10 +95,10 @@ async function settle(
   { act }: Operator,
   partner: Partner,
   form: SubmittedForm,
-  decision: { status: 'approved' | 'suspended'; reason?: string },
+  decision: { status: Decided; reason?: string },
 ) {
   const { db } = visit.context
-  const seen = partnerStatuses.find((status) => status === form.find('seen'))
+  const seen = parseSeen(form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
   const decided = await decide(db, partner, { ...decision, seen }, act)
   const isSo = decided || (await partnerOf(visit)).status === decision.status
@@ -113,7 +136,13 @@ function isOpen(request: RefreshRequest | undefined): request is RefreshRequest 
   return request !== undefined && request.answeredAt === null
 }
 
-async function sendPartner(visit: Visit, operator: Operator, partner: Partner, draft: Draft) {
+interface PartnerPage {
+  readonly draft?: Draft
+  readonly writing?: Draft
+}
+
+async function sendPartner(visit: Visit, operator: Operator, partner: Partner, page: PartnerPage) {
+  const { draft = emptyDraft, writing = emptyDraft } = page
   const { db, clock } = visit.context
   const clients = await listClients(db, partner.branchId)
   const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
@@ -123,12 +152,13 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, d
   return sendConsole(visit, operator, {
     title: partner.name,
     section: '/console/partners',
-    ...(draft.problem && { status: draft.problem.status }),
+    status: (draft.problem ?? writing.problem)?.status ?? 200,
     body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
 <h1>${partner.name} ${partnerBadge(partner.status)}</h1>
 ${printDone(visit.request, doneWords)}
 ${printApplication(partner, await findApplication(db, partner))}
 ${printDecision(partner, draft, home, operator)}
+${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: `${home}/message`, csrf: operator.csrf, draft: writing })}
 ${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
 ${printClients({ clients, secrets, requests, home, csrf: operator.csrf })}
 ${printMembers(await listMembers(db, partner))}
@@ -142,6 +172,7 @@ ${printMembers(await listMembers(db, partner))}
 function printApplication(partner: Partner, application: Application | undefined): Html {
   return html`<section class="card"><h2>Application</h2>
 ${partner.status === 'suspended' && notice('error', html`Suspended. Reason: ${partner.statusReason ?? 'none was given'}`)}
+${partner.status === 'declined' && notice('error', html`Declined. Reason: ${partner.statusReason ?? 'none was given'}`)}
 ${facts([
   ['Branch', partner.branchId],
   ['Applied', printDate(partner.createdAt)],
@@ -158,18 +189,31 @@ function printWebsite(website: string): Html {
     : html`${website}`
 }
 
+const decisions = {
+  approve: {
+    label: 'Approve',
+    hint: 'Approved, it may register live clients and webhooks. The sandbox has been open to it since it applied.',
+  },
+  again: { label: 'Approve again', hint: 'Approved again, its clients, tokens and webhooks go on where they stopped.' },
+  late: { label: 'Approve after all', hint: 'Approved, it may register clients and webhooks on both sites.' },
+} as const
+
 function printDecision(partner: Partner, draft: Draft, home: string, { csrf }: Operator): Html {
-  const seen = html`${csrfField(csrf)}<input type="hidden" name="seen" value="${partner.status}">`
-  const isNew = partner.status === 'applied'
-  const approve = html`<form method="post" action="${home}/approve">${seen}
-<p>${isNew ? 'Approved, it may register clients and webhooks.' : 'Approved again, its clients, tokens and webhooks go on where they stopped.'}</p>
-<button class="primary">${isNew ? 'Approve' : 'Approve again'}</button></form>`
-  const suspend = html`<form method="post" action="${home}/suspend">${seen}
-${longField(draft, { name: 'reason', label: isNew ? 'Reason to decline' : 'Reason to suspend', hint: isNew ? 'Its members read it.' : 'Its members read it. Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.', more: html`required maxlength="2000"` })}
-<button class="danger">${isNew ? 'Decline' : 'Suspend'}</button></form>`
+  const { status } = partner
+  const seen = html`${csrfField(csrf)}<input type="hidden" name="seen" value="${printSeen(partner)}">`
+  const { label, hint } = decisions[status === 'applied' ? 'approve' : status === 'declined' ? 'late' : 'again']
+  const approve = html`<form method="post" action="${home}/approve">${seen}<p>${hint}</p><button class="primary">${label}</button></form>`
+  const withReason = (
+    verb: string,
+    name: string,
+    told: string,
+  ) => html`<form method="post" action="${home}/${verb}">${seen}
+${longField(draft, { name: 'reason', label: `Reason to ${verb}`, hint: told, more: html`required maxlength="2000"` })}
+<button class="danger">${name}</button></form>`
   return html`<section class="card"><h2>Decision</h2>${formNotice(draft, 'reason')}
-${partner.status !== 'approved' && approve}
-${partner.status !== 'suspended' && suspend}</section>`
+${status !== 'approved' && approve}
+${status === 'applied' && withReason('decline', 'Decline', 'Its members read it, lose the sandbox, and can apply again.')}
+${status === 'approved' && withReason('suspend', 'Suspend', 'Its members read it. Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.')}</section>`
 }
 
 function printRefresh(partner: Partner, request: RefreshRequest | undefined, home: string, operator: Operator): Html {

@@ -1,8 +1,9 @@
 /** Every partner, and first of all what waits for the brokerage's answer. */
 
 import { cut } from '../../cut.ts'
-import { type Partner, type PartnerStatus, partnerStatuses } from '../../partners/partner.ts'
+import type { Partner } from '../../partners/partner.ts'
 import { findPartners, type PartnerQuestion } from '../../partners/partner-search.ts'
+import { type PartnerStatus, partnerStatuses } from '../../partners/partner-status.ts'
 import {
   type AskingPartner,
   findWaiting,
@@ -23,7 +24,7 @@ const pageSize = 50
 const waitingAtMost = 10
 const longest = 100
 
-const tones: Record<PartnerStatus, Tone> = { applied: 'wait', approved: 'good', suspended: 'bad' }
+const tones: Record<PartnerStatus, Tone> = { applied: 'wait', approved: 'good', declined: 'off', suspended: 'bad' }
 
 export function partnerBadge(status: PartnerStatus): Html {
   return badge(tones[status], status)

@@ -127,9 +127,11 @@ function printBacklog({ backlog }: Incident, { entity, delivery }: IncidentLinks
 <td>${printMoment(each.since)}</td>
 </tr>`,
   )
-  const all = looked >= lookedAtMost ? `Of the ${lookedAtMost.toLocaleString('en')} oldest` : 'Of them'
+  const many = (number: number, one: string, more: string) =>
+    `${number.toLocaleString('en')} ${number === 1 ? one : more}`
   return html`<section class="card"><h2>Queued</h2>
-<p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued. ${all}, ${blocked.toLocaleString('en')} wait behind another of the same entity: the order of each entity is kept, so ${entities === 1 ? 'one entity is' : `${entities.toLocaleString('en')} entities are`} held up.</p></section>
+<p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued, of ${many(entities, 'entity', 'entities')}. ${many(blocked, 'waits', 'wait')} behind another of the same entity, whose order is kept.
+${looked >= lookedAtMost && `The ${lookedAtMost.toLocaleString('en')} oldest were looked at.`}</p></section>
 ${table('Entities that are held up', ['Entity', 'Queued', 'Behind the first', 'First delivery', 'Attempts', 'Since (UTC)'], rows)}
 ${entities > held.length && html`<p class="small">The ${held.length} with most behind them are shown.</p>`}`
 }

@@ -33,8 +33,9 @@ import { printSteps } from './signature-steps.ts'
 import { describeCanceler, getNames, type Names, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
+  const once = onceField()
   if (asksForStream(visit.request))
-    return streamPart(visit, memberWatcher(visit, member), () => printDelivery(visit, member))
+    return streamPart(visit, memberWatcher(visit, member), () => printDelivery(visit, member, once))
   return sendDelivery(visit, member, undefined)
 }
 
@@ -69,19 +70,23 @@ ${reasonField(emptyDraft)}
 }
 
 /** One that waits behind another goes when that has gone, and at a webhook that is switched off nothing does. */
-function printSendForm(here: string, { state }: Delivery, webhook: Webhook, { home, csrf }: Member): Html | undefined {
+function printSendForm(
+  { id, state }: Delivery,
+  webhook: Webhook,
+  once: Html,
+  { home, csrf }: Member,
+): Html | undefined {
   const isOff = webhook.state !== 'active'
-  const resume = html`<p class="notice">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
+  const resume = html`<p class="notice waiting">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
   if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
   const label = state === 'waiting' ? 'Try it now' : 'Send it again'
-  return html`${isOff && resume}<form method="post" action="${here}/redeliver">${csrfField(csrf)}${onceField()}<button class="primary">${label}</button></form>`
+  return html`${isOff && resume}<form method="post" action="${home}/deliveries/${id}/redeliver">${csrfField(csrf)}${once}<button class="primary">${label}</button></form>`
 }
 
 async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
   const id = idOf(paramsOf(visit.request).id)
-  const part = await printDelivery(visit, member)
+  const part = await printDelivery(visit, member, onceField())
   const delivery = await deliveryOf(visit, member)
-  const webhook = await getWebhook(visit.context.db, member.branch, delivery.webhookId)
   const here = `${member.home}/deliveries/${id}`
   return sendPortal(visit, member, {
     title: `Delivery ${id}`,
@@ -92,7 +97,6 @@ async function sendDelivery(visit: Visit, member: Member, problem: Problem | und
 <h1>Delivery ${id}</h1>
 ${problem !== undefined && notice('error', problem.message)}
 ${problem === undefined ? livePart(visit.request, part) : part}
-${printSendForm(here, delivery, webhook, member)}
 ${delivery.settledAt === null && printSkipForm(here, member)}`,
   })
 }
@@ -101,7 +105,8 @@ function deliveryOf({ context, request }: Visit, { branch }: Member) {
   return getDelivery(context.db, branch, idOf(paramsOf(request).id))
 }
 
-async function printDelivery(visit: Visit, member: Member): Promise<Html> {
+/** The button is of the state that is shown. Its mark stays the same while the page is looked at: what differs is sent anew. */
+async function printDelivery(visit: Visit, member: Member, once: Html): Promise<Html> {
   const { db, signingSecrets, clock } = visit.context
   const delivery = await deliveryOf(visit, member)
   const webhook = await getWebhook(db, member.branch, delivery.webhookId)
@@ -112,7 +117,8 @@ async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   return html`${printFacts(delivery, webhook, names, ahead, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
-${printRequest(delivery, webhook, attempts.at(-1), secrets)}`
+${printRequest(delivery, webhook, attempts.at(-1), secrets)}
+${printSendForm(delivery, webhook, once, member)}`
 }
 
 function printFacts(

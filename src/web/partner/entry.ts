@@ -3,40 +3,36 @@
 import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
 import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
-import { applyWithDetails, findApplication, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
+import { applyWithDetails, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
+import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
-import { csrfField, printDate } from '../frame/page.ts'
-import { badge, facts, type Tone } from '../frame/parts.ts'
-import { makeOnce, onceField } from '../frame/submission.ts'
+import { csrfField } from '../frame/page.ts'
+import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
-import { type AnyMember, isApproved } from '../gates.ts'
+import { type AnyMember, isServed } from '../gates.ts'
+import { sendState } from './application.ts'
+import { fieldNames, partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
 import { showOverview } from './overview.ts'
-import { sendEntrance, sendPortal } from './portal.ts'
+import { sendEntrance } from './portal.ts'
 
 export function showEntry(visit: Visit, visitor: SignedIn) {
   return sendEntry(visit, visitor, emptyDraft)
 }
 
-const fieldNames = ['name', 'website', 'contact', 'purpose'] as const
-
 export async function submitApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { context, reply } = visit
-  const values = Object.fromEntries(fieldNames.map((name) => [name, form.find(name)?.trim() ?? '']))
-  const [name, website, contact, purpose] = fieldNames.map((field) => values[field]!) as [
-    string,
-    string,
-    string,
-    string,
-  ]
-  const { user } = visitor.session
-  const apply = (db: Database) => applyWithDetails(db, user, { name, website, contact, purpose }, visitor.act)
-  const problem = await findProblem(() => makeOnce(context, visitor, form, apply, () => '/partner'))
-  if (problem) return sendEntry(visit, visitor, { values, problem })
-  return reply.redirect('/partner', 303)
+  const values = readApplication(form)
+  const apply = (db: Database) => applyWithDetails(db, visitor.session.user, values, visitor.act)
+  const pathOf = ({ branchId }: Partner) => `/partner/${branchId}`
+  let sent: Sent<Partner> | undefined
+  const problem = await findProblem(async () => {
+    sent = await makeOnce(context, visitor, form, apply, pathOf)
+  })
+  if (problem) return sendEntry(visit, visitor, { values: { ...values }, problem })
+  return reply.redirect(sent!.path, 303)
 }
 
 export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
@@ -68,7 +64,7 @@ async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, fo
 
 /** The partner's own door: what it may do, or why it may not. */
 export async function showPartner(visit: Visit, member: AnyMember) {
-  return isApproved(member) ? showOverview(visit, member) : sendState(visit, member)
+  return isServed(member) ? showOverview(visit, member) : sendState(visit, member)
 }
 
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
@@ -88,12 +84,10 @@ ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}
   })
 }
 
-const tones: Record<Partner['status'], Tone> = { applied: 'wait', approved: 'good', suspended: 'bad' }
-
 function printPartners(partners: readonly Partner[]): Html {
   const items = partners.map(
     ({ branchId, name, status }) =>
-      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId}</span></div>${badge(tones[status], status)}</li>`,
+      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId}</span></div>${partnerBadge(status)}</li>`,
   )
   return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
 }
@@ -113,37 +107,12 @@ function printElsewhere(context: Context): Html {
 function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {
   return html`<section class="card">
 <h2>Apply as a partner</h2>
-<p>The brokerage reads every application. You become its first member and see the answer here.</p>
+<p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live site; you become the first member and see the answer here.</p>
 ${formNotice(draft, ...fieldNames)}
 <form method="post" action="/partner/apply">
 ${csrfField(csrf)}${onceField()}
-${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="200" autocomplete="organization"` })}
-${textField(draft, { name: 'website', label: 'Website', more: html`required maxlength="300" type="url" placeholder="https://" autocomplete="url"` })}
-${textField(draft, { name: 'contact', label: 'E-mail for questions', more: html`required maxlength="320" type="email" autocomplete="email"` })}
-${longField(draft, { name: 'purpose', label: 'What you want to build', more: html`required maxlength="2000"` })}
+${printApplicationFields(draft)}
 <button class="primary">Apply</button>
 </form>
 </section>`
-}
-
-async function sendState(visit: Visit, member: AnyMember) {
-  const { partner } = member
-  const application = await findApplication(visit.context.db, partner)
-  const text =
-    partner.status === 'applied'
-      ? 'The brokerage has not decided yet. This page shows the answer when there is one.'
-      : 'Its applications and webhooks registered here stand still until the brokerage approves it again.'
-  return sendPortal(visit, member, {
-    title: partner.name,
-    body: html`<h1>${partner.name} ${badge(tones[partner.status], partner.status)}</h1>
-<section class="card"><p>${text}</p>
-${partner.status === 'suspended' && html`<p class="notice error">Reason: ${partner.statusReason ?? 'none was given'}</p>`}
-${facts([
-  ['Branch', partner.branchId],
-  ['Applied', printDate(partner.createdAt)],
-  ['Website', application?.website],
-  ['E-mail', application?.contact],
-  ['Purpose', application?.purpose],
-])}</section>`,
-  })
 }

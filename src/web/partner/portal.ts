@@ -1,9 +1,10 @@
 /** The frame of the portal's pages, and the small things that many of them show. */
+import { mayAct } from '../../partners/partner-status.ts'
 import type { Html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
-import type { AnyMember } from '../gates.ts'
+import { type AnyMember, isServed } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '', label: 'Overview' },
@@ -12,6 +13,7 @@ const sections: readonly Link[] = [
   { path: '/test', label: 'Test hooks' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
+  { path: '/messages', label: 'Messages', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
   { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
@@ -34,17 +36,17 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
     ...rest,
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
-    navigation: member.partner.status === 'approved' ? [...links, accountLink] : [accountLink],
+    navigation: isServed(member) ? [...links, accountLink] : [accountLink],
     partners: partnersOf(member, section),
     wide: true,
   })
 }
 
 /** The same page of each other partner, if it may be seen there. */
-function partnersOf({ partners, partner }: AnyMember, section: string) {
+function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
   const others = partners.filter(({ branchId }) => branchId !== partner.branchId)
   const links = others.map(({ branchId, name, status }) => ({
-    path: `/partner/${branchId}${status === 'approved' ? section : ''}`,
+    path: `/partner/${branchId}${mayAct(status, branch.environment) ? section : ''}`,
     label: name,
   }))
   return { current: partner.name, others: links }

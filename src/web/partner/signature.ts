@@ -120,7 +120,8 @@ ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, choices)}
 
 function printAnswer({ answer, headers, secrets, event }: Answered): Html {
   const { findings, difference, isAsSent, isCutShort } = answer
-  return html`<section class="card created" role="status" aria-label="Result"><h2>${summarise(findings)}</h2>
+  const isRight = findings.every((finding) => finding.isRight)
+  return html`<section class="card${isRight && ' created'}" role="status" aria-label="Result"><h2>${summarise(findings)}</h2>
 ${findings.map(printFinding)}
 ${difference && printDifference(difference)}
 ${facts([

@@ -104,9 +104,10 @@ async function checkPayload(kind: PublishedKind, payload: Payload): Promise<void
 
 async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft: Draft) {
   const webhooks = await webhooksOf(visit, member)
+  const aim = draft.values.webhook ? `&webhook=${encodeURIComponent(draft.values.webhook)}` : ''
   const tabs = Object.entries(words).map(
     ([each, label]) =>
-      html`<a href="${member.home}/test?kind=${each}"${each === kind && html` aria-current="page"`}>${label}</a>`,
+      html`<a href="${member.home}/test?kind=${each}${aim}"${each === kind && html` aria-current="page"`}>${label}</a>`,
   )
   return sendPortal(visit, member, {
     title: 'Test hooks',

@@ -75,9 +75,9 @@ function printUrl({ id, url, webhookState }: EventDelivery, { home }: Member): H
 
 function printWait({ state, webhookId, webhookState, url }: EventDelivery, ahead: Ahead | undefined, member: Member) {
   if (ahead)
-    return html`<p class="notice">${url}: ${printAhead(ahead, member)} A test event with an id of its own waits for nothing: send another.</p>`
+    return html`<p class="notice waiting">${url}: ${printAhead(ahead, member)} A test event with an id of its own waits for nothing: send another.</p>`
   if (state !== 'waiting' || (webhookState !== 'paused' && webhookState !== 'disabled')) return undefined
-  return html`<p class="notice">${url} is ${webhookState}, so the event waits. <a href="${member.home}/webhooks/${webhookId}">Resume it</a>, and it goes out.</p>`
+  return html`<p class="notice waiting">${url} is ${webhookState}, so the event waits. <a href="${member.home}/webhooks/${webhookId}">Resume it</a>, and it goes out.</p>`
 }
 
 function printLast({ lastAttempt }: EventDelivery): Html {

@@ -5,7 +5,8 @@ import type { Form } from '../../http/form.ts'
 import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
-import { Conflict, Invalid } from '../../problem.ts'
+import { mayTry } from '../../partners/tryout.ts'
+import { Conflict, Forbidden, Invalid } from '../../problem.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { type Account, listOpenAccounts } from '../../users/user.ts'
@@ -26,13 +27,14 @@ function needsProof(request: AuthorizationRequest): boolean {
 
 /**
  * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that they have; or one
- * that has to be set up first, because the brokerage demands it for trading.
+ * that has to be set up first, because the brokerage demands it for trading. Or the application is not open to them yet.
  */
 export async function findObstacle(
   { config, clock, db }: Context,
-  { request }: PendingRequest,
+  { request, client }: PendingRequest,
   session: Session,
-): Promise<'sign-in' | 'second-factor' | undefined> {
+): Promise<'sign-in' | 'second-factor' | 'not-a-member' | undefined> {
+  if (!(await mayTry(db, client, session.user.id))) return 'not-a-member'
   if (!needsProof(request)) return undefined
   const now = clock.now()
   if (!isFresh(session, now) || !(await hasProvenFactor(db, session, now))) return 'sign-in'
@@ -48,6 +50,7 @@ export async function showConsent(visit: Visit) {
   const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
   if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  if (obstacle === 'not-a-member') throw notOpenYet(pending)
   await returnKeptForm(visit, session.user.id)
   return sendConsent(context, reply, pending, session)
 }
@@ -68,6 +71,7 @@ export async function submitConsent(visit: Visit) {
   const obstacle = await findObstacle(context, pending, session)
   if (obstacle === 'sign-in') return leadToLogin(visit, pending)
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  if (obstacle === 'not-a-member') throw notOpenYet(pending)
   const act = actOf(context, request, session)
   const { state } = pending.request
   const callbackUrl = pending.client.callbackUrl
@@ -113,6 +117,13 @@ function chooseAccounts(accounts: readonly Account[], ticked: readonly string[])
   if (own.length <= 1) return own
   const chosen = own.filter((number) => ticked.includes(number))
   return chosen.length > 0 ? chosen : undefined
+}
+
+/** Nobody has vouched for the partner: nobody else's name and accounts are shown to it. */
+function notOpenYet({ client }: PendingRequest): Forbidden {
+  return new Forbidden(
+    `${client.name} is being tried out: until the brokerage approves ${client.partnerName}, only its own members can allow it.`,
+  )
 }
 
 export function answeredAlready(): Conflict {

@@ -48,7 +48,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('The webhook is paused.').waitFor()
   await page.getByRole('link', { name: 'Audit entries' }).click()
-  await page.getByRole('link', { name: 'webhook.paused' }).waitFor()
+  await page.locator('tbody tr', { hasText: 'Olga Operator paused webhook' }).waitFor()
 
   await page.getByLabel('Did what').fill('webhook.paused')
   await page.getByRole('button', { name: 'Search' }).click()
@@ -102,7 +102,7 @@ test('the overview stands still when told to', async () => {
   await applyAsPartner(house.gateway.context.db, 'Patient Applicant', house.act())
   assert.equal(await page.getByText('Patient Applicant').count(), 0)
   await page.getByRole('button', { name: 'Resume' }).click()
-  await page.getByText('Patient Applicant').waitFor()
+  await page.getByRole('link', { name: 'Patient Applicant' }).waitFor()
   await close()
 })
 

@@ -53,7 +53,14 @@ export const peopleRows: ConsoleRows = {
       const { branchId } = await applyAsPartner(gateway.context.db, name, operatorAct(clock.now()))
       return { address: `/console/partners/${branchId}/approve`, fields: { seen: 'applied' } }
     },
-    '/console/partners/:branch/suspend': approved('/suspend', { seen: 'approved', reason: 'The terms were broken.' }),
+    '/console/partners/:branch/decline': async ({ gateway, clock }) => {
+      const name = `Applicant ${makeUpWord()}`
+      const { branchId } = await applyAsPartner(gateway.context.db, name, operatorAct(clock.now()))
+      const fields = { seen: 'applied', reason: 'Say more about your users.' }
+      return { address: `/console/partners/${branchId}/decline`, fields }
+    },
+    '/console/partners/:branch/message': approved('/message', { message: 'Welcome.', once: 'x'.repeat(22) }),
+    '/console/partners/:branch/suspend': approved('/suspend', { seen: 'approved.1', reason: 'The terms were broken.' }),
     '/console/partners/:branch/refresh/grant': async (house) => {
       const { branchId } = await house.makePartner({ refresh: false })
       return { address: `/console/partners/${branchId}/refresh/grant` }

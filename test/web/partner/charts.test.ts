@@ -1,35 +1,26 @@
 /** The charts of a webhook in the portal: what they say in words, for whom they are drawn, and what stands behind their numbers. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { countWaiting } from '../../../src/webhooks/webhook-counts.ts'
 import { transaction } from '../../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
+import { openPartner } from '../../support/portal.ts'
+import { fail, openReceiver } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-let webhook: string
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-  const id = await own.program.register(receiver.url('/charted'))
-  webhook = `${own.home}/webhooks/${id}`
-  await own.program.fire()
-  receiver.on('/charted', fail)
-  // The second waits behind the first.
-  for (const transactionId of [1, 1]) await own.program.fire(transaction({ transactionId }))
-  await house.gateway.context.attemptCounter.flush()
-  await countWaiting(house.gateway.context.db, house.clock.now())
-  house.clock.advance(2 * minute)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
+const id = await own.program.register(receiver.url('/charted'))
+const webhook = `${own.home}/webhooks/${id}`
+await own.program.fire()
+receiver.on('/charted', fail)
+// The second waits behind the first.
+for (const transactionId of [1, 1]) await own.program.fire(transaction({ transactionId }))
+await house.gateway.context.attemptCounter.flush()
+await countWaiting(house.gateway.context.db, house.clock.now())
+house.clock.advance(2 * minute)
 
 const rowsOf = (text: string) => {
   const [, rows] = /<caption class="unseen">Attempts<\/caption>.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text)!

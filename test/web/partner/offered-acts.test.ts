@@ -1,25 +1,18 @@
 /** Nothing is offered that will be refused: in each state, every button of the page is pressed as it stands, at once, and does what it says. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
 import { type Statement, statement } from '../../../src/database/database.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { formsOf, type PageForm } from '../../support/page-forms.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { accept, answer, fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { accept, answer, fail, openReceiver } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
-before(async () => {
-  house = await openTestGateway({ TEST_HOOKS_PER_MINUTE: '0' })
-  receiver = await openReceiver()
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse({ TEST_HOOKS_PER_MINUTE: '0' })
+const receiver = await keepOpen(openReceiver())
 
 /** A partner with one webhook, and the deliveries that it was sent. */
 interface Scene extends PartnerHouse {

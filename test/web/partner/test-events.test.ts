@@ -1,26 +1,19 @@
 /** Test events in the portal: each has an id of its own, goes where it is meant to go, and says what it waits for. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { formsOf } from '../../support/page-forms.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { fail, openReceiver } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
 /** A partner of its own for each test: what is sent to all its webhooks waits for all of them. */
 let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-})
 beforeEach(async () => {
   own = await openPartner(house)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
 })
 
 /** The form as it stands, with these fields over what stands in it; answers the path of the outcome. */

@@ -1,0 +1,126 @@
+-- How somebody joins: an application that can be declined and amended, a sandbox that opens with it, members with roles.
+
+-- Where a partner in which state may act: one rule, for whoever asks in SQL (src/partners/partner-status.ts has it for everybody else). An applicant
+-- has the sandbox and nothing else; who was declined or suspended has nothing.
+CREATE FUNCTION may_act(status text, environment text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT status = 'approved' OR (status = 'applied' AND environment = 'sandbox')
+$$;
+
+ALTER TABLE partners DROP CONSTRAINT partners_status_check;
+ALTER TABLE partners ADD CONSTRAINT partners_status_check
+  CHECK (status IN ('applied', 'approved', 'declined', 'suspended')) NOT VALID;
+ALTER TABLE partners VALIDATE CONSTRAINT partners_status_check;
+ALTER TABLE partners ADD CONSTRAINT partners_declined_with_reason
+  CHECK (status <> 'declined' OR status_reason IS NOT NULL) NOT VALID;
+ALTER TABLE partners VALIDATE CONSTRAINT partners_declined_with_reason;
+
+-- Counts decisions and applications: whoever decides about what they read decides about nothing that came later.
+ALTER TABLE partners ADD COLUMN revision integer NOT NULL DEFAULT 0;
+
+-- The webhooks of a partner that may not act on their site stand still, whoever says so: gateway, command line or a person in psql. Idle lanes
+-- are not looked at; held ones have news, so that whoever lets them go looks again. Whoever may act again begins anew, as a webhook that is
+-- resumed does: time in which nothing could be sent is no time of failure. Those of paused webhooks too, which may be resumed just now:
+-- whoever looks at one in vain puts it to rest. By the name of its schema: whoever changes a partner may have another search path.
+DO $make$
+BEGIN
+  EXECUTE format($text$
+    CREATE OR REPLACE FUNCTION hold_or_release_lanes() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+      changed bigint[] := ARRAY(SELECT id FROM %1$I.webhooks WHERE branch_id = NEW.branch_id AND state <> 'deleted'
+        AND %1$I.may_act(OLD.status, environment) <> %1$I.may_act(NEW.status, environment));
+      released bigint[] := ARRAY(SELECT id FROM %1$I.webhooks WHERE id = ANY (changed) AND %1$I.may_act(NEW.status, environment));
+    BEGIN
+      IF cardinality(changed) = 0 THEN RETURN NULL; END IF;
+      -- In the order in which everybody locks lanes.
+      PERFORM FROM %1$I.lanes WHERE webhook_id = ANY (changed) ORDER BY webhook_id FOR UPDATE;
+      UPDATE %1$I.lanes SET
+        attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at WHEN webhook_id = ANY (released) THEN NEW.updated_at END,
+        has_news = claim_id IS NOT NULL,
+        failures = CASE WHEN webhook_id = ANY (released) THEN 0 ELSE failures END,
+        failing_since = CASE WHEN webhook_id = ANY (released) THEN NULL ELSE failing_since END,
+        evidence = CASE WHEN webhook_id = ANY (released) THEN 0 ELSE evidence END
+      WHERE webhook_id = ANY (changed);
+      PERFORM pg_notify('countersign_work', 'delivery');
+      RETURN NULL;
+    END $$$text$, current_schema());
+END $make$;
+DROP TRIGGER hold_or_release_lanes ON partners;
+CREATE TRIGGER hold_or_release_lanes AFTER UPDATE ON partners FOR EACH ROW
+  WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION hold_or_release_lanes();
+
+-- What partner and brokerage tell each other, and what was decided when: one list for both sides, only ever added to. Of an application
+-- it keeps what was said then. Nobody in particular is the author where the command line decided.
+CREATE TABLE partner_messages (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id   integer NOT NULL REFERENCES partners,
+  kind        text NOT NULL CHECK (kind IN ('message', 'applied', 'approved', 'declined', 'suspended')),
+  side        text NOT NULL CHECK (side IN ('partner', 'brokerage')),
+  author_id   text REFERENCES users,
+  text        text CHECK (length(text) BETWEEN 1 AND 2000),
+  application jsonb CHECK (length(application::text) <= 8000),
+  written_at  timestamptz NOT NULL,
+  CHECK (kind NOT IN ('message', 'declined') OR text IS NOT NULL),
+  CHECK (kind = 'applied' OR application IS NULL)
+);
+CREATE INDEX partner_messages_of_branch ON partner_messages (branch_id, id);
+
+CREATE FUNCTION refuse_changed_message() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'What was written to each other stays as it was written.';
+END $$;
+CREATE TRIGGER partner_messages_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON partner_messages
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_changed_message();
+
+-- The receiver that the sandbox has built in: one webhook of a branch, at an address that cannot be guessed. `verified_at` is when it was
+-- first sent something that was signed well.
+CREATE TABLE test_receivers (
+  branch_id   integer PRIMARY KEY REFERENCES partners,
+  token       text NOT NULL UNIQUE CHECK (token ~ '^[A-Za-z0-9]{43}$'),
+  webhook_id  bigint NOT NULL REFERENCES webhooks,
+  created_at  timestamptz NOT NULL,
+  verified_at timestamptz
+);
+
+-- The last that each of them received: a ring, and for a while only.
+CREATE TABLE test_receipts (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id   integer NOT NULL REFERENCES partners,
+  event_uid   text NOT NULL CHECK (length(event_uid) <= 100),
+  verdict     text NOT NULL CHECK (verdict IN ('verified', 'wrong signature')),
+  headers     jsonb NOT NULL CHECK (length(headers::text) <= 16000),
+  body        text NOT NULL CHECK (length(body) <= 16000),
+  received_at timestamptz NOT NULL
+);
+CREATE INDEX test_receipts_of_branch ON test_receipts (branch_id, id);
+CREATE INDEX test_receipts_by_age ON test_receipts (received_at);
+
+-- What a member may do. Whoever was one before roles were may go on doing everything.
+ALTER TABLE partner_members ADD COLUMN role text NOT NULL DEFAULT 'owner' CHECK (role IN ('owner', 'developer', 'viewer'));
+CREATE TRIGGER announce_role AFTER UPDATE ON partner_members FOR EACH ROW
+  WHEN (OLD.role <> NEW.role) EXECUTE FUNCTION announce_change('user', 'user_id');
+ALTER TABLE member_invitations ADD COLUMN role text NOT NULL DEFAULT 'developer' CHECK (role IN ('owner', 'developer', 'viewer'));
+
+-- An invitation that goes to an e-mail address, whether or not a user has it. Its link carries a token, of which there is the hash alone; it
+-- counts once, and for a week. Those that ended stay for a while: they count among the messages of a day.
+CREATE TABLE mail_invitations (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id  integer NOT NULL REFERENCES partners,
+  email      text NOT NULL CHECK (length(email) BETWEEN 3 AND 254),
+  role       text NOT NULL CHECK (role IN ('owner', 'developer', 'viewer')),
+  token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+  invited_by text NOT NULL REFERENCES users,
+  invited_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  ended_at   timestamptz
+);
+CREATE UNIQUE INDEX mail_invitations_open ON mail_invitations (branch_id, lower(email)) WHERE ended_at IS NULL;
+CREATE INDEX mail_invitations_of_branch ON mail_invitations (branch_id, invited_at);
+CREATE INDEX mail_invitations_by_age ON mail_invitations (expires_at);
+
+-- New kinds of notices. An invitation goes to somebody who may be no user. What was written before fits: nobody has to read it again.
+ALTER TABLE notices DROP CONSTRAINT notices_kind_check;
+ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (kind IN (
+  'sign-in', 'application', 'address', 'password', 'second-factor', 'recovery-codes', 'api-token',
+  'webhook-failing', 'webhook-disabled', 'secret-expiring', 'partner-decided', 'partner-message', 'member-invitation')) NOT VALID;
+ALTER TABLE notices ALTER COLUMN user_id DROP NOT NULL;
+ALTER TABLE notices ADD CONSTRAINT notices_for_somebody CHECK (user_id IS NOT NULL OR kind = 'member-invitation') NOT VALID;

@@ -1,0 +1,22 @@
+import { tellMembers, tellOperators } from '../notices/notices.sql.ts'
+
+export const tellDecided = tellMembers(
+  'tell_partner_decided',
+  'partner-decided',
+  `SELECT p.branch_id, p.branch_id || ':' || p.revision AS key,
+          jsonb_build_object('partner', p.name, 'branchId', p.branch_id, 'status', $5::text, 'reason', $6::text) AS facts
+   FROM partners p WHERE p.branch_id = $4`,
+)
+
+/** To whom the message is not from. */
+const written = (readBy: 'partner' | 'brokerage') =>
+  `SELECT p.branch_id, $5::text AS key, jsonb_build_object('partner', p.name, 'branchId', p.branch_id, 'readBy', '${readBy}') AS facts
+   FROM partners p WHERE p.branch_id = $4`
+
+export const tellMembersOfMessage = tellMembers('tell_members_of_message', 'partner-message', written('partner'))
+
+export const tellOperatorsOfMessage = tellOperators(
+  'tell_operators_of_message',
+  'partner-message',
+  written('brokerage'),
+)

@@ -1,0 +1,27 @@
+/** Who is told by e-mail that the brokerage has decided, or that the other side has written. */
+import type { Sql } from '../database/database.ts'
+import { memberLimits } from '../notices/notice.ts'
+import { tellDecided, tellMembersOfMessage, tellOperatorsOfMessage } from './message-notices.sql.ts'
+import type { Partner } from './partner.ts'
+import type { Decided } from './partner-status.ts'
+
+type Told = Pick<Partner, 'branchId'>
+
+export async function tellOfDecision(
+  sql: Sql,
+  { branchId }: Told,
+  { status, reason }: { readonly status: Decided; readonly reason: string | undefined },
+  now: Date,
+): Promise<void> {
+  await sql.query(tellDecided, [...memberLimits(now), branchId, status, reason])
+}
+
+export async function tellOfMessage(
+  sql: Sql,
+  { branchId }: Told,
+  { id, side }: { readonly id: number; readonly side: 'partner' | 'brokerage' },
+  now: Date,
+): Promise<void> {
+  const tell = side === 'partner' ? tellOperatorsOfMessage : tellMembersOfMessage
+  await sql.query(tell, [...memberLimits(now), branchId, id])
+}

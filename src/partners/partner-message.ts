@@ -1,0 +1,83 @@
+/**
+ * What partner and brokerage tell each other, and what was decided when: one list that both sides read, only ever added to. A message is told
+ * to the other side by e-mail, without its text: whoever wants to read it signs in.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import { after, day } from '../clock.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { findTextProblem } from '../name.ts'
+import { Conflict, Invalid } from '../problem.ts'
+import { tellOfMessage } from './message-notices.ts'
+import type { Application, Partner } from './partner.ts'
+import * as table from './partner-messages.sql.ts'
+import type { Decided } from './partner-status.ts'
+
+export type Side = 'partner' | 'brokerage'
+
+/** As it was sent: later ones replace what the partner says of itself, and not what it said then. */
+export interface KeptApplication extends Application {
+  readonly name: string
+}
+
+export interface PartnerMessage {
+  readonly id: number
+  readonly kind: 'message' | 'applied' | Decided
+  readonly side: Side
+  /** Null where nobody in particular wrote it. */
+  readonly authorId: string | null
+  readonly authorName: string | null
+  readonly text: string | null
+  readonly application: KeptApplication | null
+  readonly writtenAt: Date
+}
+
+interface NewMessage {
+  readonly kind: PartnerMessage['kind']
+  readonly side: Side
+  readonly text?: string | undefined
+  readonly application?: KeptApplication
+}
+
+/** Of one side in a day: a conversation, and no flood. */
+export const messagesADay = 50
+const mostCharacters = 2_000
+
+export async function sendMessage(db: Database, partner: Partner, side: Side, text: string, act: Act): Promise<void> {
+  const problem = findTextProblem(text, mostCharacters)
+  if (problem) throw new Invalid([{ field: 'message', problem }])
+  await db.transaction(async (sql) => {
+    await sql.query(table.lockThread, [partner.branchId])
+    const [today] = await sql.query<{ messages: number }>(table.countSince, [
+      partner.branchId,
+      side,
+      after(act.at, -day),
+    ])
+    if (today!.messages >= messagesADay)
+      throw new Conflict(`That were ${messagesADay} messages in a day. Write again tomorrow.`)
+    const id = await writeDown(sql, partner, { kind: 'message', side, text }, act)
+    await recordAct(sql, act, 'partner.message_sent', `branch:${partner.branchId}`, { side, messageId: id })
+    await tellOfMessage(sql, partner, { id, side }, act.at)
+  })
+}
+
+/** In the transaction of what it tells of. */
+export async function writeDown(
+  sql: Sql,
+  { branchId }: Pick<Partner, 'branchId'>,
+  { kind, side, text, application }: NewMessage,
+  act: Act,
+): Promise<number> {
+  const [, authorId] = /^user:(.+)$/.exec(act.by.name) ?? []
+  const values = [branchId, kind, side, authorId, text, application, act.at]
+  const [written] = await sql.query<{ id: number }>(table.insertMessage, values)
+  return written!.id
+}
+
+/** The newest so many, oldest of them first. */
+export async function listMessages(
+  sql: Sql,
+  { branchId }: Pick<Partner, 'branchId'>,
+  most: number,
+): Promise<PartnerMessage[]> {
+  return (await sql.query<PartnerMessage>(table.selectMessages, [branchId, most])).reverse()
+}

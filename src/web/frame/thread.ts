@@ -1,0 +1,56 @@
+/** What a partner and the brokerage told each other, and what was decided when, as either side reads it; and the form to write. */
+import type { PartnerMessage, Side } from '../../partners/partner-message.ts'
+import { type Draft, formNotice, longField } from './fields.ts'
+import { type Html, html } from './html.ts'
+import { csrfField, printDate } from './page.ts'
+import { facts } from './parts.ts'
+import { onceField } from './submission.ts'
+
+export const messagesShown = 50
+
+interface ThreadForm {
+  /** Who reads and writes here. */
+  readonly side: Side
+  readonly action: string
+  readonly csrf: string
+  readonly draft: Draft
+}
+
+export function printThread(messages: readonly PartnerMessage[], form: ThreadForm): Html {
+  const to = form.side === 'partner' ? 'the brokerage' : 'the partner'
+  return html`<section class="card" id="messages"><h2>Messages</h2>
+${messages.length === 0 ? html`<p class="empty">Nothing has been written yet.</p>` : html`<ol class="thread">${messages.map((each) => printMessage(each, form.side))}</ol>`}
+${formNotice(form.draft, 'message')}
+<form method="post" action="${form.action}">${csrfField(form.csrf)}${onceField()}
+${longField(form.draft, { name: 'message', label: `Write to ${to}`, hint: 'They are told by e-mail that there is a message.', more: html`required maxlength="2000"` })}
+<button>Send message</button></form></section>`
+}
+
+const happened: Readonly<Record<PartnerMessage['kind'], string>> = {
+  message: 'wrote',
+  applied: 'applied',
+  approved: 'approved the partner',
+  declined: 'declined the application',
+  suspended: 'suspended the partner',
+}
+
+function printMessage(message: PartnerMessage, reader: Side): Html {
+  const { kind, side, text, application, writtenAt } = message
+  return html`<li class="${side === reader ? 'own' : 'theirs'}"><p class="faint"><strong>${whoWrote(message, reader)}</strong> ${happened[kind]} · ${printDate(writtenAt)}</p>
+${text !== null && html`<p class="said">${text}</p>`}
+${
+  application !== null &&
+  html`<details><summary>What the application said</summary>${facts([
+    ['Name', application.name],
+    ['Website', application.website],
+    ['E-mail', application.contact],
+    ['Purpose', application.purpose],
+  ])}</details>`
+}</li>`
+}
+
+/** Partners do not learn who of the brokerage decided about them. */
+function whoWrote({ side, authorName }: PartnerMessage, reader: Side): string {
+  if (side === 'brokerage') return reader === 'brokerage' && authorName !== null ? authorName : 'The brokerage'
+  return authorName ?? 'The partner'
+}

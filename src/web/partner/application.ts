@@ -1,0 +1,107 @@
+/** A partner that may not act: why, what it can do about it, and what it and the brokerage told each other. */
+import type { Database } from '../../database/database.ts'
+import { applyAgain as apply } from '../../partners/application.ts'
+import { type Application, findApplication, type Partner } from '../../partners/partner.ts'
+import { listMessages, sendMessage } from '../../partners/partner-message.ts'
+import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+import { onLiveSite } from '../frame/other-site.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { crumbs, facts } from '../frame/parts.ts'
+import { makeOnce, onceField } from '../frame/submission.ts'
+import { messagesShown, printThread } from '../frame/thread.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { AnyMember } from '../gates.ts'
+import { fieldNames, partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
+import { sendPortal } from './portal.ts'
+
+/** A form left open while somebody else applied again finds the page as it is now. */
+export async function applyAgain(visit: Visit, member: AnyMember, form: SubmittedForm) {
+  const values = readApplication(form)
+  const send = (db: Database) => apply(db, member.partner, values, member.act)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, send, () => member.home))
+  if (problem) return sendState(visit, member, { values: { ...values }, problem })
+  return visit.reply.redirect(member.home, 303)
+}
+
+export async function writeToBrokerage(visit: Visit, member: AnyMember, form: SubmittedForm) {
+  const message = form.find('message')?.trim() ?? ''
+  const send = (db: Database) => sendMessage(db, member.partner, 'partner', message, member.act)
+  const path = `${member.home}/messages`
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, send, () => path))
+  if (problem) return sendMessages(visit, member, { values: { message }, problem })
+  return visit.reply.redirect(path, 303)
+}
+
+export function showMessages(visit: Visit, member: AnyMember) {
+  return sendMessages(visit, member, emptyDraft)
+}
+
+async function sendMessages(visit: Visit, member: AnyMember, draft: Draft) {
+  const { partner, home } = member
+  return sendPortal(visit, member, {
+    title: 'Messages',
+    section: '/messages',
+    status: draft.problem?.status ?? 200,
+    body: html`${crumbs([{ path: home, label: partner.name }])}<h1>Messages with the brokerage</h1>${await printMessages(visit, member, draft)}`,
+  })
+}
+
+export async function sendState(visit: Visit, member: AnyMember, draft: Draft = emptyDraft) {
+  const { partner } = member
+  const application = await findApplication(visit.context.db, partner)
+  return sendPortal(visit, member, {
+    title: partner.name,
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>${partner.name} ${partnerBadge(partner.status)}</h1>
+<section class="card"><p>${words[partner.status]}</p>
+${partner.statusReason !== null && html`<p class="notice error">Reason: ${partner.statusReason}</p>`}
+${partner.status === 'suspended' && partner.statusReason === null && html`<p class="notice error">No reason was given.</p>`}
+${printApplication(partner, application)}</section>
+${partner.status === 'declined' && printAmendment(visit, member, application, draft)}
+${await printMessages(visit, member, emptyDraft)}`,
+  })
+}
+
+const words: Readonly<Record<Partner['status'], string>> = {
+  applied: 'The brokerage has not decided yet. You will be told by e-mail, and this page shows the answer.',
+  approved: 'The brokerage approved it.',
+  declined: 'The brokerage declined the application. Change it and apply again, or write to the brokerage below.',
+  suspended: 'Its applications and webhooks stand still until the brokerage approves it again.',
+}
+
+function printApplication(partner: Partner, application: Application | undefined): Html {
+  return facts([
+    ['Branch', partner.branchId],
+    ['Applied', printDate(partner.createdAt)],
+    ['Website', application?.website],
+    ['E-mail', application?.contact],
+    ['Purpose', application?.purpose],
+  ])
+}
+
+/** The application concerns both sites, and is changed on the live one. */
+function printAmendment(
+  { context }: Visit,
+  { partner, home, csrf }: AnyMember,
+  application: Application | undefined,
+  draft: Draft,
+): Html {
+  if (context.environment !== 'live')
+    return html`<section class="card"><p><a class="button primary" href="${onLiveSite(context, home)}">Change it and apply again</a></p></section>`
+  const values = { name: partner.name, ...application, ...draft.values }
+  return html`<section class="card"><h2>Change it and apply again</h2>
+${formNotice(draft, ...fieldNames)}
+<form method="post" action="${home}/apply">${csrfField(csrf)}${onceField()}
+${printApplicationFields({ ...draft, values })}
+<button class="primary">Apply again</button></form></section>`
+}
+
+/** Written and read on the live site. */
+async function printMessages({ context }: Visit, { partner, home, csrf }: AnyMember, draft: Draft): Promise<Html> {
+  if (context.environment !== 'live')
+    return html`<p><a href="${onLiveSite(context, `${home}/messages`)}">Messages with the brokerage</a></p>`
+  const messages = await listMessages(context.db, partner, messagesShown)
+  return printThread(messages, { side: 'partner', action: `${home}/messages/send`, csrf, draft })
+}
