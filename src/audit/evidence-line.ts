@@ -153,6 +153,6 @@ export function toEntry(printed: PrintedEntry): BlockEntry {
 export function parsePublicKey(given: string): string {
   if (key(given)) return given
   throw new Invalid([
-    { field: 'key', problem: 'must be the public key of the log, as "countersign audit key" prints it' },
+    { field: 'key', problem: 'must be the public key of the log, as the command line prints it' },
   ])
 }
