@@ -108,7 +108,7 @@ test('the most urgent comes first, of those what waits longest, each with its re
       'Locked Ada Holder locked',
     ],
   )
-  assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute Pause/)
+  assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute\. See why .* Pause/)
   assert.match(found[1]!, /60 calls were refused in the last hour, of those that are kept\. See why/)
   assert.match(
     found[2]!,
