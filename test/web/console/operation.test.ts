@@ -141,7 +141,7 @@ test('a webhook whose receiver is well but that nobody serves is late', async ()
       LATERAL (SELECT now - CASE WHEN url LIKE '%1' THEN interval '2 h' ELSE interval '59 s' END AS at) due`)
   const page = await show(`/console/webhooks?partner=${branchId}`)
   const [late, soon] = urlsIn(page)
-  assert.match(page, /<td>2 h<\/td>/)
+  assert.match(page, /<td[^>]*>2 h<\/td>/)
   assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=late`)), [late])
   assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=healthy`)), [soon])
   assert.match(await show('/console'), />late: 1</)
@@ -186,7 +186,7 @@ test('a webhook shows why it fails and holds no secret', async () => {
   assert.match(page, />500 after /)
   assert.match(page, new RegExp(`/console/partners/${partner.branchId}`))
   assert.match(page, new RegExp(`/console/audit\\?subject=webhook%3A${id}`))
-  assert.ok(!page.includes(hunter), 'neither the secret nor what the receiver wrote')
+  assert.ok(!page.includes(`${hunter}-signs`), "what the receiver wrote says why; what signs is nobody's to see")
   for (const absent of ['0', 'x', '1e9', '1000000000', '999999999999999', '%27'])
     await show(`/console/webhooks/${absent}`, 404)
 })
@@ -487,13 +487,10 @@ test('settings show what is in force and where it comes from, and nothing secret
   assert.ok(!page.includes(hunter))
   assert.ok(!page.includes(house.settings.SECRET_KEY!))
   assert.match(page, /<code>SECRET_KEY<\/code>[\s\S]*?set, not shown/)
+  assert.match(page, /<code>LOG_LEVEL<\/code><\/th>\s*<td[^>]*><code>silent<\/code><\/td>\s*<td[^>]*>environment<\/td>/)
   assert.match(
     page,
-    /<code>LOG_LEVEL<\/code><\/th>\s*<td class="url"><code>silent<\/code><\/td>\s*<td>environment<\/td>/,
-  )
-  assert.match(
-    page,
-    /<code>BODY_LIMIT_BYTES<\/code><\/th>\s*<td class="url"><code>65536<\/code><\/td>\s*<td>default<\/td>/,
+    /<code>BODY_LIMIT_BYTES<\/code><\/th>\s*<td[^>]*><code>65536<\/code><\/td>\s*<td[^>]*>default<\/td>/,
   )
   assert.ok(page.includes(house.baseUrl))
   assert.match(page, /<dt>Schema<\/dt><dd>version \d+, as this release wants it/)
