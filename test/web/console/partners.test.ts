@@ -27,8 +27,8 @@ async function apply(name: string, purpose = 'Portfolios for everybody') {
 
 /** The names in the table, not those that wait above it. */
 function namesIn({ text }: Answer): string[] {
-  const table = text.slice(text.indexOf('<tbody>'))
-  return [...table.matchAll(/<td><a href="\/console\/partners\/\d+">([^<]*)</g)].map((match) => match[1]!)
+  const table = text.slice(text.indexOf('<tbody'))
+  return [...table.matchAll(/<td[^>]*><a href="\/console\/partners\/\d+">([^<]*)</g)].map((match) => match[1]!)
 }
 
 test('an operator reads an application that waits and approves it, and its member may enter', async () => {

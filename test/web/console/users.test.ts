@@ -28,7 +28,7 @@ function makeNamed(name: string, username: string): Promise<User> {
 }
 
 function usernamesIn({ text }: Answer): string[] {
-  return [...text.matchAll(/<td><a href="\/console\/users\/id-[a-z0-9]+">([^<]*)</g)].map((match) => match[1]!)
+  return [...text.matchAll(/<td[^>]*><a href="\/console\/users\/id-[a-z0-9]+">([^<]*)</g)].map((match) => match[1]!)
 }
 
 /** What each node says to the token, asked twice, so that each has it in its memory. */

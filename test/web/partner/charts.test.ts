@@ -23,8 +23,8 @@ await countWaiting(house.gateway.context.db, house.clock.now())
 house.clock.advance(2 * minute)
 
 const rowsOf = (text: string) => {
-  const [, rows] = /<caption class="unseen">Attempts<\/caption>.*?<tbody>(.*?)<\/tbody>/s.exec(text)!
-  return [...rows!.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row]) =>
+  const [, rows] = /<caption class="unseen">Attempts<\/caption>.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text)!
+  return [...rows!.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row]) =>
     [...row!.matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(([, cell]) => cell!),
   )
 }
