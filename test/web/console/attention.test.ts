@@ -130,7 +130,7 @@ test('acts of the queue lead back to it, and it says what was done to whom', asy
   )
   assert.equal((await getPartner(db, 'First Desk')).status, 'approved')
   const other = await getPartner(db, 'Second Desk')
-  const declined = await press(`/console/partners/${other.branchId}/suspend`, { reason: 'We know too little.' })
+  const declined = await press(`/console/partners/${other.branchId}/decline`, { reason: 'We know too little.' })
   assert.equal(declined.status, 303)
   assert.equal((await getPartner(db, 'Second Desk')).statusReason, 'We know too little.')
   const empty = await olga.browser.submit(await olga.browser.get(at), `${at}/suspend`, { reason: ' ', from: 'queue' })
