@@ -1,4 +1,4 @@
-// The parts of a page that change by themselves. Whoever reads can hold them still.
+// The parts of a page that change by themselves. Whoever reads can pause that.
 for (const part of document.querySelectorAll('[data-live]')) {
   const button = document.createElement('button')
   const status = document.createElement('span')
@@ -19,14 +19,16 @@ for (const part of document.querySelectorAll('[data-live]')) {
   const stop = (text) => {
     source?.close()
     source = undefined
-    say(text, 'Go on')
+    say(text, 'Resume')
   }
   const start = () => {
     source = new EventSource(part.dataset.live)
-    say('Live', 'Hold still')
+    say('Updating', 'Pause updates')
     source.onmessage = ({ data }) => {
       // What somebody is using just now is not taken from under their hands.
       if (part.contains(document.activeElement) || !getSelection().isCollapsed) return
+      // Nor what they have opened to act on.
+      if (part.querySelector('details[open] form')) return
       part.innerHTML = JSON.parse(data)
     }
     source.addEventListener('over', () => stop('You may no longer see this page.'))
@@ -34,7 +36,7 @@ for (const part of document.querySelectorAll('[data-live]')) {
       if (source?.readyState === EventSource.CLOSED) stop('Updates have stopped.')
     }
   }
-  button.addEventListener('click', () => (source ? stop('Held still') : start()))
+  button.addEventListener('click', () => (source ? stop('Paused') : start()))
   addEventListener('pagehide', () => source?.close())
   addEventListener('pageshow', (event) => event.persisted && source && start())
   start()

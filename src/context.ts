@@ -28,6 +28,7 @@ import type { DispatchDesk } from './webhooks/dispatch.ts'
 import type { Publisher } from './webhooks/publisher.ts'
 import type { Signal } from './webhooks/signal.ts'
 import type { SecretKeeper } from './webhooks/signing-secrets.ts'
+import type { AttemptCounter } from './webhooks/webhook-counts.ts'
 
 export interface SharedContext {
   readonly config: Config
@@ -51,6 +52,8 @@ export interface SharedContext {
   readonly bearers: Bearers
   readonly lastUse: LastUse
   readonly activity: Activity
+  /** What charts show of the attempts that are made here. */
+  readonly attemptCounter: AttemptCounter
   /** Failed authentications of one client from one address; and of all clients from one address. */
   readonly clientFailures: RateLimit
   readonly addressFailures: RateLimit
@@ -60,6 +63,9 @@ export interface SharedContext {
   readonly waits: Places
   /** Test hooks of one branch in a minute. */
   readonly testHooks: RateLimit
+  /** Probes of one webhook, and signatures that a branch has explained, in a minute. */
+  readonly probes: RateLimit
+  readonly signatureChecks: RateLimit
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

@@ -14,7 +14,7 @@ import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
 import { openRateLimit } from './http/rate-limit.ts'
-import { openSchemaCompilers } from './http/schema-compilers.ts'
+import { openSchemaCompilers, type SchemaCompilers } from './http/schema-compilers.ts'
 import { closeServer } from './http/server.ts'
 import { openMetricsServer } from './metrics/server.ts'
 import { openActivity } from './oauth/activity.ts'
@@ -28,13 +28,16 @@ import { alone, type Sibling } from './sibling.ts'
 import { listen, type OpeningContext, openApp, openSite } from './site.ts'
 import { openStorage, type Storage } from './storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
-import { openPasswords } from './users/password.ts'
+import { openPasswords, type Passwords } from './users/password.ts'
 import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
 import { openDays, openDaysAhead } from './webhooks/days.ts'
+import { probesPerMinute } from './webhooks/probe.ts'
 import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
+import { checksPerMinute } from './webhooks/signature-check.ts'
 import { openSecretKeeper } from './webhooks/signing-secrets.ts'
+import { openAttemptCounter } from './webhooks/webhook-counts.ts'
 import { openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
@@ -51,6 +54,10 @@ interface GatewayOptions {
   readonly log?: Logger
   /** How long a lane that has run dry is kept. */
   readonly lingerMs?: number
+  /** Given where guessing them need not be dear. */
+  readonly passwords?: Passwords
+  /** Given where several gateways share them. */
+  readonly compilers?: SchemaCompilers
   /** Given to one of several processes behind one port. */
   readonly sibling?: Sibling
   /** Given where it is being opened already. */
@@ -59,6 +66,8 @@ interface GatewayOptions {
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
 const tooManyTestHooks = 'This branch has sent as many test hooks as it may in a minute. Wait for the next.'
+const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
+const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -94,13 +103,16 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const metrics = config.metrics && (await import('./metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
     const announcer = openAnnouncer(db)
-    const opened = { config, clock, log, metrics, tracing, db, streamDb, changes, vault, closing: closing.signal }
+    const passwords = options.passwords ?? openPasswords(config.limits.passwordChecksAtOnce)
+    const opened = {
+      ...{ config, clock, log, metrics, tracing, db, streamDb, changes, vault, passwords, closing: closing.signal },
+    }
     const shared = openShared(opened, announcer, sibling)
     closers.push(shared.chainCheck.close)
     const rounds = openRounds(shared)
     closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
     if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds, options.lingerMs))
-    const { live, sandbox } = await openSites(shared, sibling, closers)
+    const { live, sandbox } = await openSites(shared, sibling, closers, options.compilers)
     const metricsServer =
       metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
     if (metricsServer) closers.push(metricsServer.close)
@@ -117,24 +129,24 @@ type Closers = (() => Promise<void>)[]
 
 type Opened = Pick<
   SharedContext,
-  'config' | 'clock' | 'log' | 'metrics' | 'tracing' | 'db' | 'streamDb' | 'changes' | 'vault' | 'closing'
+  'config' | 'clock' | 'log' | 'metrics' | 'tracing' | 'db' | 'streamDb' | 'changes' | 'vault' | 'passwords' | 'closing'
 >
 
 /** What both sites, the rounds and the worker have in common. */
 function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): SharedContext {
   const { config, clock, log, tracing, db, changes, vault } = opened
-  const { clientFailuresPerMinute, testHooksPerMinute, passwordChecksAtOnce } = config.limits
+  const { clientFailuresPerMinute, testHooksPerMinute } = config.limits
   const clients = openClientDirectory(db, changes)
   return {
     ...opened,
     streamTurns: openTurns(config.streamConnections),
-    passwords: openPasswords(passwordChecksAtOnce),
     clients,
     knownClients: openKnownClients(clients, changes),
     services: openServiceDesk(db, changes),
     bearers: openBearers(db, changes, clock),
     lastUse: openLastUse(db),
     activity: openActivity(db),
+    attemptCounter: openAttemptCounter(db),
     clientFailures: openRateLimit(
       ...([clock, clientFailuresPerMinute, tooManyFailures] as const),
       sibling.openTally('client failures', true),
@@ -150,6 +162,8 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
       ...([clock, testHooksPerMinute, tooManyTestHooks] as const),
       sibling.openTally('test hooks', false),
     ),
+    probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
+    signatureChecks: openRateLimit(clock, checksPerMinute, tooManyChecks, sibling.openTally('signature checks', false)),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),
@@ -168,9 +182,13 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
 }
 
 /** Answers their addresses, each of which the other site knows too. */
-async function openSites(shared: SharedContext, sibling: Sibling, closers: Closers): Promise<SiteAddresses> {
+async function openSites(
+  shared: SharedContext,
+  sibling: Sibling,
+  closers: Closers,
+  compilers = openSchemaCompilers(),
+): Promise<SiteAddresses> {
   const { sites, limits } = shared.config
-  const compilers = openSchemaCompilers()
   const [live, sandbox] = sites.map((site) => openSite(shared, site, sibling)) as [OpeningContext, OpeningContext]
   for (const [index, context] of [live, sandbox].entries()) {
     const app = await openApp(context, compilers)

@@ -19,6 +19,7 @@ import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
+import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
 import { areToBeCleared } from './webhooks/clearing.sql.ts'
 import {
@@ -35,6 +36,7 @@ import { retireOnce } from './webhooks/retention.ts'
 import { skipOnce } from './webhooks/skip.ts'
 import { areSkipsRunning } from './webhooks/skips.sql.ts'
 import { openSweeper } from './webhooks/sweeper.ts'
+import { countWaiting, thinCounts } from './webhooks/webhook-counts.ts'
 
 const batchSize = 1_000
 
@@ -47,6 +49,7 @@ export interface Removed {
   readonly activity: number
   readonly challenges: number
   readonly submissions: number
+  readonly keptForms: number
   readonly formerEmails: number
 }
 
@@ -61,6 +64,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     activity: await inBatches(() => removeOldActivity(db, now, batchSize)),
     challenges: await inBatches(() => removeOldChallenges(db, now, batchSize)),
     submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
+    keptForms: await inBatches(() => removeOldKeptForms(db, now, batchSize)),
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
   }
 }
@@ -81,6 +85,11 @@ async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await retireOnce(db, config.webhooks, clock.now(), clock)
 }
 
+async function keepCounts({ db, clock }: SharedContext): Promise<void> {
+  await countWaiting(db, clock.now())
+  await thinCounts(db, clock.now())
+}
+
 /** Nobody waits for it: after each bite those who deliver have the part for four times as long as the bite had it (a duty cycle of a fifth). */
 const restsABite = 4
 
@@ -88,7 +97,8 @@ async function clearDeleted(deleted: DeletedClearing, closing: AbortSignal): Pro
   while (!closing.aborted) {
     const startedMs = performance.now()
     if ((await deleted.clearOnce()) === 0) return
-    await wait(restsABite * (performance.now() - startedMs))
+    // Whoever closes the node does not wait for the end of a rest.
+    await wait(restsABite * (performance.now() - startedMs), undefined, { signal: closing }).catch(() => {})
   }
 }
 
@@ -117,6 +127,7 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.refusedCalls.flush()),
+    repeat(context.log, 'attempt counts', 5 * second, () => context.attemptCounter.flush()),
     repeat(context.log, 'inbox', second, () => inbox.clear()),
     ...(keepsHouse ? keepHouse(context, rounds, inbox, anchors) : []),
   ]
@@ -126,6 +137,7 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
       await context.lastUse.flush().catch(() => {})
       await context.activity.flush().catch(() => {})
       await context.refusedCalls.flush().catch(() => {})
+      await context.attemptCounter.flush().catch(() => {})
       if (keepsHouse) await anchors.write().catch(() => {})
     },
   }
@@ -139,6 +151,7 @@ function keepHouse(context: SharedContext, rounds: Rounds, inbox: InboxClearing,
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
+    repeat(context.log, 'counts', minute, () => keepCounts(context)),
     repeat(context.log, 'whole inbox', minute, () => inbox.clearAll()),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
     rounds.add({

@@ -57,9 +57,10 @@ export function openNotices(shared: SharedContext, addresses: SiteAddresses, rou
 }
 
 /** Whoever wants to know of attempts. */
-function listenersOf({ log, metrics, tracing }: SharedContext): ((attempt: AttemptMade) => void)[] {
+function listenersOf({ log, metrics, tracing, attemptCounter }: SharedContext): ((attempt: AttemptMade) => void)[] {
   const lines = wideLines(log)
   return [
+    attemptCounter.note,
     ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
     ...(metrics ? [metrics.attempt] : []),
     ...(tracing ? [tracing.attempt] : []),

@@ -2,27 +2,21 @@
 import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import type { Statement } from '../src/database/database.ts'
 import { openDay } from '../src/webhooks/days.sql.ts'
-import { openTestDatabase, type TestDatabase } from './support/database.ts'
+import { openTestDatabase } from './support/database.ts'
+import { keepOpen } from './support/keep-open.ts'
 
 const day = 260302
 
-let database: TestDatabase
-let client: pg.Client
-before(async () => {
-  database = await openTestDatabase()
-  client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  await client.query(openDay.text, [day])
-})
-after(async () => {
-  await client?.end()
-  await database?.close()
-})
+const database = await keepOpen(openTestDatabase())
+const client = new pg.Client({ connectionString: database.url })
+await client.connect()
+await keepOpen({ close: () => client.end() })
+await client.query(openDay.text, [day])
 
 const rooms = ['**']
 

@@ -5,8 +5,9 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { type Anchor, parseAnchor } from './anchor.ts'
 import { findAnchorKey } from './anchor-key.ts'
+import { genesis, printHead } from './block.ts'
 import { selectHashes } from './blocks.sql.ts'
-import { findHead, genesis, printHead } from './chain.ts'
+import { findHead } from './chain.ts'
 
 export interface AnchorReport {
   readonly file: string

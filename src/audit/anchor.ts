@@ -11,7 +11,9 @@ import { equalBytes } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import { getAnchorKey } from './anchor-key.ts'
-import { type ChainHead, containsHead, findHead, parseHead, printHead } from './chain.ts'
+import { type ChainHead, parseHead, printHead } from './block.ts'
+import { containsHead, findHead } from './chain.ts'
+import { openHeadSigner, signHead } from './head-signer.ts'
 
 export interface Anchor {
   readonly at: string
@@ -59,6 +61,7 @@ export function openAnchorWriter({ db, vault, clock, log, file }: AnchorDesk): A
       if (last && !(await containsHead(db, last)))
         log.error({ lost: printHead(last) }, 'the audit log was cut or rewritten: it no longer has a block that it had')
       const anchor = printAnchor(await getAnchorKey(db, vault), head, clock.now())
+      await signHead(db, await openHeadSigner(db, vault), head, clock.now())
       log.info({ anchor }, 'head of the audit log')
       if (file !== undefined) await append(file, anchor)
       last = head

@@ -3,7 +3,7 @@
 import { printJson } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { insertAuditEntry, selectNewest } from './entries.sql.ts'
+import { insertAuditEntry, selectNewest, selectNewestAbout } from './entries.sql.ts'
 
 /** Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…` or `gateway`. */
 export interface Actor {
@@ -38,7 +38,7 @@ export type AuditAction =
   | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
-  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
+  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
   | `keys.${'rotated' | 'pruned'}`
   | `audit.${'verified' | 'exported'}`
 
@@ -99,4 +99,14 @@ interface AuditFilter {
 export function findEntries(sql: Sql, { actor, action, subject, limit = 50 }: AuditFilter): Promise<AuditEntry[]> {
   const pattern = action === undefined || action.includes('.') ? action : `${action}.%`
   return sql.query<AuditEntry>(selectNewest, [actor, pattern, subject, limit])
+}
+
+/** The newest about any of these subjects; `room` is the first half of an action, such as `authorization`. */
+export function listNewestAbout(
+  sql: Sql,
+  subjects: readonly string[],
+  most: number,
+  room?: string,
+): Promise<AuditEntry[]> {
+  return sql.query<AuditEntry>(selectNewestAbout, [subjects, most, room])
 }

@@ -7,7 +7,8 @@ import { Conflict } from '../problem.ts'
 import type { AnchorDesk } from './anchor.ts'
 import { type AnchorReport, compareAnchors } from './anchor-check.ts'
 import { type Act, recordAct } from './audit.ts'
-import { type ChainHead, containsHead, findHead, printHead, type Verification, verifyChain } from './chain.ts'
+import { type ChainHead, printHead } from './block.ts'
+import { containsHead, findHead, type Verification, verifyChain } from './chain.ts'
 
 /** What entries about the log itself are about. */
 export const logSubject = 'audit:log'

@@ -3,57 +3,41 @@
  * node gathers those that no block holds yet into the next block. A block's hash covers its entries in order and the hash
  * before it (a hash chain), so that changing, removing or inserting an entry breaks every later block.
  */
-import { createHash } from 'node:crypto'
 import { advisoryLocks } from '../database/advisory-locks.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { Invalid } from '../problem.ts'
-import type { AuditEntry } from './audit.ts'
+import { type BlockEntry, type ChainHead, genesis, hashBlock, hashEntry, hashFlatBlock } from './block.ts'
 import * as table from './blocks.sql.ts'
+import { hashTree } from './merkle.ts'
 
 const blockSize = 1_000
 
-export interface ChainHead {
-  readonly position: number
-  readonly hash: Buffer
-}
+/** Another node is at it: leave it to that one, or wait until it has done. */
+type Patience = 'leave' | 'wait'
 
-export const genesis: ChainHead = { position: 0, hash: Buffer.alloc(32) }
-
-type StoredEntry = AuditEntry & { readonly detailsText: string }
-
-/** Answers how many entries it sealed; 0 when there are none or another node is at it (a leader lock). */
-export function sealBlock(db: Database, now: Date): Promise<number> {
+/** Answers how many entries it sealed; 0 when there are none or it was left to another node (a leader lock). */
+export function sealBlock(db: Database, now: Date, patience: Patience = 'leave'): Promise<number> {
   return db.transaction(async (sql) => {
-    const [lock] = await sql.query<{ locked: boolean }>(table.tryLock, [advisoryLocks.auditChain])
+    const take = patience === 'wait' ? table.lock : table.tryLock
+    const [lock] = await sql.query<{ locked: boolean }>(take, [advisoryLocks.auditChain])
     if (!lock?.locked) return 0
-    const entries = await sql.query<StoredEntry>(table.takeUnsealed, [blockSize])
+    const entries = await sql.query<BlockEntry>(table.takeUnsealed, [blockSize])
     if (entries.length === 0) return 0
     const head = await findHead(sql)
+    const position = head.position + 1
     const ids = entries.map((entry) => entry.id)
-    await sql.query(table.insertBlock, [head.position + 1, ids, hashBlock(head.hash, entries), now])
+    const root = hashTree(entries.map(hashEntry))
+    await sql.query(table.insertBlock, [position, ids, hashBlock(position, head.hash, ids.length, root), now, root])
     return entries.length
   })
 }
 
-export async function sealAll(db: Database, now: Date): Promise<void> {
-  while ((await sealBlock(db, now)) > 0);
+export async function sealAll(db: Database, now: Date, patience?: Patience): Promise<void> {
+  while ((await sealBlock(db, now, patience)) > 0);
 }
 
 export async function findHead(sql: Sql): Promise<ChainHead> {
   const [head] = await sql.query<ChainHead>(table.selectHead)
   return head ?? genesis
-}
-
-export function printHead({ position, hash }: ChainHead): string {
-  return `${position}:${hash.toString('hex')}`
-}
-
-/** A head as an earlier verification printed it. */
-export function parseHead(text: string): ChainHead {
-  const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? []
-  if (position === undefined || hash === undefined)
-    throw new Invalid([{ field: 'anchor', problem: 'must be a head as an earlier run printed it, POSITION:HASH' }])
-  return { position: Number(position), hash: Buffer.from(hash, 'hex') }
 }
 
 /** Whether the chain of today still goes through a head of an earlier day: nothing up to it was removed or rewritten. */
@@ -78,7 +62,7 @@ export async function verifyChain(
   let entries = 0
   for (;;) {
     const position = head.position + 1
-    const [block] = await db.query<{ entryIds: number[]; hash: Buffer }>(table.selectBlock, [position])
+    const [block] = await db.query<StoredBlock>(table.selectBlock, [position])
     if (!block) {
       // The log may have grown since; a gap is one that is still there behind a newer head.
       const newest = await findHead(db)
@@ -87,12 +71,12 @@ export async function verifyChain(
       if (late) continue
       return { kind: 'broken', position, problem: `block ${position} is missing` }
     }
-    const stored = await db.query<StoredEntry>(table.selectEntries, [block.entryIds])
+    const stored = await db.query<BlockEntry>(table.selectEntries, [block.entryIds])
     if (stored.length !== block.entryIds.length) {
       const missing = block.entryIds.filter((id) => !stored.some((entry) => entry.id === id))
       return { kind: 'broken', position, problem: `entry ${missing.join(', ')} is missing` }
     }
-    if (!hashBlock(head.hash, stored).equals(block.hash)) {
+    if (!isWhole(position, head.hash, block, stored)) {
       const range = `${block.entryIds[0]} to ${block.entryIds.at(-1)}`
       return { kind: 'broken', position, problem: `an entry of ${range} was changed, or the block before it was` }
     }
@@ -107,13 +91,17 @@ export async function verifyChain(
   return { kind: 'intact', entries, head }
 }
 
-function hashBlock(previous: Buffer, entries: readonly StoredEntry[]): Buffer {
-  const hash = createHash('sha256').update(previous)
-  for (const entry of entries) hash.update(printForHash(entry)).update('\n')
-  return hash.digest()
+interface StoredBlock {
+  readonly entryIds: number[]
+  readonly hash: Buffer
+  readonly root: Buffer | null
 }
 
-function printForHash(entry: StoredEntry): string {
-  const { id, at, actor, action, subject, environment, address, requestId, detailsText } = entry
-  return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, requestId, detailsText])
+/** A block without a root is of before there were any. */
+function isWhole(position: number, previous: Buffer, block: StoredBlock, entries: readonly BlockEntry[]): boolean {
+  const { root, hash } = block
+  if (root === null) return hashFlatBlock(previous, entries).equals(hash)
+  return (
+    hashTree(entries.map(hashEntry)).equals(root) && hashBlock(position, previous, entries.length, root).equals(hash)
+  )
 }

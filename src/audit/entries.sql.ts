@@ -16,6 +16,20 @@ export const selectNewest = statement(
    ORDER BY id DESC LIMIT $4`,
 )
 
+/** The newest about any of these, down the index of each; of one action, or of its first half, where that is given. */
+export const selectNewestAbout = statement(
+  'select_newest_about',
+  `SELECT newest.* FROM unnest($1::text[]) AS about (what) CROSS JOIN LATERAL (
+     SELECT ${entryColumns} FROM audit_entries
+     WHERE subject = what AND ($3::text IS NULL OR starts_with(action, $3 || '.')) ORDER BY id DESC LIMIT $2) newest
+   ORDER BY newest.id DESC LIMIT $2`,
+)
+
+export const selectIds = statement(
+  'select_entry_ids',
+  'SELECT id FROM audit_entries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC',
+)
+
 /** Each part walks an index of its own; the second and the third are made for this question (migrations/0004-audit.sql). */
 export const selectHistory = statement(
   'select_history',

@@ -8,6 +8,7 @@ import type { Sql } from '../database/database.ts'
 import { findFirstSince } from '../database/halving.ts'
 import type { Environment } from '../environment.ts'
 import type { AuditEntry } from './audit.ts'
+import { selectIds } from './entries.sql.ts'
 import { searchActor, searchAll, searchSubject, selectFirstSince } from './entry-search.sql.ts'
 
 export interface EntryQuestion {
@@ -66,6 +67,11 @@ export async function searchEntries(
     before = rows[0]!.reached
   } while (before > 0 && performance.now() < endsAt)
   return { entries: found, next: before > 0 ? before : undefined }
+}
+
+/** Those of these entries that there are. */
+export async function findIds(sql: Sql, ids: readonly number[]): Promise<number[]> {
+  return (await sql.query<{ id: number }>(selectIds, [ids])).map(({ id }) => id)
 }
 
 const exportedAtOnce = 1_000

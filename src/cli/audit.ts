@@ -1,9 +1,12 @@
 import { compareAnchors } from '../audit/anchor-check.ts'
 import { findEntries, printEntry } from '../audit/audit.ts'
-import { containsHead, parseHead, printHead, verifyChain } from '../audit/chain.ts'
+import { parseHead, printHead } from '../audit/block.ts'
+import { containsHead, verifyChain } from '../audit/chain.ts'
+import { openHeadSigner } from '../audit/head-signer.ts'
 import type { Database } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
-import type { Command } from './command.ts'
+import { type Command, UsageError } from './command.ts'
+import { verifyEvidence } from './evidence.ts'
 
 export const auditCommands: readonly Command[] = [
   {
@@ -26,9 +29,14 @@ export const auditCommands: readonly Command[] = [
     name: 'audit verify',
     needs: 'database',
     summary:
-      'Walks the whole chain of the audit log and compares it with the heads in AUDIT_ANCHOR_FILE, which show what was removed. --anchor compares with one that you kept elsewhere.',
-    options: [{ name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' }],
+      'Walks the whole chain of the audit log and compares it with the heads in AUDIT_ANCHOR_FILE, which show what was removed. --anchor compares with one that you kept elsewhere. With a file of evidence that the console exported: says what it proves, and needs neither database nor configuration.',
+    optional: { word: 'file', run: verifyEvidence },
+    options: [
+      { name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' },
+      { name: 'key', value: 'KEY', meaning: 'with a file: the public key of the log, as "audit key" prints it' },
+    ],
     async run({ db, vault, config, clock, print }, words) {
+      if (words.has('key')) throw new UsageError('--key goes with a file of evidence.')
       const anchor = words.find('anchor')
       const result = await verifyChain(db, clock.now(), (position) => print.progress(`block ${position}`))
       print.progress('')
@@ -42,6 +50,14 @@ export const auditCommands: readonly Command[] = [
       print.record({ intact: true, entries: result.entries, head: printHead(result.head), ...compared })
       if (!written)
         print.say(`\nThere is no file of anchors to compare with${file === undefined ? '' : ` at ${file}`}.`)
+    },
+  },
+  {
+    name: 'audit key',
+    needs: 'database',
+    summary: 'Prints the public key of the audit log, with which everybody can check what it signed. Publish it.',
+    async run({ db, vault, print }) {
+      print.record({ key: (await openHeadSigner(db, vault)).publicKey })
     },
   },
 ]

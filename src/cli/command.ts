@@ -24,7 +24,7 @@ export interface CommandWords {
 }
 
 /** What a command that needs nothing may use. */
-interface BareDesk {
+export interface BareDesk {
   readonly print: Printer
 }
 
@@ -58,6 +58,8 @@ interface Described {
   readonly name: string
   readonly summary: string
   readonly positionals?: readonly string[]
+  /** A word that may be left out. With it the command needs nothing, and does this instead. */
+  readonly optional?: { readonly word: string; run(desk: BareDesk, words: CommandWords): Promise<void> }
   readonly options?: readonly Option[]
 }
 
@@ -108,7 +110,8 @@ export function parseWords(command: Described, args: readonly string[]): Command
 
 function checkWords(command: Described, values: Record<string, unknown>, positionals: readonly string[]): void {
   const expected = command.positionals ?? []
-  if (positionals.length !== expected.length) {
+  const more = command.optional === undefined ? 0 : 1
+  if (positionals.length < expected.length || positionals.length > expected.length + more) {
     throw new UsageError(
       expected.length === 0
         ? `"${command.name}" takes no words of its own.`
@@ -120,7 +123,10 @@ function checkWords(command: Described, values: Record<string, unknown>, positio
 }
 
 export function printHelp(command: Described): string {
-  const words = (command.positionals ?? []).map((word) => ` <${word}>`).join('')
+  const words = [
+    ...(command.positionals ?? []).map((word) => ` <${word}>`),
+    ...(command.optional === undefined ? [] : [` [${command.optional.word}]`]),
+  ].join('')
   const lines = [...(command.options ?? []), ...everywhere].map((option) => {
     const name = `--${option.name}${option.value ? ` ${option.value}` : ''}`
     return `  ${name.padEnd(28)}${option.meaning}${option.required ? ' (required)' : ''}`

@@ -74,6 +74,8 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   const words = parseWords(command, args.slice(command.name.split(' ').length))
   if (words.has('help')) return void process.stdout.write(printHelp(command))
   const print = openPrinter(words.has('json'))
+  const hasOptional = words.positionals.length > (command.positionals ?? []).length
+  if (command.optional && hasOptional) return command.optional.run({ print }, words)
   if (command.needs === 'nothing') return command.run({ print }, words)
   const desk = { print, config: readConfig() }
   if (command.needs === 'configuration') return command.run(desk, words)

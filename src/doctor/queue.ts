@@ -1,7 +1,7 @@
 /** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to mend them. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { readDepths, readOldest } from '../webhooks/depths.ts'
+import { allThatWait, readDepths, readOldest } from '../webhooks/depths.ts'
 import { type Answer, grade, ok, printDuration, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -16,7 +16,7 @@ export async function checkDispatch(db: Database, clock: Clock): Promise<Answer>
 
 /** Webhooks whose breaker is open, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
 export async function checkDeliveries(db: Database, clock: Clock): Promise<Answer> {
-  const { waiting } = await readDepths(db, clock.now())
+  const waiting = allThatWait(await readDepths(db, clock.now()))
   const { dueAt } = await readOldest(db, clock.now())
   if (!dueAt || dueAt > clock.now()) return { finding: ok(`${waiting} deliveries wait, none of them is late.`) }
   return { finding: judgeAge(`${waiting} deliveries wait`, dueAt, clock, limits.delivery) }

@@ -49,7 +49,7 @@ export function sendProblem(
 }
 
 /** A person unless JSON is asked for and HTML is not. */
-function prefersHtml(request: FastifyRequest): boolean {
+export function prefersHtml(request: FastifyRequest): boolean {
   return asksForHtml(request) || !(request.headers.accept ?? '').includes('application/json')
 }
 

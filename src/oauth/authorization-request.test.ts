@@ -183,8 +183,8 @@ test('only an active client of an approved partner, in its own environment, is a
   assert.throws(() => checkRecipient(query, undefined, 'live'), OAuthError)
   for (const change of [
     { status: 'suspended' },
-    { partner_status: 'applied' },
-    { partner_status: 'suspended' },
+    { partnerStatus: 'applied' },
+    { partnerStatus: 'suspended' },
   ] as const) {
     assert.throws(() => checkRecipient(query, { ...client, ...change }, 'live'), OAuthError)
   }

@@ -117,3 +117,9 @@ export const selectApplicationNames = statement(
   'select_application_names',
   'SELECT c.name AS client, p.name AS partner FROM clients c JOIN partners p USING (branch_id) WHERE c.id = $1',
 )
+
+/** With whose they are. */
+export const selectClientPlaces = statement(
+  'select_client_places',
+  'SELECT id, name, branch_id AS "branchId" FROM clients WHERE id = ANY ($1::text[])',
+)

@@ -82,3 +82,8 @@ export const lockPartner = statement(
   'lock_partner',
   'SELECT branch_id AS "branchId" FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
 )
+
+export const selectPartnerNames = statement(
+  'select_partner_names',
+  'SELECT branch_id AS "branchId", name FROM partners WHERE branch_id = ANY ($1::int[])',
+)

@@ -24,7 +24,7 @@ export interface WideningPartner extends AskingPartner {
   readonly scopes: readonly string[]
 }
 
-export interface AllWaiting {
+interface AllWaiting {
   readonly applications: Waiting
   readonly refresh: Waiting<AskingPartner>
   readonly scopes: Waiting<WideningPartner>

@@ -18,3 +18,8 @@ export const updateRevoked = statement(
   'revoke_service',
   'UPDATE services SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
 )
+
+export const selectServiceNames = statement(
+  'select_service_names',
+  'SELECT id, name FROM services WHERE id = ANY ($1::text[])',
+)

@@ -8,6 +8,7 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import { after, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { subnetOf } from '../subnet.ts'
+import { removeOldWaits } from './locked-people.ts'
 import * as table from './login-throttle.sql.ts'
 import type { User } from './user.ts'
 
@@ -111,5 +112,6 @@ export async function liftLoginWait(db: Database, user: User, key: Buffer, act: 
 }
 
 export async function removeOldBuckets(sql: Sql, now: Date): Promise<number> {
+  await removeOldWaits(sql, now)
   return (await sql.query(table.deleteOldBuckets, [after(now, -windowMs)])).length
 }

@@ -10,7 +10,7 @@ import type { Environment } from '../environment.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive, type LoginAttempt } from './login-throttle.ts'
-import { isOutdated, passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
+import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { type Browser, openSession, type Session } from './session.ts'
@@ -59,7 +59,7 @@ export async function signIn(
     return { kind: 'refused' }
   }
   const { passwordHash, ...user } = found
-  const outdated = isOutdated(passwordHash) ? await passwords.hash(password) : undefined
+  const outdated = passwords.isOutdated(passwordHash) ? await passwords.hash(password) : undefined
   const mark = markPassword(outdated ?? passwordHash)
   return db.transaction<SignIn>(async (sql) => {
     if (outdated) await sql.query(updatePassword, [user.id, outdated, now])

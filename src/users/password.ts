@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto'
 /** Loaded by the first who signs in. */
 const library = () => import('@node-rs/argon2')
 
-/** OWASP's floor for argon2id: 19 MiB, two passes, one lane. */
 const argon2id = 2
-const cost = { algorithm: argon2id, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
+/** OWASP's floor for argon2id: 19 MiB, two passes, one lane. */
+const owaspFloor = { memoryCost: 19 * 1024, timeCost: 2 }
 
 export const passwordMinCharacters = 12
 export const passwordMaxBytes = 1024
@@ -23,9 +23,12 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /** Takes as long without a hash as with one, and is then always false. */
   verify(stored: string | undefined, password: string): Promise<boolean>
+  /** Hashes made with another cost are replaced when their owner next signs in. */
+  isOutdated(stored: string): boolean
 }
 
-export function openPasswords(atOnce: number): Passwords {
+export function openPasswords(atOnce: number, { memoryCost, timeCost } = owaspFloor): Passwords {
+  const cost = { algorithm: argon2id, memoryCost, timeCost, parallelism: 1 }
   const limit = limitConcurrency(atOnce)
   let decoy: Promise<string> | undefined
   return {
@@ -40,12 +43,8 @@ export function openPasswords(atOnce: number): Passwords {
         const matches = await verify(stored ?? (await decoy), password)
         return matches && stored !== undefined
       }),
+    isOutdated: (stored) => !stored.startsWith(`$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`),
   }
-}
-
-/** Hashes made with an older cost are replaced when their owner next signs in. */
-export function isOutdated(stored: string): boolean {
-  return !stored.startsWith(`$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`)
 }
 
 export function findPasswordProblem(password: string): string | undefined {

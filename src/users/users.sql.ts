@@ -117,3 +117,5 @@ export const countOperators = statement(
        AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)) AS unguarded
    FROM users u WHERE role = 'operator' AND status = 'active'`,
 )
+
+export const selectUserNames = statement('select_user_names', 'SELECT id, name FROM users WHERE id = ANY ($1::text[])')

@@ -9,12 +9,13 @@ import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import type { Branch } from '../webhooks/webhook.ts'
-import { issueFormToken, readForm, type SubmittedForm } from './frame/forms.ts'
+import { readForm, type SubmittedForm } from './frame/forms.ts'
 import { html } from './frame/html.ts'
+import { keepForm, returnKeptForm } from './frame/kept-form.ts'
 import type { Watcher } from './frame/live.ts'
 import { sendPage } from './frame/page.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
-import { actOf, currentSession, type SignedIn } from './frame/visitor.ts'
+import { currentSession, type SignedIn, signedInAs } from './frame/visitor.ts'
 
 type Who = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
 
@@ -26,7 +27,7 @@ export interface Gate<Shown extends readonly unknown[], Sent extends readonly un
   readonly who: Who
   readonly proofs: readonly Proof[]
   show(visit: Visit, path: string): Promise<Shown | undefined>
-  /** Whoever has to sign in first returns to the page that holds the form. */
+  /** Whoever has to sign in first returns to the page that holds the form, and finds there what they typed. */
   take(visit: Visit, heldBy: string): Promise<Sent | undefined>
 }
 
@@ -52,6 +53,7 @@ function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit
       const here = who === 'signed in' ? path : visit.request.url
       const visitor = await signIn(visit, here)
       const proven = visitor && (await admit(visit, visitor, here))
+      if (proven) await returnKeptForm(visit, proven.session.user.id)
       return proven && [proven]
     },
     async take(visit, heldBy) {
@@ -72,16 +74,23 @@ function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit
   }
 }
 
-async function signIn({ context, request, reply }: Visit, here: string): Promise<SignedIn | undefined> {
+async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined> {
+  const { context, request } = visit
   const session = await currentSession(context, request)
-  if (session) return { session, act: actOf(context, request, session), csrf: issueFormToken(session.token.text) }
-  reply.redirect(`/login?return=${encodeURIComponent(here)}`, 303)
-  return undefined
+  if (session) return signedInAs(context, request, session)
+  return leadAway(visit, here, '')
 }
 
 /** The one way in which a page asks for a proof once more. */
-function askToConfirm({ reply }: Visit, here: string): undefined {
-  reply.redirect(`/login?return=${encodeURIComponent(here)}&confirm=1`, 303)
+function askToConfirm(visit: Visit, here: string): Promise<undefined> {
+  return leadAway(visit, here, '&confirm=1')
+}
+
+/** A form that comes too early or too late waits until its owner is back. */
+async function leadAway(visit: Visit, here: string, why: '' | '&confirm=1'): Promise<undefined> {
+  const { request, reply } = visit
+  if (request.method === 'POST') await keepForm(visit, here)
+  reply.redirect(`/login?return=${encodeURIComponent(here)}${why}`, 303)
 }
 
 /** Any session will do: what only looks, or only takes power away. */
@@ -115,6 +124,8 @@ export type StronglySignedIn = FreshlySignedIn & WithFactor
 export interface AnyMember extends SignedIn {
   readonly partner: Partner
   readonly branch: Branch
+  /** All that the visitor is a member of, this one among them. */
+  readonly partners: readonly Partner[]
   /** Where the partner's pages begin. */
   readonly home: string
 }
@@ -127,7 +138,8 @@ async function getMember({ context, request }: Visit, visitor: SignedIn): Promis
   const partner = partners.find((each) => String(each.branchId) === paramsOf(request).branch)
   if (!partner) throw new NotFound()
   const { branchId } = partner
-  return { ...visitor, partner, branch: { branchId, environment: context.environment }, home: `/partner/${branchId}` }
+  const branch = { branchId, environment: context.environment }
+  return { ...visitor, partner, partners, branch, home: `/partner/${branchId}` }
 }
 
 /** Of an approved partner: for them is nearly everything in the portal. */

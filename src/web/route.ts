@@ -3,8 +3,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import type { OperationSchema } from '../described-route.ts'
 import { type Environment, environments } from '../environment.ts'
+import type { Form } from '../http/form.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
+import { setPlace } from './frame/place.ts'
+import { isMendable, showAgain } from './frame/refused-form.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import type { Gate } from './gates.ts'
 
@@ -20,7 +23,7 @@ export interface Row {
   readonly schema: OperationSchema | undefined
   /** A form that makes something new: however often it is sent, there is one of it (frame/submission.ts, or a constraint of what it makes). */
   readonly makes?: true
-  /** The page that a form is on, where that is not the nearest above it. */
+  /** The page that a form is on, where that is not the nearest above it; with what its address asks by fields of the form. */
   readonly heldBy?: string | undefined
   /** Through the gate, and then what the row is for. */
   handle(visit: Visit, heldBy: string): Promise<unknown>
@@ -50,7 +53,7 @@ export function form<Named extends Gate<Handed, Handed>>(
   heldBy?: string,
 ): Row {
   const handle = async (visit: Visit, holder: string) => {
-    const sent = (await gate.take(visit, fill(holder, visit.request))) as Sent<Named> | undefined
+    const sent = (await gate.take(visit, holder)) as Sent<Named> | undefined
     return sent ? act(visit, ...sent) : visit.reply
   }
   return { method: 'POST', path, gate, sites: ['live'], schema: undefined, heldBy, handle }
@@ -75,6 +78,8 @@ export interface PageRoute extends Row {
 export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
   return rows.map((row) => {
     const heldBy = holderOf(row, rows)
+    const holder = rows.find(({ method, path }) => method === 'GET' && path === heldBy)
+    const onBoth = onBothOf(heldBy, rows)
     return {
       ...row,
       errors: 'page',
@@ -87,7 +92,8 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
           config: { errors: 'page' },
           handler(request, reply) {
             const visit = { context: contextFor(context, request), request, reply: reply.headers(pageHeaders()) }
-            return row.handle(visit, heldBy)
+            setPlace(reply, { onOtherSite: context.sisterUrl + fill(onBoth, paramsOf(request)) })
+            return row.method === 'GET' ? row.handle(visit, heldBy) : takeForm(visit, row, holder, heldBy)
           },
         })
       },
@@ -95,18 +101,46 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
   })
 }
 
+/** A form that is refused for what is in it is shown again by its page, with what was typed and what is wrong. */
+async function takeForm(visit: Visit, row: Row, holder: Row | undefined, heldBy: string): Promise<unknown> {
+  const [, asked] = row.heldBy?.split('?') ?? []
+  const address = fill(heldBy, paramsOf(visit.request)) + fillQuery(asked, (visit.request.body ?? {}) as Form)
+  try {
+    return await row.handle(visit, address)
+  } catch (error) {
+    // Whom nothing is proven of, their page tells by itself.
+    if (!holder || row.gate.who === 'anyone' || !isMendable(visit, error)) throw error
+    return showAgain(visit, error, address, (again) => holder.handle(again, heldBy))
+  }
+}
+
 /** A form is on the nearest page above it: the longest address that its own begins with. */
 function holderOf({ path, heldBy = path }: Row, rows: readonly Row[]): string {
-  const above = rows
-    .filter((row) => row.method === 'GET' && `${heldBy}/`.startsWith(`${row.path}/`))
-    .map((row) => row.path)
+  const named = `${heldBy.split('?')[0]}/`
+  const above = rows.filter((row) => row.method === 'GET' && named.startsWith(`${row.path}/`)).map((row) => row.path)
   return above.sort((one, other) => other.length - one.length)[0] ?? path
 }
 
+/** The nearest page that both sites have: what has a number on one of them is something else on the other, but for a partner. */
+function onBothOf(path: string, rows: readonly Row[]): string {
+  const isThere = (row: Row) =>
+    row.method === 'GET' && row.gate.who !== 'anyone' && row.sites.length > 1 && !/:(?!branch\b)/.test(row.path)
+  const above = rows.filter((row) => isThere(row) && `${path}/`.startsWith(`${row.path}/`)).map((row) => row.path)
+  return above.sort((one, other) => other.length - one.length)[0] ?? '/'
+}
+
 /** `/partner/:branch` → `/partner/7`, as this request names it. */
-function fill(path: string, request: FastifyRequest): string {
-  const params = paramsOf(request)
+function fill(path: string, params: Readonly<Record<string, string>>): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
+}
+
+/** `kind=:type` → `?kind=TRANSACTION`, as the form says; what it does not say is not asked. */
+function fillQuery(template: string | undefined, form: Form): string {
+  const pairs = [...new URLSearchParams(template)].flatMap(([name, field]): [string, string][] => {
+    const value = form[field.slice(1)]
+    return typeof value === 'string' && value !== '' ? [[name, value]] : []
+  })
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }
 
 /** A page that changes by itself asks again and again: on connections of its own. */

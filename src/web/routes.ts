@@ -6,6 +6,7 @@ import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, st
 import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
+const home = whenVisited(() => import('./sign-in/home.ts'))
 const login = whenVisited(() => import('./sign-in/login.ts'))
 const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
 const consent = whenVisited(() => import('./sign-in/consent.ts'))
@@ -21,7 +22,7 @@ const signInRows: readonly Row[] = [
   form('/logout', anyone, login.logout),
   page('/consent', anyone, consent.showConsent),
   makes(form('/consent', anyone, consent.submitConsent)),
-  page('/', anyone, async ({ reply }) => reply.redirect('/account', 303)),
+  page('/', anyone, home.showHome),
 ]
 
 const applications = whenVisited(() => import('./account/applications.ts'))
@@ -75,13 +76,19 @@ const entry = whenVisited(() => import('./partner/entry.ts'))
 const webhooks = whenVisited(() => import('./partner/webhooks.ts'))
 const replays = whenVisited(() => import('./partner/replays.ts'))
 const recovery = whenVisited(() => import('./partner/recovery.ts'))
+const incident = whenVisited(() => import('./partner/incident.ts'))
+const signature = whenVisited(() => import('./partner/signature.ts'))
 const skips = whenVisited(() => import('./partner/skips.ts'))
 const deliveries = whenVisited(() => import('./partner/deliveries.ts'))
 const delivery = whenVisited(() => import('./partner/delivery.ts'))
 const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
+const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
+
+const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
+const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
 
 /** What a partner has on each site: clients, webhooks, deliveries, refusals. */
 const portalRows: readonly Row[] = [
@@ -96,11 +103,13 @@ const portalRows: readonly Row[] = [
   form('/partner/:branch/webhooks/:id/resume', approvedMember, webhooks.resumeWebhook),
   form('/partner/:branch/webhooks/:id/delete', approvedMember, webhooks.deleteWebhook),
   page('/partner/:branch/webhooks/:id/replay', approvedMember, replays.showReplay),
-  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay)),
+  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay, replayAsked)),
   page('/partner/:branch/webhooks/:id/replays/:replay', approvedMember, replays.showProgress),
   form('/partner/:branch/webhooks/:id/replays/:replay/cancel', approvedMember, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', approvedMember, recovery.showRecovery),
-  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery)),
+  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery, recoveryAsked)),
+  page('/partner/:branch/webhooks/:id/incident', approvedMember, incident.showIncident),
+  makes(form('/partner/:branch/webhooks/:id/incident/probe', approvedMember, incident.probe)),
   page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
   makes(form('/partner/:branch/webhooks/:id/skip/start', approvedMember, skips.startSkip)),
   page('/partner/:branch/webhooks/:id/skips/:skip', approvedMember, skips.showSkipProgress),
@@ -109,8 +118,8 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/deliveries/:id/redeliver', approvedMember, delivery.redeliver)),
   form('/partner/:branch/deliveries/:id/skip', approvedMember, delivery.skip),
   page('/partner/:branch/test', approvedMember, testHooks.showTestHooks),
-  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook)),
-  page('/partner/:branch/test/:event', approvedMember, testHooks.showTestOutcome),
+  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook, '/partner/:branch/test?kind=:type')),
+  page('/partner/:branch/test/:event', approvedMember, testOutcome.showTestOutcome),
   page('/partner/:branch/clients', approvedMember, clients.showClients),
   makes(form('/partner/:branch/clients/create', approvedMember.and(freshlySignedIn), clients.createClient)),
   page('/partner/:branch/clients/:client', approvedMember, clients.showClient),
@@ -119,6 +128,8 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/clients/:client/rotate', approvedMember.and(freshlySignedIn), clients.rotateSecret)),
   form('/partner/:branch/clients/:client/revoke', approvedMember, clients.revokeSecret),
   page('/partner/:branch/refusals', approvedMember, refusals.showRefusals),
+  page('/partner/:branch/signature', approvedMember, signature.showSignature),
+  form('/partner/:branch/signature/check', approvedMember, signature.checkSignature),
   page('/partner/:branch/reference', approvedMember, reference.showReference),
 ]
 
@@ -138,12 +149,14 @@ const partnerRows: readonly Row[] = [
 
 const overview = whenVisited(() => import('./console/overview.ts'))
 const lanes = whenVisited(() => import('./console/webhooks.ts'))
+const laneIncident = whenVisited(() => import('./console/incident.ts'))
 const audit = whenVisited(() => import('./console/audit.ts'))
 const auditExport = whenVisited(() => import('./console/audit-export.ts'))
 const chain = whenVisited(() => import('./console/chain.ts'))
 const settings = whenVisited(() => import('./console/settings.ts'))
 const partners = whenVisited(() => import('./console/partners.ts'))
 const partner = whenVisited(() => import('./console/partner.ts'))
+const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
 const client = whenVisited(() => import('./console/client-acts.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
@@ -156,6 +169,10 @@ const consoleRows: readonly Row[] = [
   page('/console/webhooks/:id', operator, lanes.showWebhook),
   form('/console/webhooks/:id/pause', operator.and(strongly), lanes.pauseWebhook),
   form('/console/webhooks/:id/resume', operator.and(strongly), lanes.resumeWebhook),
+  page('/console/webhooks/:id/incident', operator, laneIncident.showIncident),
+  makes(form('/console/webhooks/:id/incident/probe', operator.and(strongly), laneIncident.probe)),
+  page('/console/webhooks/:id/recover', operator, laneIncident.showRecovery),
+  makes(form('/console/webhooks/:id/recover/start', operator.and(strongly), laneIncident.recover)),
   page('/console/audit', operator, audit.showAudit),
   page('/console/audit/export', operator, auditExport.exportAudit),
   page('/console/audit/chain', operator, chain.showChain),
@@ -163,6 +180,7 @@ const consoleRows: readonly Row[] = [
   page('/console/settings', operator, settings.showSettings),
   page('/console/partners', operator, partners.showPartners),
   page('/console/partners/:branch', operator, partner.showPartner),
+  page('/console/partners/:branch/failed-calls', operator, failedCalls.showFailedCalls),
   form('/console/partners/:branch/approve', operator.and(strongly), partner.approvePartner),
   form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),

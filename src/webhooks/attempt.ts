@@ -5,6 +5,7 @@
 import type { Dispatcher } from 'undici'
 import { BoundedMap } from '../bounded-map.ts'
 import { type GuardPolicy, isAllowedAddress, literalOf } from './address-guard.ts'
+import { detailOfAnswer, detailOfError } from './attempt-detail.ts'
 import { type Connections, openConnections } from './connections.ts'
 import { openResolver } from './resolver.ts'
 
@@ -21,8 +22,15 @@ export type Outcome =
       readonly status: number
       readonly response: string
       readonly retryAfter: string | undefined
+      /** The headers that tell who answered, a line each. */
+      readonly detail?: string
     }
-  | { readonly kind: 'unreachable'; readonly why: Why }
+  | {
+      readonly kind: 'unreachable'
+      readonly why: Why
+      /** What the word does not say: the error's code, the names of a certificate, how far it came in its time. */
+      readonly detail?: string
+    }
 
 /** From the beginning of the attempt; undefined for what it did not come to. */
 export interface Timing {
@@ -103,7 +111,7 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
     const startedMs = performance.now()
     let connectMs: number | undefined
     let answerMs: number | undefined
-    const answer: Answer = { status: 0, retryAfter: undefined, kept: [], length: 0 }
+    const answer: Answer = { status: 0, headers: {}, kept: [], length: 0 }
     let controller: Dispatcher.DispatchController | undefined
     let isOver = false
     const end = (outcome: Outcome) => {
@@ -116,7 +124,8 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
       end(outcome)
       controller?.abort(new Error('The attempt is over.'))
     }
-    const timer = setTimeout(() => cut({ kind: 'unreachable', why: 'timeout' }), deadlineMs)
+    const giveUp = () => cut({ kind: 'unreachable', why: 'timeout', detail: reached(connectMs, answerMs) })
+    const timer = setTimeout(giveUp, deadlineMs)
     const request = { origin, path, method: 'POST', headers, body } as const
     let isSecond = false
     const handler: Dispatcher.DispatchHandler = {
@@ -125,10 +134,10 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
         connectMs = performance.now() - startedMs
         if (isOver) started.abort(new Error('The attempt is over.'))
       },
-      onResponseStart(_controller, statusCode, { 'retry-after': retryAfter }) {
+      onResponseStart(_controller, statusCode, headers) {
         answer.status = statusCode
         answerMs = performance.now() - startedMs
-        answer.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
+        answer.headers = headers
       },
       onResponseData(_controller, chunk) {
         if (answer.length < keptBytes) answer.kept.push(Buffer.from(chunk.subarray(0, keptBytes - answer.length)))
@@ -143,7 +152,7 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
         if (isOver) return
         // A kept connection that had ended says nothing of the receiver. Once, and within the same deadline.
         const isStale = !isSecond && answer.status === 0 && connections.wasOpenAt(error, startedMs)
-        if (!isStale) return end({ kind: 'unreachable', why: explain(error) })
+        if (!isStale) return end(judgeError(error))
         isSecond = true
         connections.fresh.dispatch(request, handler)
       },
@@ -152,18 +161,34 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
   })
 }
 
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
 interface Answer {
   status: number
-  retryAfter: string | undefined
+  headers: Headers
   readonly kept: Buffer[]
   length: number
 }
 
-function judgeAnswer({ status, retryAfter, kept }: Answer): Outcome {
+function judgeAnswer({ status, headers, kept }: Answer): Outcome {
   // PostgreSQL's text holds every character but this one.
   const response = Buffer.concat(kept).toString('utf8').replaceAll('\0', '\uFFFD')
   if (status >= 200 && status < 300) return { kind: 'accepted', status, response }
-  return { kind: 'refused', status, response, retryAfter }
+  const detail = detailOfAnswer(headers)
+  const retryAfter = [headers['retry-after']].flat()[0]
+  return { kind: 'refused', status, response, retryAfter, ...(detail !== undefined && { detail }) }
+}
+
+function judgeError(error: unknown): Outcome {
+  const why = explain(error)
+  const detail = detailOfError(error)
+  return { kind: 'unreachable', why, ...(detail !== undefined && { detail }) }
+}
+
+/** How far an attempt came that ran out of time. */
+function reached(connectMs: number | undefined, answerMs: number | undefined): string {
+  if (connectMs === undefined) return 'no connection'
+  return answerMs === undefined ? 'no answer' : 'unfinished answer'
 }
 
 function explain(error: unknown): Why {

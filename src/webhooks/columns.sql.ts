@@ -12,14 +12,3 @@ export function halvingOfDay(moments: string): string {
      CROSS JOIN delivery_numbers LEFT JOIN days USING (day)`,
   })
 }
-
-/**
- * The beginning of a statement: `edges` has the first id of each column, and the one past the last. The parameters are the start, a
- * column's milliseconds and the number of columns.
- */
-export function edgesOfColumns([startsAt, columnMs, columns]: readonly [string, string, string]): string {
-  const moments = `SELECT place, ${startsAt}::timestamptz + place * ${columnMs}::float8 * interval '1 ms' AS at
-       FROM generate_series(0, ${columns}::int) AS place`
-  return `WITH RECURSIVE ${halvingOfDay(moments)},
-   edges AS MATERIALIZED (SELECT place, low AS id FROM step WHERE low >= high)`
-}

@@ -1,48 +1,21 @@
-/** A period in columns of equal time, for charts of deliveries. */
-import { after, hour, minute } from '../clock.ts'
+/** A period in columns of equal time, for charts. Columns begin with the clock: five minutes, an hour, six hours, a day by the time of Greenwich. */
+import { day, hour, minute } from '../clock.ts'
 
 export const periods = {
   hour: { columns: 12, columnMs: 5 * minute },
   day: { columns: 24, columnMs: hour },
+  '7days': { columns: 28, columnMs: 6 * hour },
+  '30days': { columns: 30, columnMs: day },
 } as const
 
 export type Period = keyof typeof periods
 
-export interface Column {
-  readonly made: number
-  readonly accepted: number
-  /** Milliseconds within which half, 95 and 99 of a hundred answers came; null when none came. */
-  readonly p50: number | null
-  readonly p95: number | null
-  readonly p99: number | null
+export function isPeriod(word: unknown): word is Period {
+  return typeof word === 'string' && Object.hasOwn(periods, word)
 }
 
-export interface Columns {
-  readonly startsAt: Date
-  readonly columnMs: number
-  readonly columns: readonly Column[]
-  readonly all: Column
-}
-
-const none: Column = { made: 0, accepted: 0, p50: null, p95: null, p99: null }
-
-/** What is created at this very moment belongs to the last column. */
+/** What is done at this very moment belongs to the last column, which is not over yet. */
 export function startOf(period: Period, now: Date): Date {
   const { columns, columnMs } = periods[period]
-  return after(now, 1 - columns * columnMs)
-}
-
-/** From rows with the place of their column, and one without for the whole period; where there is none, nothing was made. */
-export function arrange<Row extends { readonly place: number | null }>(
-  rows: readonly Row[],
-  period: Period,
-  startsAt: Date,
-  columnOf: (row: Row) => Column,
-): Columns {
-  const { columns: length, columnMs } = periods[period]
-  const at = (place: number | null) => {
-    const row = rows.find((each) => each.place === place)
-    return row ? columnOf(row) : none
-  }
-  return { startsAt, columnMs, columns: Array.from({ length }, (_, place) => at(place)), all: at(null) }
+  return new Date((Math.floor(now.getTime() / columnMs) - columns + 1) * columnMs)
 }

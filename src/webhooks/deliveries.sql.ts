@@ -1,7 +1,7 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.sql.ts'
 import { isOfDay } from './days.ts'
-import { lineFrom, lineOf } from './queue-key.ts'
+import { lineFrom, lineOf, placeOf } from './queue-key.ts'
 
 /** Of a delivery `d` with its event `e`. */
 export const deliveryColumns = `d.id, d.webhook_id AS "webhookId", d.event_id AS "eventId", d.state, d.entity, d.due_at AS "dueAt", d.attempts,
@@ -22,7 +22,7 @@ export const selectAttempts = statement(
 
 export const selectDeliveriesOfEvent = statement(
   'select_deliveries_of_event',
-  `SELECT d.id, d.webhook_id AS "webhookId", d.state, d.attempts, w.url,
+  `SELECT d.id, d.webhook_id AS "webhookId", d.state, d.attempts, w.url, w.state AS "webhookState",
           (SELECT row_to_json(a) FROM (
              SELECT number, outcome, status, why, duration_ms AS "durationMs" FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS "lastAttempt"
    FROM (
@@ -32,12 +32,20 @@ export const selectDeliveriesOfEvent = statement(
        SELECT q.id, q.webhook_id, CASE WHEN q.after_id IS NULL THEN 'waiting' ELSE 'blocked' END AS state, q.attempts FROM queued_deliveries q
        WHERE ${lineOf('q')} = ANY (ARRAY[${lineFrom('w.id', '0', 'e.entity')}, ${lineFrom('w.id', '1', 'e.entity')}]) AND q.event_id = e.id OFFSET 0) q
      UNION ALL SELECT id, webhook_id, state, attempts FROM settled_deliveries WHERE event_id = $1) d
-   CROSS JOIN LATERAL (SELECT url FROM webhooks WHERE id = d.webhook_id OFFSET 0) w ORDER BY d.id`,
+   CROSS JOIN LATERAL (SELECT url, state FROM webhooks WHERE id = d.webhook_id OFFSET 0) w ORDER BY d.id`,
 )
 
 export const selectEvent = statement(
   'select_event',
-  'SELECT uid, kind, action FROM events WHERE id = $1 AND branch_id = $2 AND environment = $3',
+  'SELECT uid, kind, action, webhook_id AS "webhookId" FROM events WHERE id = $1 AND branch_id = $2 AND environment = $3',
+)
+
+/** Of those that wait behind another: the first of their line, which is the one that is being tried. */
+export const selectAhead = statement(
+  'select_deliveries_ahead',
+  `SELECT q.id, ahead.id AS "aheadId", ahead.attempts, ahead.due_at AS "dueAt" FROM queued_deliveries q CROSS JOIN LATERAL (
+     SELECT b.id, b.attempts, b.due_at FROM queued_deliveries b WHERE ${lineOf('b')} = ${lineOf('q')} ORDER BY ${placeOf('b')} LIMIT 1) ahead
+   WHERE q.id = ANY ($1::bigint[]) AND q.after_id IS NOT NULL`,
 )
 
 /** Asks the dispatcher for new deliveries of the same events. What is gone, or whose webhook is, is not asked for. */

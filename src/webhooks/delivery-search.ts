@@ -38,7 +38,7 @@ export async function searchDeliveries(
   const rows = await sql.query<FoundRow>(statement, [
     ...[webhookIds, before, lowest, window],
     // The entity's name begins with the kind: no look at the event is needed.
-    ...[state, kind && `${kind.toLowerCase()}:`, entity, from, to, most + 1],
+    ...[state === 'unfinished' ? undefined : state, kind && `${kind.toLowerCase()}:`, entity, from, to, most + 1],
   ])
   const found = rows.filter((row) => row.id !== null)
   const deliveries = found.slice(0, most).filter((row) => row.uid !== null)
@@ -69,5 +69,6 @@ function nextOf(found: readonly Pick<Delivery, 'id'>[], most: number, reached: n
 
 function chooseStatement(state: DeliveryFilter['state']) {
   if (state === 'exhausted') return table.searchExhausted
-  return state === 'waiting' || state === 'blocked' ? table.searchUnfinished : table.searchAll
+  const isWaiting = state === 'unfinished' || state === 'waiting' || state === 'blocked'
+  return isWaiting ? table.searchUnfinished : table.searchAll
 }

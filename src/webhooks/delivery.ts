@@ -8,7 +8,7 @@ import * as table from './deliveries.sql.ts'
 import { type DispatchDesk, dispatchPart } from './dispatch.ts'
 import type { Kind } from './kind.ts'
 import { partOf, writeToPart } from './part.ts'
-import type { Branch } from './webhook.ts'
+import type { Branch, Webhook } from './webhook.ts'
 
 export const deliveryStates = ['blocked', 'waiting', 'delivered', 'exhausted', 'canceled', 'expired'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
@@ -50,8 +50,9 @@ export interface Attempt {
   readonly response: string | null
 }
 
+/** `unfinished`: everything that waits, for its moment or behind another. */
 export interface DeliveryFilter {
-  readonly state?: DeliveryState | undefined
+  readonly state?: DeliveryState | 'unfinished' | undefined
   readonly kind?: Kind | undefined
   readonly entity?: string | undefined
   readonly from?: Date | undefined
@@ -125,6 +126,7 @@ export interface EventDelivery {
   readonly state: DeliveryState
   readonly attempts: number
   readonly url: string
+  readonly webhookState: Webhook['state']
   readonly lastAttempt: Omit<Attempt, 'at' | 'response'> | null
 }
 
@@ -132,14 +134,35 @@ export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventD
   return sql.query<EventDelivery>(table.selectDeliveriesOfEvent, [eventId])
 }
 
+/** What goes before a delivery that is blocked. */
+export interface Ahead {
+  readonly aheadId: number
+  readonly attempts: number
+  readonly dueAt: Date
+}
+
+/** By the deliveries that wait; those that wait for nothing are not among them. */
+export async function findAhead(
+  sql: Sql,
+  deliveries: readonly Pick<Delivery, 'id' | 'state'>[],
+): Promise<ReadonlyMap<number, Ahead>> {
+  const blocked = deliveries.filter(({ state }) => state === 'blocked').map(({ id }) => id)
+  if (blocked.length === 0) return new Map()
+  const rows = await sql.query<Ahead & { id: number }>(table.selectAhead, [blocked])
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** `webhookId`: of a test event that is for one webhook alone. */
+export interface FoundEvent extends Pick<Delivery, 'uid' | 'kind' | 'action'> {
+  readonly webhookId: number | null
+}
+
 /** An event of the branch, with what tells it apart. */
 export async function findEvent(
   sql: Sql,
   { branchId, environment }: Branch,
   id: number,
-): Promise<Pick<Delivery, 'uid' | 'kind' | 'action'> | undefined> {
-  const [event] = await sql.query<Pick<Delivery, 'uid' | 'kind' | 'action'>>(table.selectEvent, [
-    ...[id, branchId, environment],
-  ])
+): Promise<FoundEvent | undefined> {
+  const [event] = await sql.query<FoundEvent>(table.selectEvent, [id, branchId, environment])
   return event
 }

@@ -5,6 +5,7 @@ import { breakerThreshold } from './lane.ts'
 
 export interface Depths {
   readonly inbox: number
+  /** For their moment; those that wait behind another are blocked. */
   readonly waiting: number
   readonly blocked: number
   readonly exhausted: number
@@ -12,6 +13,10 @@ export interface Depths {
   readonly lanesHeld: number
   readonly breakersOpen: number
   readonly webhooksDisabled: number
+}
+
+export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'blocked'>): number {
+  return waiting + blocked
 }
 
 export async function readDepths(db: Database, now: Date): Promise<Depths> {

@@ -15,6 +15,12 @@ export const selectActions = statement(
   'SELECT id, action FROM events WHERE id = ANY ($1::bigint[])',
 )
 
+/** Test events may be for one webhook alone. */
+export const selectAims = statement(
+  'select_event_aims',
+  'SELECT id, webhook_id AS "webhookId" FROM events WHERE id = ANY ($1::bigint[]) AND webhook_id IS NOT NULL',
+)
+
 export const selectThere = statement('select_events_there', 'SELECT id FROM events WHERE id = ANY ($1::bigint[])')
 
 /**
@@ -68,7 +74,7 @@ export const createDeliveries = statementOfDay(
 export function creating(day: number, { offset, now }: { offset: string; now: string }): string {
   return `pairs AS MATERIALIZED (
      SELECT ${offset} + nextval('delivery_numbers') AS id, pair.* FROM (
-       SELECT told.*, w.id AS webhook_id, CASE WHEN told.only_id IS NULL THEN 0 ELSE 1 END AS urgency
+       SELECT told.*, w.id AS webhook_id, CASE WHEN told.repeats IS NULL THEN 0 ELSE 1 END AS urgency
        FROM told JOIN webhooks w ON w.branch_id = told.branch_id AND w.environment = told.environment AND w.state <> 'deleted'
          AND CASE WHEN told.only_id IS NULL THEN told.simulated OR (${wants('w', 'told')}) ELSE w.id = told.only_id END
        ORDER BY told.place, w.id) pair),
@@ -86,7 +92,7 @@ export function creating(day: number, { offset, now }: { offset: string; now: st
      RETURNING id, webhook_id, event_id, entity, due_at),
    heads AS MATERIALIZED (
      SELECT b.branch_id, b.environment, coalesce(newest.sequence, d.first - 1) AS last
-     FROM (SELECT DISTINCT branch_id, environment FROM told WHERE only_id IS NULL) b
+     FROM (SELECT DISTINCT branch_id, environment FROM told WHERE repeats IS NULL) b
      JOIN branch_days d ON d.branch_id = b.branch_id AND d.environment = b.environment AND d.day = ${day}
      LEFT JOIN LATERAL (
        SELECT sequence FROM branch_log_d${day} l WHERE l.branch_id = b.branch_id AND l.environment = b.environment
@@ -95,7 +101,7 @@ export function creating(day: number, { offset, now }: { offset: string; now: st
    logged AS (
      INSERT INTO branch_log_d${day} (branch_id, environment, sequence, event_id, day, deliveries)
      SELECT n.branch_id, n.environment, heads.last + n.nth, n.event_id, ${day}, coalesce(counts.deliveries, 0)
-     FROM (SELECT *, row_number() OVER (PARTITION BY branch_id, environment ORDER BY place) AS nth FROM told WHERE only_id IS NULL) n
+     FROM (SELECT *, row_number() OVER (PARTITION BY branch_id, environment ORDER BY place) AS nth FROM told WHERE repeats IS NULL) n
      JOIN heads USING (branch_id, environment) LEFT JOIN counts USING (place))`
 }
 

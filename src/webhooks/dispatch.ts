@@ -168,6 +168,7 @@ async function create(
 ): Promise<Created> {
   const { deliveryOffset } = await days.open(day)
   const actions = await findActions(sql, entries)
+  const aims = await findAims(sql, entries)
   const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branchId}`, each])).values()]
   const branchDays = [branches.map((each) => each.branchId), branches.map((each) => each.environment), day]
   const [, webhooks] = await Promise.all([
@@ -179,7 +180,7 @@ async function create(
       entries.map((entry) => entry.kind),
       entries.map((entry) => entry.entity),
       entries.map((entry) => entry.simulated),
-      entries.map((entry) => entry.webhookId),
+      entries.map((entry) => entry.webhookId ?? aims.get(entry.eventId)),
       entries.map((entry) => entry.repeats),
       entries.map((entry) => entry.replayId),
       deliveryOffset,
@@ -201,6 +202,14 @@ async function findActions(sql: Sql, entries: readonly Unread[]): Promise<Readon
   if (ids.length === 0) return new Map()
   const rows = await sql.query<{ id: number; action: string }>(table.selectActions, [ids])
   return new Map(rows.map((row) => [row.id, row.action]))
+}
+
+/** Which test events are for one webhook alone. */
+async function findAims(sql: Sql, entries: readonly Unread[]): Promise<ReadonlyMap<number, number>> {
+  const tests = entries.flatMap(({ simulated, repeats, eventId }) => (simulated && repeats === null ? [eventId] : []))
+  if (tests.length === 0) return new Map()
+  const rows = await sql.query<{ id: number; webhookId: number }>(table.selectAims, [tests])
+  return new Map(rows.map((row) => [row.id, row.webhookId]))
 }
 
 /** What the workers and the streams are told: whose log grew, and whose deliveries were created. Undefined: it may be any. */

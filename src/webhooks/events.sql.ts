@@ -19,6 +19,9 @@ export const insertEvents = statement(
    SELECT id FROM numbered ORDER BY place`,
 )
 
+/** For one webhook alone. In the transaction that stores the event. */
+export const aimEvent = statement('aim_event', 'UPDATE events SET webhook_id = $2 WHERE id = $1')
+
 export const selectBranches = statement(
   'select_branches',
   'SELECT branch_id AS "branchId" FROM partners WHERE branch_id = ANY ($1::bigint[])',

@@ -116,7 +116,7 @@ export const payloads: Record<PublishedKind, TObject & { readonly examples?: rea
   ),
 }
 
-const entityFields: Record<PublishedKind, string> = {
+export const entityFields: Record<PublishedKind, string> = {
   TRANSACTION: 'transactionId',
   APPLICATION: 'applicationId',
   ACH_PROFILE: 'profileId',

@@ -43,6 +43,7 @@ function dueOf(change: Partial<DueDelivery> = {}): DueDelivery {
     branchId: 1,
     dueAt: now,
     attempts: 0,
+    repeats: null,
     url: '',
     event,
     ...change,

@@ -26,6 +26,8 @@ export interface DueDelivery {
   readonly branchId: number
   readonly dueAt: Date
   readonly attempts: number
+  /** The delivery that this one sends again. */
+  readonly repeats: number | null
   readonly url: string
   readonly event: DueEvent
 }

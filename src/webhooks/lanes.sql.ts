@@ -41,10 +41,10 @@ const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, url, rate_limit FROM
 
 /** Of what is due, if anything is, at a webhook `w`. */
 const dueColumns =
-  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, w.url, w.rate_limit AS "rateLimit"'
+  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, due.repeats, w.url, w.rate_limit AS "rateLimit"'
 
 const due = (urgency: 0 | 1) => `
-     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
       WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= $3
         AND q.id NOT IN (SELECT unnest($4::bigint[]))
       ORDER BY q.due_at, ${placeOf('q')} LIMIT lane.most)`
@@ -65,26 +65,26 @@ export const selectDue = statement(
 /** Enough to see whether somebody is well. */
 const candidates = 100
 
-const edge = (order: 'ASC' | 'DESC') => `
-     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
-      WHERE q.webhook_id = lane.webhook_id AND q.urgency = 0 AND q.due_at >= lane.due_from AND q.due_at <= $2
+/** Of a row `lane` (webhook_id, due_from), what is due at a moment. */
+const candidatesOf = (urgency: 0 | 1, order: 'ASC' | 'DESC', now: string) => `
+     (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
+      WHERE q.webhook_id = lane.webhook_id AND q.urgency = ${urgency} AND q.due_at >= lane.due_from AND q.due_at <= ${now}
       ORDER BY q.due_at ${order}, ${placeOf('q')} ${order} LIMIT ${candidates})`
 
 /**
  * Whom a lane with an open breaker asks next: who was tried least, then who waits longest. Entities that the receiver always refuses have been
  * tried; a healthy one has not.
  */
+export const nextProbe = (now: string) => `SELECT * FROM (
+       ${candidatesOf(0, 'ASC', now)} UNION ALL ${candidatesOf(0, 'DESC', now)} UNION ALL ${candidatesOf(1, 'ASC', now)}) candidates
+     ORDER BY attempts, due_at, id LIMIT 1`
+
 export const selectProbes = statement(
   'select_probes',
   `SELECT ${dueColumns}
    FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
    ${sendable}
-   CROSS JOIN LATERAL (
-     SELECT * FROM (${edge('ASC')} UNION ALL ${edge('DESC')} UNION ALL
-       (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at FROM queued_deliveries q
-        WHERE q.webhook_id = lane.webhook_id AND q.urgency = 1 AND q.due_at >= lane.due_from AND q.due_at <= $2
-        ORDER BY q.due_at, ${placeOf('q')} LIMIT ${candidates})) candidates
-     ORDER BY attempts, due_at, id LIMIT 1) due`,
+   CROSS JOIN LATERAL (${nextProbe('$2')}) due`,
 )
 
 /** What is delivered: the same for every webhook, and every attempt. */
@@ -151,12 +151,12 @@ function settling(settled: string): string {
   return `WITH held AS MATERIALIZED (
      SELECT l.webhook_id FROM lanes l JOIN unnest($1::bigint[], $2::uuid[]) AS mine (webhook_id, claim_id) USING (webhook_id, claim_id)),
    told AS MATERIALIZED (
-     SELECT t.* FROM unnest($3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[], $10::text[], $11::int[], $12::text[], $13::text[])
-       AS t (delivery_id, webhook_id, attempts, state, due_at, at, duration_ms, outcome, status, why, response)
+     SELECT t.* FROM unnest($3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[], $10::text[], $11::int[], $12::text[], $13::text[], $16::text[])
+       AS t (delivery_id, webhook_id, attempts, state, due_at, at, duration_ms, outcome, status, why, response, detail)
      WHERE t.webhook_id IN (SELECT webhook_id FROM held)),
    found AS MATERIALIZED (
      SELECT DISTINCT ON (q.id) q.row, q.id, q.webhook_id, q.event_id, q.entity, q.attempts + 1 AS attempts, q.created_at, q.repeats,
-       told.state, told.due_at, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response
+       told.state, told.due_at, told.at, told.duration_ms, told.outcome, told.status, told.why, told.response, told.detail
      FROM told CROSS JOIN LATERAL (
        SELECT ctid AS row, id, webhook_id, event_id, entity, attempts, created_at, repeats FROM queued_deliveries
        WHERE id = told.delivery_id AND attempts = told.attempts OFFSET 0) q),
@@ -172,8 +172,8 @@ function settling(settled: string): string {
      INSERT INTO ${settled} (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
      SELECT id, webhook_id, event_id, entity, state, attempts, created_at, $14::timestamptz, repeats FROM changed WHERE state <> 'waiting'),
    written AS (
-     INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
-     SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response FROM changed),
+     INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status, why, response, detail)
+     SELECT $15::int, id, attempts, at, duration_ms, outcome, status, why, response, detail FROM changed),
    freed AS (
      UPDATE queued_deliveries SET after_id = NULL, due_at = $14 WHERE after_id = ANY (ARRAY(SELECT id FROM gone)) RETURNING webhook_id)
    SELECT id, state, false AS freed, NULL::bigint AS "webhookId" FROM changed

@@ -10,7 +10,7 @@ import { breakerThreshold } from './lane.ts'
 import { lockPart } from './part.sql.ts'
 import { partOf } from './part.ts'
 import * as table from './recoveries.sql.ts'
-import { addReplay, countReplay, type Replay, refuseTooMany } from './replay.ts'
+import { addReplay, countReplay, findReplayRefusal, lockReplays, type Replay } from './replay.ts'
 import { setWebhookState, type Webhook } from './webhook.ts'
 import { countedAtMost } from './webhook-health.ts'
 
@@ -31,11 +31,10 @@ export async function countRecovery(sql: Sql, webhook: Webhook, since: Date, now
 
 /** One that was switched off because it failed is switched on again; one that its owner paused is the owner's to resume. */
 export function startRecovery(db: Database, webhook: Webhook, since: Date, act: Act): Promise<Replay> {
-  if (webhook.state === 'paused') throw new Conflict('This webhook is paused. Resume it, then recover.')
   return db.transaction(async (sql) => {
-    await refuseTooMany(sql, webhook)
-    const [running] = await sql.query(table.selectRunningRecovery, [webhook.id])
-    if (running) throw new Conflict('This webhook is being recovered already. Wait until that is done, or stop it.')
+    await lockReplays(sql, webhook)
+    const refusal = await findRecoveryRefusal(sql, webhook)
+    if (refusal !== undefined) throw new Conflict(refusal)
     const joined: Database = { ...db, ...sql, transaction: (work) => work(sql) }
     if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', act)
     const selection = { since: since.getTime() }
@@ -45,6 +44,14 @@ export function startRecovery(db: Database, webhook: Webhook, since: Date, act: 
     await recordAct(sql, act, 'webhook.recovered', `webhook:${webhook.id}`, { ...selection, total })
     return replay
   })
+}
+
+/** Why none can be started just now: who offers one asks first. */
+export async function findRecoveryRefusal(sql: Sql, webhook: Webhook): Promise<string | undefined> {
+  if (webhook.state === 'paused') return 'This webhook is paused. Resume it, then recover.'
+  const [running] = await sql.query(table.selectRunningRecovery, [webhook.id])
+  if (running) return 'This webhook is being recovered already. Wait until that is done, or stop it.'
+  return findReplayRefusal(sql, webhook)
 }
 
 interface Pull {

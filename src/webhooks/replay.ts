@@ -87,11 +87,21 @@ export async function addReplay(
 }
 
 /** In a transaction. Whoever comes second waits, and sees what the first has started. */
-export async function refuseTooMany(sql: Sql, { id }: Webhook): Promise<void> {
+export async function lockReplays(sql: Sql, { id }: Webhook): Promise<void> {
   await sql.query(table.lockReplays, [id])
+}
+
+async function refuseTooMany(sql: Sql, webhook: Webhook): Promise<void> {
+  await lockReplays(sql, webhook)
+  const refusal = await findReplayRefusal(sql, webhook)
+  if (refusal !== undefined) throw new Conflict(refusal)
+}
+
+/** Why none can be started just now: who offers one asks first. */
+export async function findReplayRefusal(sql: Sql, { id }: Webhook): Promise<string | undefined> {
   const running = await sql.query(table.selectRunningReplays, [id])
-  if (running.length >= runningAtMost)
-    throw new Conflict(`This webhook has ${runningAtMost} replays running. Wait for one to finish, or cancel one.`)
+  if (running.length < runningAtMost) return undefined
+  return `This webhook has ${runningAtMost} replays running. Wait for one to finish, or cancel one.`
 }
 
 export async function getReplay(sql: Sql, webhook: Webhook, id: number): Promise<Replay> {

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Sql, type Step } from '../database/database.ts'
 import type { Outcome } from './attempt.ts'
 import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
+import { notingFailures } from './failure.ts'
 import { type DueDelivery, isLeased, type Lane } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import { writeTogether, writeToParts } from './part.ts'
@@ -192,9 +193,8 @@ async function settleAll(
 ): Promise<Settled[]> {
   const judged = items.map((item) => ({ ...item, verdict: judge(item.outcome, item.delivery.attempts, item.now) }))
   await desk.days.open(dayOf(now))
-  const steps = [...Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))].map(([day, together]) =>
-    settling(day, together, now),
-  )
+  const days = [...Map.groupBy(judged, ({ delivery }) => dayOfId(delivery.id))]
+  const steps = [...days.map(([day, together]) => settling(day, together, now)), ...notingFailures(items, dayOf(now))]
   const rows = items.some((item) => item.disable !== undefined)
     ? await settleAndDisable(desk.db, parts, steps, items)
     : await writeTogether<SettledRow>(desk.db, parts, steps)
@@ -240,6 +240,7 @@ async function settleLate(sql: Sql, items: readonly Judged[], now: Date): Promis
     items.map((item) => item.delivery.attempts + 1),
     ...attemptColumns(items),
     dayOf(now),
+    detailsOf(items),
   ])
   return rows.map((row) => row.id)
 }
@@ -254,6 +255,10 @@ function attemptColumns(items: readonly Judged[]): unknown[][] {
     items.map(({ outcome }) => (outcome.kind === 'unreachable' ? outcome.why : null)),
     items.map(({ outcome }) => (outcome.kind === 'unreachable' ? null : outcome.response)),
   ]
+}
+
+function detailsOf(items: readonly Judged[]): (string | undefined)[] {
+  return items.map(({ outcome }) => (outcome.kind === 'accepted' ? undefined : outcome.detail))
 }
 
 type SettledRow =
@@ -274,6 +279,7 @@ function settling(day: number, items: readonly Judged[], now: Date): Step {
     ...attemptColumns(items),
     now,
     dayOf(now),
+    detailsOf(items),
   ]
   return [statement, values]
 }

@@ -181,7 +181,7 @@ function letWait({ hurry }: ShortCutDesk, lane: Lane): void {
 
 function deliveryOf(row: PassedRow, event: DueEvent): DueDelivery {
   const { webhookId, branchId, eventId, entity, dueAt, url } = row
-  return { id: row.id!, webhookId, branchId, eventId, entity, dueAt, url, attempts: 0, event }
+  return { id: row.id!, webhookId, branchId, eventId, entity, dueAt, url, attempts: 0, repeats: null, event }
 }
 
 function tell(desk: ShortCutDesk, deliveries: readonly PassedRow[], events: readonly NewEvent[]): void {

@@ -97,13 +97,13 @@ export const advanceSkip = statement(
 export const recordLateAttempts = statement(
   'record_late_attempts',
   `WITH told AS MATERIALIZED (
-     SELECT t.* FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::int[], $5::timestamptz[], $6::int[], $7::text[], $8::int[], $9::text[], $10::text[])
-       AS t (delivery_id, webhook_id, claim_id, number, at, duration_ms, outcome, status, why, response)
+     SELECT t.* FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::int[], $5::timestamptz[], $6::int[], $7::text[], $8::int[], $9::text[], $10::text[], $12::text[])
+       AS t (delivery_id, webhook_id, claim_id, number, at, duration_ms, outcome, status, why, response, detail)
      JOIN lanes l ON l.webhook_id = t.webhook_id AND l.claim_id = t.claim_id
      JOIN settled_deliveries d ON d.id = t.delivery_id AND d.state IN ('canceled', 'expired')),
    written AS (
-     INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status, why, response)
-     SELECT $11::int, delivery_id, number, at, duration_ms, outcome, status, why, response FROM told
+     INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status, why, response, detail)
+     SELECT $11::int, delivery_id, number, at, duration_ms, outcome, status, why, response, detail FROM told
      WHERE NOT EXISTS (SELECT FROM attempts a WHERE a.delivery_id = told.delivery_id AND a.number = told.number))
    SELECT delivery_id AS id FROM told`,
 )

@@ -13,7 +13,9 @@ export interface WebhookHealth {
   readonly failingSince: Date | null
   /** Different entities whose first attempt failed since the last success. */
   readonly evidence: number
+  /** Everything that waits: for its moment or behind another, what happens and what is sent again. Blocked: those of them behind another. */
   readonly waiting: number
+  readonly blocked: number
   readonly exhausted: number
 }
 

@@ -226,6 +226,11 @@ async function addSecret(
   return created!.id
 }
 
+/** Whether a webhook without a secret of its own would be signed. */
+export async function hasSigner(sql: Sql, { branchId, environment }: Branch): Promise<boolean> {
+  return (await findDefaultClient(sql, branchId, environment)) !== undefined
+}
+
 async function findDefaultClient(sql: Sql, branchId: number, environment: Environment): Promise<string | undefined> {
   const [client] = await sql.query<{ id: string }>(table.selectDefaultClient, [branchId, environment])
   return client?.id

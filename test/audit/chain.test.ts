@@ -1,6 +1,6 @@
 /** The chain over the audit log: nothing in it can be changed, removed or slipped in without showing. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { recordAct } from '../../src/audit/audit.ts'
 import { findHead, sealAll, sealBlock, verifyChain } from '../../src/audit/chain.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
@@ -8,23 +8,16 @@ import { parseWords } from '../../src/cli/command.ts'
 import { readConfig } from '../../src/config.ts'
 import { generateKey, openVault } from '../../src/crypto/vault.ts'
 import { type Database, openDatabase, type Sql, statement } from '../../src/database/database.ts'
-import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeFolder } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
 const by = { name: 'operator:olga', environment: 'live', address: '192.0.2.7', requestId: 'r-1' } as const
 const act = { by, at: now }
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await openTestDatabase()
-  db = openDatabase({ connectionString: database.url, connections: 6 })
-})
-after(async () => {
-  await db?.close()
-  await database?.close()
-})
+const database = await keepOpen(openTestDatabase())
+const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 6 }))
 
 /** As the database's owner could, with all triggers asleep. */
 function tamper(...changes: readonly string[]): Promise<void> {
@@ -151,7 +144,7 @@ test('a removed block and exchanged blocks show', async () => {
   assert.equal(await findProblem(), 'block 2: block 2 is missing')
   await tamper(
     'DELETE FROM audit_blocks',
-    'INSERT INTO audit_blocks SELECT CASE position WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE 1 END, entry_ids, hash, sealed_at FROM kept',
+    'INSERT INTO audit_blocks SELECT CASE position WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE 1 END, entry_ids, hash, sealed_at, root FROM kept',
     'DROP TABLE kept',
   )
   assert.match(await findProblem(), /^block 2: /)

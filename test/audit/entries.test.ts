@@ -1,6 +1,6 @@
 /** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
@@ -12,23 +12,18 @@ import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
 import { minute, second } from '../../src/clock.ts'
 import { generateKey, writeKeyFile } from '../../src/crypto/vault.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
-import { basic, openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
 
-let house: TestGateway
-let db: Database
 const keyFile = `${makeFolder()}/secret.keys`
 
-before(async () => {
-  writeKeyFile(keyFile, [generateKey()])
-  house = await openTestGateway({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile })
-  db = house.gateway.context.db
-})
-after(() => house?.close())
+writeKeyFile(keyFile, [generateKey()])
+const house = await openHouse({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile })
+const db = house.gateway.context.db
 
 const selectNewer = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE id > $1 ORDER BY id`)
 const selectLast = statement('', 'SELECT coalesce(max(id), 0) AS id FROM audit_entries')

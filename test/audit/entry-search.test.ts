@@ -1,36 +1,29 @@
 /** Searching the audit log: what is asked for and nothing else, in windows that never read it whole. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type AuditEntry, recordAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
-import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase, statement } from '../../src/database/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
 const start = new Date('2026-03-02T10:00:00Z')
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await openTestDatabase()
-  db = openDatabase({ connectionString: database.url, connections: 2 })
-  // 3,000 renewals, a minute apart; every thousandth minute somebody pauses a webhook.
-  await db.script(`
-    INSERT INTO audit_entries (at, actor, action, subject, environment, address, details)
-    SELECT '2026-03-02T10:00:00Z'::timestamptz + n * interval '1 min',
-      CASE WHEN n % 1000 = 0 THEN 'user:ada' ELSE 'client:' || n % 3 END,
-      CASE WHEN n % 1000 = 0 THEN 'webhook.paused' ELSE 'token.refreshed' END,
-      CASE WHEN n % 1000 = 0 THEN 'webhook:' || n / 1000 ELSE 'user:' || n % 7 END,
-      CASE n % 3 WHEN 0 THEN 'live' WHEN 1 THEN 'sandbox' END, '192.0.2.' || n % 5, '{}'
-    FROM generate_series(1, 3000) AS n ORDER BY n`)
-  const act = { by: { name: "x' OR '1'='1" }, at: later(start, 4_000 * minute) }
-  await recordAct(db, act, 'client.updated', '%', { q: '"' })
-})
-after(async () => {
-  await db?.close()
-  await database?.close()
-})
+const database = await keepOpen(openTestDatabase())
+const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 2 }))
+// 3,000 renewals, a minute apart; every thousandth minute somebody pauses a webhook.
+await db.script(`
+  INSERT INTO audit_entries (at, actor, action, subject, environment, address, details)
+  SELECT '2026-03-02T10:00:00Z'::timestamptz + n * interval '1 min',
+    CASE WHEN n % 1000 = 0 THEN 'user:ada' ELSE 'client:' || n % 3 END,
+    CASE WHEN n % 1000 = 0 THEN 'webhook.paused' ELSE 'token.refreshed' END,
+    CASE WHEN n % 1000 = 0 THEN 'webhook:' || n / 1000 ELSE 'user:' || n % 7 END,
+    CASE n % 3 WHEN 0 THEN 'live' WHEN 1 THEN 'sandbox' END, '192.0.2.' || n % 5, '{}'
+  FROM generate_series(1, 3000) AS n ORDER BY n`)
+const act = { by: { name: "x' OR '1'='1" }, at: later(start, 4_000 * minute) }
+await recordAct(db, act, 'client.updated', '%', { q: '"' })
 
 const newest = async (question: EntryQuestion, most = 5_000) =>
   (await searchEntries(db, question, undefined, { most, budgetMs: 60_000 })).entries

@@ -1,27 +1,19 @@
 /** What members and programs of a partner do to deliveries and invitations leaves its entries too. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type AuditAction, type AuditEntry, findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
 import { inviteMember } from '../../src/partners/invitation.ts'
 import { callJson } from '../support/branch.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { deliverOne, openPartner } from '../support/portal.ts'
+import { openReceiver } from '../support/receiver.ts'
 import { countRows } from '../support/web.ts'
 
-let house: TestGateway
-let own: PartnerHouse
-let receiver: Receiver
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openReceiver()
-  own = await openPartner(house)
-})
-after(async () => {
-  await house.close()
-  await receiver.close()
-})
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
 
 const db = () => house.gateway.context.db
 const find = (action: AuditAction, subject: string): Promise<AuditEntry[]> => findEntries(db(), { action, subject })

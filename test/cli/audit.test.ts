@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
-import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-let line: CommandLine
-before(async () => {
-  line = await openCommandLine()
-  await line.read('partner', 'create', '--name', 'Quant', '--approve', '--refresh')
-  await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
-})
-after(() => line?.close())
+const line = await keepOpen(openCommandLine())
+await line.read('partner', 'create', '--name', 'Quant', '--approve', '--refresh')
+await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
 
 interface Entry {
   readonly id: number

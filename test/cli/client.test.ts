@@ -1,29 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { parseToken } from '../../src/crypto/token.ts'
 import { getClient } from '../../src/partners/client.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
-import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-let line: CommandLine
+const line = await keepOpen(openCommandLine())
 const shownOnce: string[] = []
-let id: string
 
 const create = (...words: string[]) => ['client', 'create', '--partner', 'Quant Desk', ...words]
 
-before(async () => {
-  line = await openCommandLine()
-  await line.read('partner', 'create', '--name', 'Quant Desk', '--approve')
-  const words = ['--name', 'Portfolio Pal', '--callback', 'https://pal.example/cb', '--scope', 'trade,read']
-  const made = await line.runApart(...create(...words))
-  assert.equal(made.code, 0, made.stderr)
-  const record = parseRecord(made.stdout)
-  assert.match(made.stdout, /\nKeep the secret now: it is not shown again\.\n$/)
-  assert.deepEqual([record.environment, record.scopes, record.status], ['live', 'read trade', 'active'])
-  shownOnce.push(record.client_secret!)
-  id = record.id!
-})
-after(() => line?.close())
+await line.read('partner', 'create', '--name', 'Quant Desk', '--approve')
+const pal = ['--name', 'Portfolio Pal', '--callback', 'https://pal.example/cb', '--scope', 'trade,read']
+const made = await line.runApart(...create(...pal))
+assert.equal(made.code, 0, made.stderr)
+const record = parseRecord(made.stdout)
+assert.match(made.stdout, /\nKeep the secret now: it is not shown again\.\n$/)
+assert.deepEqual([record.environment, record.scopes, record.status], ['live', 'read trade', 'active'])
+shownOnce.push(record.client_secret!)
+const id = record.id!
 
 test('an id is 24 letters and digits, a secret one that parses, and with --json there is nothing but JSON', async () => {
   assert.match(id, /^[A-Za-z0-9]{24}$/)

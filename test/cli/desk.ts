@@ -5,12 +5,15 @@
 import { randomBytes } from 'node:crypto'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
-import { parseWords, UsageError } from '../../src/cli/command.ts'
+import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
+import { deliveryCommands } from '../../src/cli/delivery.ts'
+import { eventCommands } from '../../src/cli/event.ts'
 import { keyCommands } from '../../src/cli/keys.ts'
 import { partnerCommands } from '../../src/cli/partner.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
 import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
+import { webhookCommands } from '../../src/cli/webhook.ts'
 import { systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { openVault } from '../../src/crypto/vault.ts'
@@ -23,6 +26,9 @@ export const commands = [
   ...partnerCommands,
   ...clientCommands,
   ...tokenCommands,
+  ...webhookCommands,
+  ...deliveryCommands,
+  ...eventCommands,
   ...keyCommands,
   ...auditCommands,
 ]
@@ -43,12 +49,23 @@ export interface CommandLine {
 
 export async function openCommandLine(): Promise<CommandLine> {
   const database = await openTestDatabase()
-  const db = openDatabase({ connectionString: database.url, connections: 2 })
-  const settings: NodeJS.ProcessEnv = {
+  const line = openCommandLineAt({
     DATABASE_URL: database.url,
     SECRET_KEY: randomBytes(32).toString('hex'),
     AUDIT_ANCHOR_FILE: 'off',
+  })
+  return {
+    ...line,
+    async close() {
+      await line.close()
+      await database.close()
+    },
   }
+}
+
+/** On the database that the settings name. */
+export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
+  const db = openDatabase({ connectionString: settings.DATABASE_URL!, connections: 2 })
   const run = (...words: string[]) => runHere(db, settings, words)
   return {
     db,
@@ -65,10 +82,7 @@ export async function openCommandLine(): Promise<CommandLine> {
       if (stdout !== '') throw new Error(`"${words.join(' ')}" printed: ${stdout}`)
       return { code, stderr }
     },
-    async close() {
-      await db.close()
-      await database.close()
-    },
+    close: () => db.close(),
   }
 }
 
@@ -78,6 +92,7 @@ async function runHere(db: Database, settings: NodeJS.ProcessEnv, args: readonly
   try {
     const command = commands.find(({ name }) => name === args.slice(0, 2).join(' '))!
     const words = parseWords(command, args.slice(2))
+    if (words.has('help')) return { code: 0, stdout: printHelp(command), stderr: '' }
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)
     const desk = { config, clock: systemClock, db, vault: openVault(config.keySource), print }

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { parseKey } from '../../src/crypto/vault.ts'
-import { type CommandLine, openCommandLine, parseTable } from './desk.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openCommandLine, parseTable } from './desk.ts'
 
-let line: CommandLine
-before(async () => {
-  line = await openCommandLine()
-})
-after(() => line?.close())
+const line = await keepOpen(openCommandLine())
 
 test('keys are listed by their ids, never by themselves, and the first one seals', async () => {
   const [older, newer] = await Promise.all([1, 2].map(async () => (await line.run('keys', 'generate')).stdout.trim()))

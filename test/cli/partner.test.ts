@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { test } from 'node:test'
+import { keepOpen } from '../support/keep-open.ts'
+import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-let line: CommandLine
-before(async () => {
-  line = await openCommandLine()
-  const words = ['--name', 'Quant Desk', '--approve', '--refresh', '--json']
-  const quant = (await line.runApart('partner', 'create', ...words)).json()
-  assert.deepEqual(quant, { ...quant, branch_id: 1, name: 'Quant Desk', status: 'approved', refresh_access: true })
-})
-after(() => line?.close())
+const line = await keepOpen(openCommandLine())
+const words = ['--name', 'Quant Desk', '--approve', '--refresh', '--json']
+const quant = (await line.runApart('partner', 'create', ...words)).json()
+assert.deepEqual(quant, { ...quant, branch_id: 1, name: 'Quant Desk', status: 'approved', refresh_access: true })
 
 test('programs read a partner by these names, in this order', async () => {
   const names = 'branch_id name status status_reason refresh_access created_at'

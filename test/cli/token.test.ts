@@ -1,17 +1,14 @@
 /** API tokens, authorizations and services. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { issueToken, parseToken } from '../../src/crypto/token.ts'
 import { statement } from '../../src/database/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
-import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-let line: CommandLine
-before(async () => {
-  line = await openCommandLine()
-  await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
-})
-after(() => line?.close())
+const line = await keepOpen(openCommandLine())
+await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
 
 test('an API token is shown once, listed by its last letters, and revoked by its number', async () => {
   const made = await line.runApart('token', 'create', '--user', 'ada', '--name', 'reports')

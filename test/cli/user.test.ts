@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { verify } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
-import { type CommandLine, openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
-let line: CommandLine
-let password: string
-let id: string
-
-before(async () => {
-  line = await openCommandLine()
-  const made = (await line.runApart('user', 'create', '--username', 'Ada', '--name', 'Ada Holder', '--json')).json()
-  ;({ password, id } = made as { password: string; id: string })
-  assert.deepEqual(made, { ...made, username: 'ada', name: 'Ada Holder', role: 'holder', status: 'active' })
-})
-after(() => line?.close())
+const line = await keepOpen(openCommandLine())
+const made = (await line.runApart('user', 'create', '--username', 'Ada', '--name', 'Ada Holder', '--json')).json()
+assert.deepEqual(made, { ...made, username: 'ada', name: 'Ada Holder', role: 'holder', status: 'active' })
+const { password, id } = made as Record<string, string> as { password: string; id: string }
 
 const storedHash = async () => {
   const [row] = await line.db.query<{ password_hash: string }>(

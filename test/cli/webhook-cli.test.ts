@@ -8,33 +8,26 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { minute } from '../../src/clock.ts'
 import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
 import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
+import { type Done, openCommandLineAt } from './desk.ts'
 
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
-let house: TestGateway
-let receiver: Receiver
-let branch: BranchProgram
-let folder: string
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  // The command line lives by the time of day; for the gateway what it writes must not lie in the future.
-  house.clock.advance(Date.now() + 10 * minute - house.clock.now().getTime())
-  receiver = await openReceiver()
-  branch = await openBranch(house)
-  folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'))
-})
-after(async () => {
-  await house.close()
-  await receiver.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+// The command line lives by the time of day; for the gateway what it writes must not lie in the future.
+house.clock.advance(Date.now() + 10 * minute - house.clock.now().getTime())
+const receiver = await keepOpen(openReceiver())
+const branch = await openBranch(house)
+const line = await keepOpen(openCommandLineAt(house.settings))
+const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
 
 type Cleanup = { after(close: () => unknown): void }
 
@@ -44,17 +37,16 @@ async function openSink(t: Cleanup): Promise<Receiver> {
   return sink
 }
 
-interface Run {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 function start(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [program, ...args], { env: house.settings, stdio: 'pipe' })
 }
 
-async function run(args: readonly string[], input = ''): Promise<Run> {
+/** What reads its input, or goes on, has a process of its own. */
+function run(args: readonly string[], input?: string): Promise<Done> {
+  return input === undefined && args[0] !== 'listen' ? line.run(...args) : runApart(args, input)
+}
+
+async function runApart(args: readonly string[], input = ''): Promise<Done> {
   const child = start(args)
   let stdout = ''
   let stderr = ''
@@ -277,8 +269,10 @@ test('a bad event is named by its index and nothing of the file is published', a
     ],
     ['{', /JSON/],
   ] as const
+  const file = join(folder, 'bad.json')
   for (const [text, about] of texts) {
-    const { code, stderr } = await run(['event', 'publish', '-'], text)
+    writeFileSync(file, text)
+    const { code, stderr } = await run(['event', 'publish', file])
     assert.equal(code, 1, text)
     assert.match(stderr, about)
   }

@@ -53,8 +53,25 @@ test('whoever finds another node clearing leaves it alone, and does not queue fo
   assert.equal(await count("settled_deliveries WHERE state = 'canceled'"), 10)
 })
 
+test('a node that is told to stop does not rest first, however long its last bite took', async () => {
+  await fill(10)
+  const clears = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+  const heldMs = await engine.db.transaction(async (sql) => {
+    await sql.query(lockPart, [partOf(engine.branchId)])
+    const startedMs = performance.now()
+    await remove()
+    await eventually('the node waits for the part', async () => (await engine.sql(clears)).length === 1)
+    await sql.script('SELECT pg_sleep(1)')
+    return performance.now() - startedMs
+  })
+  await eventually('its bite', async () => (await count('queued_deliveries')) === 0)
+  const startedMs = performance.now()
+  await engine.house.gateway.close()
+  assert.ok(performance.now() - startedMs < 3 * heldMs, `${performance.now() - startedMs} ms after ${heldMs} ms`)
+})
+
 test('a node that is told to stop does not clear everything away first', async () => {
-  await fill(40_000)
+  await fill(3_000)
   await remove()
   const node = await engine.openNode({ ROLES: 'api' })
   await eventually('a first bite', async () => (await count('settled_deliveries')) > 0)

@@ -92,7 +92,7 @@ for (const [how, end] of ends) {
   test(`a new connection that is ${how} before an answer is a failure, and is not tried again at once`, async () => {
     const receiver = await openBareReceiver(end)
     const { outcome } = await post(openTestSender(), `http://127.0.0.1:${receiver.port}/`)
-    assert.deepEqual(outcome, { kind: 'unreachable', why: 'connection' })
+    assert.equal(outcome.kind === 'unreachable' && outcome.why, 'connection')
     assert.deepEqual(receiver.requests, [1])
   })
 }
@@ -126,7 +126,8 @@ test('the second try is the last, and is made on no other kept connection', asyn
   await Promise.all([post(sender, url), post(sender, url), post(sender, url)])
   assert.deepEqual(receiver.requests, [1, 1, 1])
   isUp = false
-  assert.deepEqual((await post(sender, url)).outcome, { kind: 'unreachable', why: 'connection' })
+  const { outcome } = await post(sender, url)
+  assert.equal(outcome.kind === 'unreachable' && outcome.why, 'connection')
   assert.deepEqual([...receiver.requests].sort(), [1, 1, 1, 2])
 })
 

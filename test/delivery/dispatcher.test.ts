@@ -1,13 +1,13 @@
 /** How much one dispatch takes: whoever settles in the same part waits for it. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { openDispatcher } from '../../src/webhooks/dispatcher.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-const engine = await openEngine({ ROLES: 'api' })
-after(() => engine.close())
+const engine = await keepOpen(openEngine({ ROLES: 'api' }))
 
 test('events that many webhooks want are dispatched in smaller pieces, as soon as it is known how many do', async () => {
   const webhooks = 60

@@ -3,22 +3,19 @@
  * puts a new one behind it. Whoever settles that one in between leaves the new one waiting for ever.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import { writeToPart } from '../../src/webhooks/part.ts'
 import { openTestDatabase } from '../support/database.ts'
 import * as hand from '../support/hand-worker.ts'
 import { InterleavedHouse, type Situation } from '../support/interleaved-house.ts'
 import { openStage } from '../support/interleaving.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-const database = await openTestDatabase()
+const database = await keepOpen(openTestDatabase())
 const house = await InterleavedHouse.open(database.url)
-const stage = openStage(database.url, 2)
-after(async () => {
-  await stage.close()
-  await house.db.close()
-  await database.close()
-})
+await keepOpen(house.db)
+const stage = await keepOpen(openStage(database.url, 2))
 
 const selectTail = statement(
   'old_select_tail',

@@ -8,22 +8,24 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { hour, after as later } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
-import { readStatistics } from '../../src/webhooks/attempt-statistics.ts'
+import { readBacklog } from '../../src/webhooks/backlog.ts'
+import { findRecentEvent } from '../../src/webhooks/checkable-secrets.ts'
 import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { dayOf, openDays } from '../../src/webhooks/days.ts'
 import * as delivery from '../../src/webhooks/delivery.ts'
 import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
-import { readThroughput } from '../../src/webhooks/delivery-statistics.ts'
 import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
 import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
-import { findLogBounds, type NewEvent, readLog } from '../../src/webhooks/event.ts'
+import { findLogBounds, type NewEvent, printEventId, readLog } from '../../src/webhooks/event.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { readFailures } from '../../src/webhooks/failure.ts'
 import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
 import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
 import { getLane } from '../../src/webhooks/lane-health.ts'
 import * as lanes from '../../src/webhooks/lanes.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
+import { findProbeOutcome, startProbe } from '../../src/webhooks/probe.ts'
 import { openPublisher } from '../../src/webhooks/publisher.ts'
 import { pullOnce, startRecovery } from '../../src/webhooks/recovery.ts'
 import * as replay from '../../src/webhooks/replay.ts'
@@ -32,8 +34,10 @@ import { openSettlements } from '../../src/webhooks/settlement.ts'
 import { openShortCut } from '../../src/webhooks/short-cut.ts'
 import { skipOnce, startSkip } from '../../src/webhooks/skip.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
+import { openAttemptCounter, readCounts } from '../../src/webhooks/webhook-counts.ts'
 import { readHealth } from '../../src/webhooks/webhook-health.ts'
 import * as workers from '../../src/webhooks/workers.sql.ts'
+import { attemptOf } from '../support/attempt-made.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
 import { operatorAct } from '../support/gateway.ts'
@@ -137,8 +141,9 @@ async function deliver(db: Database): Promise<void> {
 }
 
 function heldFrom({ webhookId, branchId, part }: Pick<Lane, 'webhookId' | 'branchId' | 'part'>) {
-  const healthy = { failures: 0, failingSince: undefined, evidence: 0, limitedUntil: undefined }
-  return { webhookId, branchId, part, ...healthy, dueFrom: new Date(0) }
+  // A third of what is settled fails.
+  const failing = { failures: 0, failingSince: house.clock.now(), evidence: 0, limitedUntil: undefined }
+  return { webhookId, branchId, part, ...failing, dueFrom: new Date(0) }
 }
 
 async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
@@ -209,10 +214,27 @@ async function lookAround(db: Database): Promise<void> {
   await delivery.listAttempts(db, found.id)
   await delivery.listDeliveriesOfEvent(db, found.eventId)
   await delivery.findEvent(db, branch, found.eventId)
-  await readStatistics(db, webhook, 'hour', clock.now())
-  await readThroughput(db, 'day', clock.now())
+  await delivery.findAhead(db, [{ id: newest!.id, state: 'blocked' }])
+  await lookAtCounts(db, webhook)
   await readHealth(db, webhooks.slice(0, 5))
   await getLane(db, webhook.id, clock.now())
+  await lookAtIncident(db, webhook)
+  assert.ok(await findRecentEvent(db, branch, printEventId(found.uid)), 'the newest event')
+}
+
+async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
+  assert.ok((await readFailures(db, house.webhooks)).size > 0)
+  await readBacklog(db, webhook, 20)
+  await findProbeOutcome(db, webhook, await startProbe(db, webhook, act()))
+}
+
+/** What charts show: counted, and read. */
+async function lookAtCounts(db: Database, webhook: Webhook): Promise<void> {
+  const { clock } = house
+  const counter = openAttemptCounter(db)
+  counter.note(attemptOf({ webhookId: webhook.id, at: clock.now() }))
+  await counter.flush()
+  await readCounts(db, webhook.id, '30days', clock.now())
 }
 
 /** A day leaves with every look. */
@@ -260,6 +282,11 @@ const notHot: Record<string, string> = {
   join_behind: 'what waited behind a bite that has expired: as much, or nothing',
   select_old_queued: 'what has expired, by its number: a bite, or nothing',
   settle_old_deliveries: 'as settle_deliveries, for a day that may have left',
+  aim_event: 'a person sends a test event to one webhook',
+  select_event_aims: 'test events alone, by their numbers',
+  add_webhook_depths: 'reads the whole queue, once a minute',
+  thin_webhook_counts: 'once a minute, a bite of what is a day old',
+  delete_old_webhook_counts: 'once a minute, a bite of what is a month old',
   select_events_there: 'a few events by their numbers, of days that may have left',
   select_running: 'one row, each moment while a replay runs',
   find_broken_lanes: 'once a minute, of a bounded number of rows',
@@ -301,6 +328,8 @@ const notHot: Record<string, string> = {
   select_webhook_secrets: 'a row or two of a webhook, which the node then remembers',
   select_client_secrets_of_webhook: 'a row or two of a client, which the node then remembers',
   select_default_client: 'a person registers a webhook',
+  select_own_secrets_of_branch: 'a person has a signature explained',
+  select_client_secrets_of_branch: 'a person has a signature explained',
   select_sealed_webhook_secrets: 'once after a change of keys',
   read_sealed_webhook_secrets: 'once after a change of keys',
   update_sealed_webhook_secret: 'once after a change of keys',

@@ -1,6 +1,6 @@
 /** What must never be, made by hand: each is found, and what can be mended is, so that everything is sent in the end. */
 import assert from 'node:assert/strict'
-import { after, afterEach, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { pino } from 'pino'
 import { findEntries } from '../../src/audit/audit.ts'
 import { hour, second } from '../../src/clock.ts'
@@ -13,18 +13,16 @@ import { openSweeper } from '../../src/webhooks/sweeper.ts'
 import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { InterleavedHouse, type Situation } from '../support/interleaved-house.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-const database = await openTestDatabase()
+const database = await keepOpen(openTestDatabase())
 const house = await InterleavedHouse.open(database.url)
 const { db, clock } = house
+await keepOpen(db)
 const metrics = openMetrics({ db, streamDb: db }, clock)
 const sweeper = openSweeper({ db, clock, log: pino({ enabled: false }), metrics })
 
 afterEach(() => house.startAfresh())
-after(async () => {
-  await db.close()
-  await database.close()
-})
 
 function sql<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
   return db.query<Row>(statement('', text), values)

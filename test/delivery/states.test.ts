@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { deliveryStates } from '../../src/webhooks/delivery.ts'
-import { type Engine, openEngine } from '../support/engine.ts'
+import { openEngine } from '../support/engine.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-let engine: Engine
-before(async () => {
-  engine = await openEngine({ ROLES: 'api' })
-})
-after(() => engine.close())
+const engine = await keepOpen(openEngine({ ROLES: 'api' }))
 
 const sorted = (words: Iterable<string>) => [...new Set(words)].sort()
 

@@ -1,29 +1,22 @@
 /** Answers that go on have connections of their own: whatever becomes of those, publishing and delivering go on. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Database, statement } from '../../src/database/database.ts'
 import { byTurns, openTurns } from '../../src/database/turns.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { watch } from '../support/live-page.ts'
 import { openPartner } from '../support/portal.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { openReceiver } from '../support/receiver.ts'
 
 const connections = 2
-let house: TestGateway
-let receiver: Receiver
-before(async () => {
-  house = await openTestGateway({
-    ...{ DATABASE_CONNECTIONS: '5', DATABASE_STREAM_CONNECTIONS: String(connections), WEBHOOK_ALLOW_LOOPBACK: 'true' },
-    RATE_LIMIT_PER_MINUTE: '0',
-  })
-  receiver = await openReceiver()
+const house = await openHouse({
+  ...{ DATABASE_CONNECTIONS: '5', DATABASE_STREAM_CONNECTIONS: String(connections), WEBHOOK_ALLOW_LOOPBACK: 'true' },
+  RATE_LIMIT_PER_MINUTE: '0',
 })
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const receiver = await keepOpen(openReceiver())
 
 /** Every connection that streams have is in somebody's hands until it is let go. */
 async function holdAll(db: Database): Promise<() => Promise<void>> {

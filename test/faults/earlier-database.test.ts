@@ -75,6 +75,17 @@ test('a database that is taken over is equal to one that is made today, in every
   for (const each of [db, today]) assert.deepEqual(await each.query(reads), [{ n: 16 }])
 })
 
+type Rows = Awaited<ReturnType<typeof readRows>>
+
+/** Of the tables and the columns that there were. */
+function asKnownTo(before: Rows, rows: Rows): Rows {
+  const known = (table: string, row: object) => {
+    const columns = Object.keys(before[table]![0] ?? {})
+    return Object.fromEntries(Object.entries(row).filter(([column]) => columns.includes(column)))
+  }
+  return Object.fromEntries(Object.keys(before).map((table) => [table, rows[table]!.map((row) => known(table, row))]))
+}
+
 test('of ten starters at once one takes the database over, and every row stays as it was', async () => {
   await applyEarlier(db, { to: 22 })
   await db.script(oldHouse('https://partner.example/hook'))
@@ -87,7 +98,7 @@ test('of ten starters at once one takes the database over, and every row stays a
     [names],
   )
   assert.deepEqual(await db.query(selectList), listOfToday())
-  assert.deepEqual(await readRows(db), before)
+  assert.deepEqual(asKnownTo(before, await readRows(db)), before)
   assert.equal((await inspectSchema(db)).kind, 'current')
 })
 

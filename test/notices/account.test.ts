@@ -1,30 +1,22 @@
 /** What account holders are told: a sign-in from a new device and a new application, each once, whoever races. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
 import { type Sql, statement } from '../../src/database/database.ts'
-import type { Gateway } from '../../src/gateway.ts'
 import { revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { tellOfSignIn } from '../../src/users/sign-in-notice.ts'
 import type { User } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { makeApp, sendSecond, setUpApp } from '../support/second-factor.ts'
 import { approveForm, guess, openConsent, signInWith } from '../support/web.ts'
 
-let house: TestGateway
-let second: Gateway
-before(async () => {
-  house = await openTestGateway({ TRUST_PROXY: '127.0.0.1', ROLES: 'api' })
-  second = await openSecondNode(house)
-})
-after(async () => {
-  await second.close()
-  await house.close()
-})
+const house = await openHouse({ TRUST_PROXY: '127.0.0.1', ROLES: 'api' })
+const second = await keepOpen(openSecondNode(house))
 
 const db = () => house.gateway.context.db
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0'

@@ -1,21 +1,18 @@
 /** kill -9 of the node that sends, after the mail server has the message and before that is written down. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { sendDue } from '../../src/notices/post.ts'
 import { openSmtp } from '../../src/notices/smtp.ts'
-import { openTestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openMailServer } from '../support/mail-server.ts'
 import { from, makeReader, noticesOf, openDesk, serverAt, writeNotice } from '../support/notices.ts'
 import { makeFolder, startGateway } from '../support/process.ts'
 
-const server = await openMailServer()
-const house = await openTestGateway({ ROLES: 'api', SECRET_KEY: randomBytes(32).toString('hex') })
-after(async () => {
-  await house.close()
-  await server.close()
-})
+const server = await keepOpen(openMailServer())
+const house = await openHouse({ ROLES: 'api', SECRET_KEY: randomBytes(32).toString('hex') })
 
 test('a node that dies between sending and recording costs one more copy of that notice, and no other is lost or doubled', async () => {
   const reader = await makeReader(house)

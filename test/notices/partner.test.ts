@@ -1,6 +1,6 @@
 /** What a partner's members are told: a webhook that fails, one that was disabled, a client secret that ends. Each once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
 import { revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
@@ -9,16 +9,13 @@ import { declineNotices } from '../../src/users/email.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { breakerThreshold } from '../../src/webhooks/lane.ts'
 import { failingMs, watchFailingWebhooks } from '../../src/webhooks/webhook-notices.ts'
-import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
 import { answer, fail } from '../support/receiver.ts'
 
-let engine: Engine
-before(async () => {
-  engine = await openEngine()
-})
-after(() => engine.close())
+const engine = await keepOpen(openEngine())
 
 const db = () => engine.db
 const now = () => engine.house.clock.now()

@@ -1,25 +1,22 @@
 /** Notices on their way to a mail server: at least once, for a day at most, over TLS, whatever the server does. */
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import type { Courier } from '../../src/notices/courier.ts'
 import { leaseMs, removeOldNotices, sendDue, waitsMs } from '../../src/notices/post.ts'
 import { openSmtp } from '../../src/notices/smtp.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { type MailServer, openMailServer } from '../support/mail-server.ts'
 import { from, makeReader, noticesOf, openDesk, serverAt, writeNotice } from '../support/notices.ts'
 import { findFreePorts } from '../support/ports.ts'
 
-let house: TestGateway
+// Its own post has nothing to do with these: it is another role's.
+const house = await openHouse({ ROLES: 'api' })
 let server: MailServer
 let courier: Courier
-before(async () => {
-  // Its own post has nothing to do with these: it is another role's.
-  house = await openTestGateway({ ROLES: 'api' })
-})
 beforeEach(async () => {
   server = await openMailServer()
   courier = openSmtp(serverAt(server.port), from)
@@ -28,7 +25,6 @@ afterEach(async () => {
   courier.close()
   await server.close()
 })
-after(() => house.close())
 
 const db = () => house.gateway.context.db
 const send = (by: Courier = courier) => sendDue(openDesk(house, by))
@@ -58,7 +54,7 @@ test('a refusal for now is repeated after growing waits, and the notice is given
     const [row] = await noticesOf(db(), reader)
     if (row!.state === 'given up') break
     assert.match(row!.error!, /451 try again later/)
-    const wait = row!.due_at.getTime() - house.clock.now().getTime()
+    const wait = row!.dueAt.getTime() - house.clock.now().getTime()
     waits.push(wait)
     house.clock.advance(wait - 1)
     assert.deepEqual(await send(), { sent: 0, failed: 0 }, 'not a moment earlier')

@@ -3,43 +3,30 @@
  * back is what the document says. Only what is secret or good once is put in its place.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createService } from '../../src/services/service.ts'
-import { type BranchProgram, openBranch, transaction } from '../support/branch.ts'
+import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, formOf, type SentRequest, send } from '../support/browser.ts'
-import { type DnsServer, openDnsServer } from '../support/dns-server.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { type Holder, openHolder } from '../support/oauth.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
-import { allows, bodyOf, type OpenApi, type Operation, operationsOf, readDocument, responseOf } from './document.ts'
+import { openDnsServer } from '../support/dns-server.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openHolder } from '../support/oauth.ts'
+import { openReceiver } from '../support/receiver.ts'
+import { allows, bodyOf, type Operation, operationsOf, readDocument, responseOf } from './document.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let names: DnsServer
-let program: BranchProgram
-let holder: Holder
-let document: OpenApi
-let service: Record<string, string>
-before(async () => {
-  // What is sent to the host of the examples goes nowhere: its name is unknown.
-  names = await openDnsServer()
-  house = await openTestGateway({
-    ...{ WEBHOOK_ALLOW_LOOPBACK: 'true', WEBHOOK_DNS_SERVERS: names.address, RATE_LIMIT_PER_MINUTE: '1000' },
-  })
-  receiver = await openReceiver()
-  const partner = await house.makePartner({ refresh: true })
-  program = await openBranch(house, { client: await house.makeClient({ partner, scope: 'read trade' }) })
-  holder = await openHolder(house)
-  const { db } = house.gateway.context
-  const made = await createService(db, 'ledger', 'live', house.act())
-  service = basic({ id: made.service.id, secret: made.secret.text })
-  document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
+// What is sent to the host of the examples goes nowhere: its name is unknown.
+const names = await keepOpen(openDnsServer())
+const house = await openHouse({
+  ...{ WEBHOOK_ALLOW_LOOPBACK: 'true', WEBHOOK_DNS_SERVERS: names.address, RATE_LIMIT_PER_MINUTE: '1000' },
 })
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-  await names?.close()
-})
+const receiver = await keepOpen(openReceiver())
+const partner = await house.makePartner({ refresh: true })
+const program = await openBranch(house, { client: await house.makeClient({ partner, scope: 'read trade' }) })
+const holder = await openHolder(house)
+const { db } = house.gateway.context
+const made = await createService(db, 'ledger', 'live', house.act())
+const service = basic({ id: made.service.id, secret: made.secret.text })
+const document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
 
 /**
  * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay. The number of a

@@ -5,31 +5,22 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { type BranchProgram, openBranch } from '../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
-import { type OpenApi, readDocument } from './document.ts'
+import { openBranch } from '../support/branch.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openReceiver } from '../support/receiver.ts'
+import { readDocument } from './document.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'countersign-client-'))
-let house: TestGateway
-let receiver: Receiver
-let program: BranchProgram
-let document: OpenApi
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openReceiver()
-  program = await openBranch(house)
-  document = await readDocument(house.baseUrl)
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+const receiver = await keepOpen(openReceiver())
+const program = await openBranch(house)
+const document = await readDocument(house.baseUrl)
+symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** As a partner would write it. Every `@ts-expect-error` is a mistake that the compiler must find. */
 const source = `

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
 import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
@@ -18,10 +18,9 @@ import { settings } from '../../src/settings/table.ts'
 import { assetUrl } from '../../src/web/frame/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { send } from '../support/browser.ts'
-import { openTestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 
-const house = await openTestGateway()
-after(() => house.close())
+const house = await openHouse()
 
 const known = new Set(settings.map(({ name }) => name))
 /** Read by Node itself. */

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Clock, day, hour, minute, second, systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { generateKey, parseKey, printKey } from '../../src/crypto/vault.ts'
@@ -23,7 +23,8 @@ import { makeCertificate } from '../support/certificate.ts'
 import { announceServer, openTestDatabase, openTestServer } from '../support/database.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 import { openEngine } from '../support/engine.ts'
-import { openTestGateway } from '../support/gateway.ts'
+import { openHouse, openTestGateway } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openMailServer } from '../support/mail-server.ts'
 import { openPoolingProxy } from '../support/pooling-proxy.ts'
 import { findFreePorts } from '../support/ports.ts'
@@ -31,21 +32,16 @@ import { makeFolder, runCommand } from '../support/process.ts'
 import { setUpApp } from '../support/second-factor.ts'
 
 /** One that the doctor finds nothing to complain of, for the tests of this file alone. */
-const server = await openTestServer({ durable: true })
+const server = await keepOpen(openTestServer({ durable: true }))
 announceServer(server)
-const names = await openDnsServer()
+const names = await keepOpen(openDnsServer())
 const [livePort, sandboxPort] = await findFreePorts(2)
-const house = await openTestGateway({
+const house = await openHouse({
   PORT: String(livePort),
   SANDBOX_PORT: String(sandboxPort),
   WEBHOOK_DNS_SERVERS: names.address,
 })
 const { db } = house.gateway.context
-after(async () => {
-  await house.close()
-  await names.close()
-  await server.close()
-})
 
 type Found = (check: string) => Result
 

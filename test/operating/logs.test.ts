@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createService } from '../../src/services/service.ts'
 import { transaction } from '../support/branch.ts'
 import { postForm, send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
 import { basic } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { type Line, openLogLines } from '../support/log-lines.ts'
 import { answer, hang } from '../support/receiver.ts'
 
 const log = openLogLines()
-const engine = await openEngine({}, log.log)
-after(() => engine.close())
+const engine = await keepOpen(openEngine({}, log.log))
 const { house, client, branchId } = engine
 const { baseUrl } = house
 

@@ -1,14 +1,14 @@
 /** What a node remembers is bounded: the oldest makes room for the newest. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
-import { openTestGateway } from '../support/gateway.ts'
+import { eventually } from '../support/eventually.ts'
+import { openHouse } from '../support/gateway.ts'
 
-const house = await openTestGateway()
-after(() => house.close())
+const house = await openHouse()
 const { changes, db } = house.gateway.context
 
 interface Thing {
@@ -16,7 +16,15 @@ interface Thing {
   readonly text: string
 }
 
-const announce = (tag: string) => db.query(statement('', 'SELECT announce($1)'), [tag])
+/** The node is told at once by its own connection, and once more by the one that listens: what is learned in between would be forgotten by that. */
+async function announce(tag: string): Promise<void> {
+  let times = 0
+  changes.subscribe((heard) => {
+    if (heard === tag) times++
+  })
+  await db.query(statement('', 'SELECT announce($1)'), [tag])
+  await eventually(`${tag} is heard twice`, () => times >= 2)
+}
 
 function openThings(mostBytes: number) {
   const memory = openMemory<Thing>(changes, mostBytes)

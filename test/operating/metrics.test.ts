@@ -1,13 +1,13 @@
 /** What Prometheus reads: true figures, and nothing that a stranger could have put there. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-const engine = await openEngine({ METRICS_PORT: '0' })
-after(() => engine.close())
+const engine = await keepOpen(openEngine({ METRICS_PORT: '0' }))
 const { gateway } = engine.house
 
 async function scrape(): Promise<string> {

@@ -1,15 +1,11 @@
 /** What a node does is what its roles say. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { send } from '../support/browser.ts'
-import { type Engine, openEngine } from '../support/engine.ts'
+import { openEngine } from '../support/engine.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-let engine: Engine
-
-before(async () => {
-  engine = await openEngine({ ROLES: 'api' })
-})
-after(() => engine.close())
+const engine = await keepOpen(openEngine({ ROLES: 'api' }))
 
 test('a node that is a worker alone answers nothing but how it is, and delivers what others accepted', async () => {
   const webhook = await engine.makeWebhook('/hook')

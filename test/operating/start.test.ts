@@ -2,21 +2,19 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { endGateway, type GatewayProcess, makeFolder, runCommand, startGateway } from '../support/process.ts'
 
 const noteModules = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url))
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
-const database = await openTestDatabase()
+const database = await keepOpen(openTestDatabase())
 let gateway: GatewayProcess | undefined
-after(async () => {
-  await endGateway(gateway)
-  await database.close()
-})
+await keepOpen({ close: () => endGateway(gateway) })
 
 function openList() {
   const path = join(makeFolder(), 'modules')

@@ -1,13 +1,14 @@
 /** Traces from publish to attempt, as a collector of OpenTelemetry sees them. */
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createService } from '../../src/services/service.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { type CollectedSpan, openCollector } from '../support/collector.ts'
 import { type Engine, eventOf, openEngine } from '../support/engine.ts'
 import { basic } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openLogLines } from '../support/log-lines.ts'
 import { answer } from '../support/receiver.ts'
 
@@ -21,8 +22,7 @@ registerHooks({
 
 const credential = 'a credential of the collector'
 
-const collector = await openCollector()
-after(() => collector.close())
+const collector = await keepOpen(openCollector())
 
 function settingsFor(url: string): NodeJS.ProcessEnv {
   return {
@@ -74,8 +74,7 @@ async function deliverUntraced() {
 const untraced = await deliverUntraced()
 
 const log = openLogLines()
-const engine = await openEngine(settingsFor(collector.url), log.log)
-after(() => engine.close())
+const engine = await keepOpen(openEngine(settingsFor(collector.url), log.log))
 const ledger = await openPublisherAt(engine)
 
 /** The spans of a trace, by name, once all of these have come. */

@@ -1,7 +1,7 @@
 /** `npm run screenshots [-- NAME…]`: photographs the main pages, for the README and the docs. The pages are real, and so is what they show. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { User } from '../../src/users/user.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
 import { password } from '../support/gateway.ts'
 import { globalSetup, globalTeardown } from '../support/global-setup.ts'
 import { type House, openHouse } from './house.ts'
@@ -15,7 +15,7 @@ async function main(names: readonly string[]): Promise<void> {
   const chosen = pictures.filter(({ name }) => names.length === 0 || names.includes(name))
   await globalSetup()
   const house = await openHouse()
-  const chromium = await launchChromium()
+  const chromium = await openChromium()
   try {
     for (const picture of chosen) {
       await take(chromium, house, picture)
@@ -28,7 +28,7 @@ async function main(names: readonly string[]): Promise<void> {
   }
 }
 
-async function take(chromium: Browser, house: House, picture: Picture): Promise<void> {
+async function take(chromium: Chromium, house: House, picture: Picture): Promise<void> {
   const viewport = picture.onPhone ? phone : desk
   const scheme = picture.dark ? 'dark' : 'light'
   const context = await chromium.newContext({ viewport, colorScheme: scheme, reducedMotion: 'reduce' })

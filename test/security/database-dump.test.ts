@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseWords } from '../../src/cli/command.ts'
 import { keyCommands } from '../../src/cli/keys.ts'
@@ -14,20 +14,14 @@ import { createService } from '../../src/services/service.ts'
 import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse, openTestGateway, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, runCommand } from '../support/process.ts'
 
-let house: TestGateway
-let keyFile: string
-
-before(async () => {
-  const folder = makeFolder()
-  mkdirSync(folder, { recursive: true })
-  keyFile = join(folder, 'secret.keys')
-  writeFileSync(keyFile, `${printKey(generateKey())}\n`, { mode: 0o600 })
-  house = await openTestGateway({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile })
-})
-after(() => house?.close())
+const folder = makeFolder()
+mkdirSync(folder, { recursive: true })
+const keyFile = join(folder, 'secret.keys')
+writeFileSync(keyFile, `${printKey(generateKey())}\n`, { mode: 0o600 })
+const house = await openHouse({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile }, undefined, {})
 
 const commandSettings = () => ({ DATABASE_URL: house.databaseUrl, SECRET_KEY_FILE: keyFile })
 

@@ -1,18 +1,19 @@
 /** ops/gateway-role.sql: the gateway as a role that does not own the audit log, and cannot change it. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { openAnchorWriter } from '../../src/audit/anchor.ts'
 import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { day, after as later } from '../../src/clock.ts'
-import { type Database, openDatabase } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { advanceReplay } from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
 import { callJson, transaction } from '../support/branch.ts'
-import { openTestDatabase, type TestDatabase } from '../support/database.ts'
-import { basic, openTestGateway, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 import { openReceiver } from '../support/receiver.ts'
@@ -21,23 +22,13 @@ const role = 'countersign_gateway'
 const script = readFileSync(new URL('../../ops/gateway-role.sql', import.meta.url), 'utf8')
 const file = `${makeFolder()}/audit.anchors`
 
-let database: TestDatabase
-let owner: Database
-let house: TestGateway
-before(async () => {
-  database = await openTestDatabase()
-  owner = openDatabase({ connectionString: database.url, connections: 1 })
-  await owner.script(script)
-  const url = database.url.replace('//countersign@', `//${role}@`)
-  assert.notEqual(url, database.url)
-  house = await openTestGateway({ DATABASE_URL: url, WEBHOOK_ALLOW_LOOPBACK: 'true', AUDIT_ANCHOR_FILE: file })
-})
-after(async () => {
-  await house.close()
-  await owner.script(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
-  await owner.close()
-  await database.close()
-})
+const database = await keepOpen(openTestDatabase())
+const owner = await keepOpen(openDatabase({ connectionString: database.url, connections: 1 }))
+await owner.script(script)
+await keepOpen({ close: () => owner.script(`DROP OWNED BY ${role}; DROP ROLE ${role}`) })
+const url = database.url.replace('//countersign@', `//${role}@`)
+assert.notEqual(url, database.url)
+const house = await openHouse({ DATABASE_URL: url, WEBHOOK_ALLOW_LOOPBACK: 'true', AUDIT_ANCHOR_FILE: file })
 
 test('the gateway does its work as that role: approvals, tokens, deliveries, replays, housekeeping, the chain', async (t) => {
   const { context } = house.gateway
@@ -86,6 +77,8 @@ test('what is in the audit log can be neither changed nor removed by that role, 
     "UPDATE audit_blocks SET sealed_at = '2020-01-01'",
     'DELETE FROM audit_blocks',
     'TRUNCATE audit_blocks, audit_entries',
+    'DELETE FROM audit_heads',
+    "UPDATE audit_heads SET at = '2020-01-01'",
     'ALTER TABLE audit_entries DISABLE TRIGGER ALL',
     'ALTER TABLE audit_blocks DISABLE TRIGGER audit_blocks_append_only',
     'DROP TRIGGER audit_entries_append_only ON audit_entries',

@@ -2,18 +2,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
-import type { FastifyInstance } from 'fastify'
+import { test } from 'node:test'
 import { openBareServer } from '../support/bare-server.ts'
 import { eventually } from '../support/eventually.ts'
+import { keepOpen } from '../support/keep-open.ts'
 
-let app: FastifyInstance
-before(async () => {
-  app = await openBareServer({}, { requestTimeoutMs: 300 })
-  app.post('/read', () => 'read')
-  await app.listen({ host: '127.0.0.1', port: 0 })
-})
-after(() => app.close())
+const app = await keepOpen(openBareServer({}, { requestTimeoutMs: 300 }))
+app.post('/read', () => 'read')
+await app.listen({ host: '127.0.0.1', port: 0 })
 
 const countConnections = () =>
   new Promise<number>((resolve, reject) =>

@@ -1,27 +1,22 @@
 /** Checklist L4 and L5: what a guesser learns, and how often a guesser may guess. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Answer, Browser } from '../support/browser.ts'
-import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
+import { openHouse, openTestGateway, password, type TestGateway } from '../support/gateway.ts'
 import { guess, readTables, signInWith } from '../support/web.ts'
 
-let house: TestGateway
+const house = await openHouse()
 /** A gateway behind a proxy, where tests choose the address they come from. */
-let street: TestGateway
-before(async () => {
-  house = await openTestGateway()
-  street = await openTestGateway({ TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '20' })
-})
-after(() => Promise.all([house.close(), street.close()]))
+const street = await openHouse({ TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '20' })
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
-async function failTimes(times: number, username: string): Promise<void> {
-  for (let time = 0; time < times; time++) assert.equal((await guess(house, username)).status, 401)
+async function failTimes(times: number, username: string, at = house): Promise<void> {
+  for (let time = 0; time < times; time++) assert.equal((await guess(at, username)).status, 401)
 }
 
 /** One failure from each address, all at once, each naming somebody else. */
@@ -30,10 +25,10 @@ async function failFrom(addresses: readonly string[]): Promise<void> {
   assert.deepEqual(new Set((await Promise.all(guesses)).map(({ status }) => status)), new Set([401]))
 }
 
-async function makeRefusals(): Promise<Record<string, { username: string; password: string }>> {
-  const [wrong, waiting, disabled] = await Promise.all([house.makeUser(), house.makeUser(), house.makeUser()])
-  await failTimes(5, waiting.username)
-  await setUserStatus(house.gateway.context.db, disabled, 'disabled', house.act())
+async function makeRefusals(at = house): Promise<Record<string, { username: string; password: string }>> {
+  const [wrong, waiting, disabled] = await Promise.all([at.makeUser(), at.makeUser(), at.makeUser()])
+  await failTimes(5, waiting.username, at)
+  await setUserStatus(at.gateway.context.db, disabled, 'disabled', at.act())
   return {
     'a wrong password': { username: wrong.username, password: 'not the right password' },
     'an unknown user': { username: 'user-0000000000', password },
@@ -60,17 +55,20 @@ function describeAnswer({ status, headers, text }: Answer, username: string): ob
   return { status, headers: rest, text: seen }
 }
 
-test('each of them costs as much work as a wrong password', async () => {
-  const kinds = Object.entries(await makeRefusals())
+test('each of them costs as much work as a wrong password', async (t) => {
+  // Passwords as dear as in production: they are what an answer could do without.
+  const dear = await openTestGateway({}, undefined, {})
+  t.after(() => dear.close())
+  const kinds = Object.entries(await makeRefusals(dear))
   const spentMs = new Map(kinds.map(([kind]) => [kind, [] as number[]]))
-  const browser = new Browser(house.baseUrl)
+  const browser = new Browser(dear.baseUrl)
   for (let round = 0; round < 5; round++) {
     for (const [kind, tried] of kinds) {
       const started = process.cpuUsage()
       await signInWith(browser, tried.username, tried)
       const { user, system } = process.cpuUsage(started)
       spentMs.get(kind)!.push((user + system) / 1000)
-      if (kind === 'a wrong password') await forget(tried.username)
+      if (kind === 'a wrong password') await forget(dear, tried.username)
     }
   }
   const expected = median(spentMs.get('a wrong password')!)
@@ -85,8 +83,8 @@ function median(values: number[]): number {
 }
 
 /** Signs in, which clears the count of failures. */
-async function forget(username: string): Promise<void> {
-  assert.equal((await guess(house, username, password)).status, 303)
+async function forget(at: TestGateway, username: string): Promise<void> {
+  assert.equal((await guess(at, username, password)).status, 303)
 }
 
 test('after five failures the right password is refused too, for a wait that doubles up to 15 minutes', async () => {

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { everything } from '../../src/database/changes.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
-import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { openDatabase, statement } from '../../src/database/database.ts'
+import { openGateway } from '../../src/gateway.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src/partners/partner.ts'
@@ -20,24 +20,15 @@ import { insertEvents } from '../../src/webhooks/event.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 
-let house: TestGateway
+const house = await openHouse()
 /** Where the long answers are read. */
-let there: Gateway
+const there = await keepOpen(openGateway(readConfig(house.settings), { clock: house.clock }))
 /** A way to change things that no gateway knows of. */
-let db: Database
-before(async () => {
-  house = await openTestGateway()
-  there = await openGateway(readConfig(house.settings), { clock: house.clock })
-  db = openDatabase({ connectionString: house.databaseUrl, connections: 2 })
-})
-after(async () => {
-  await there?.close()
-  await db?.close()
-  await house?.close()
-})
+const db = await keepOpen(openDatabase({ connectionString: house.databaseUrl, connections: 2 }))
 
 const now = () => house.clock.now()
 

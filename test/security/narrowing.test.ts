@@ -3,31 +3,22 @@
  * in common. Whatever of it shrinks shrinks every token that was given out, with the next request, on every node.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
-import type { Gateway } from '../../src/gateway.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { createService } from '../../src/services/service.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { assertOAuthError, hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
 
-let house: TestGateway
-let other: Gateway
-let service: Pick<TestClient, 'id' | 'secret'>
-before(async () => {
-  house = await openTestGateway()
-  other = await openSecondNode(house)
-  const { db } = house.gateway.context
-  const made = await createService(db, 'Orders', 'live', house.act())
-  service = { id: made.service.id, secret: made.secret.text }
-})
-after(async () => {
-  await other?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const other = await keepOpen(openSecondNode(house))
+const { db } = house.gateway.context
+const orders = await createService(db, 'Orders', 'live', house.act())
+const service = { id: orders.service.id, secret: orders.secret.text }
 
 interface Scene {
   readonly client: TestClient

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { openDatabase, statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
@@ -17,10 +17,11 @@ import { addAccount, setUserStatus } from '../../src/users/user.ts'
 import { createWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { basic, openTestGateway, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 
-const database = await openTestDatabase()
+const database = await keepOpen(openTestDatabase())
 const psql = openDatabase({ connectionString: database.url, connections: 1 })
 await psql.script(`
   CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS '';
@@ -29,11 +30,7 @@ await psql.script(`
     EXECUTE format('ALTER DATABASE %I SET client_min_messages = error', current_database());
   END $$`)
 await psql.close()
-const house = await openTestGateway({ DATABASE_URL: database.url })
-after(async () => {
-  await house.close()
-  await database.close()
-})
+const house = await openHouse({ DATABASE_URL: database.url })
 const { db, vault, guard, changes, signingSecrets } = house.gateway.context
 
 /** Something that a node remembers, and an act that ends it. */

@@ -7,7 +7,7 @@ import { setPassword, type User } from '../../src/users/user.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
 
-const house = await openHouse()
+const house = await openHouse({}, undefined, {})
 
 const argon2id = 2
 const owaspFloor = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/

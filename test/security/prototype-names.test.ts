@@ -4,29 +4,21 @@
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { deliverOne, openPartner } from '../support/portal.ts'
+import { openReceiver } from '../support/receiver.ts'
 
 const inherited = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
 
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-  await deliverOne(own, receiver)
-})
-after(async () => {
-  await receiver?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
+await deliverOne(own, receiver)
 
 const notOurFault = ({ status, text }: Answer, what: string) => assert.ok(status < 500, `${what}: ${status} ${text}`)
 

@@ -1,33 +1,24 @@
 /** Whoever has a session of the sandbox, an operator's or a member's even, has nothing of the live site with it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { listApiTokens } from '../../src/users/api-token.ts'
 import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { Browser, hiddenFields, send } from '../support/browser.ts'
+import { Browser, send } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { openPartner, type PartnerHouse } from '../support/portal.ts'
-import { assertGuarded, readTables } from '../support/web.ts'
+import { openHouse } from '../support/gateway.ts'
+import { openPartner } from '../support/portal.ts'
+import { assertGuarded, readTables, tokenOf } from '../support/web.ts'
 
-let house: TestGateway
-let partner: PartnerHouse
+const house = await openHouse()
+const partner = await openPartner(house)
+const { db } = house.gateway.context
+await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [partner.user.id])
 /** A member of the partner who is an operator too, signed in to the sandbox. */
-let browser: Browser
-let csrf: string
-before(async () => {
-  house = await openTestGateway()
-  partner = await openPartner(house)
-  const { db } = house.gateway.context
-  await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [partner.user.id])
-  browser = await house.signIn(partner.user, 'sandbox')
-  csrf = await tokenOf(browser)
-})
-after(() => house.close())
-
-const tokenOf = async (each: Browser) => hiddenFields((await each.get('/account')).text, '/logout').csrf!
+const browser = await house.signIn(partner.user, 'sandbox')
+const csrf = await tokenOf(browser)
 
 const ofLiveSite = pageRoutes.filter(({ sites }) => !sites.includes('sandbox'))
 

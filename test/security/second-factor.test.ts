@@ -1,6 +1,6 @@
 /** Checklist L7: whoever knows the password, and nothing else, tries to get past the second factor. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { generateKey, openVault, parseKey } from '../../src/crypto/vault.ts'
@@ -8,23 +8,14 @@ import { reseal } from '../../src/database/reseal.ts'
 import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { dumpTables } from '../support/oauth.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let strict: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  strict = await openTestGateway({ REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
-  client = await strict.makeClient()
-})
-after(async () => {
-  await strict?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const strict = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
+const client = await strict.makeClient()
 
 const stepCookie = 'countersign-live-step'
 

@@ -4,11 +4,11 @@ import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { type ConnectionOptions, connect, type SecureVersion } from 'node:tls'
 import { day } from '../../src/clock.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse, type TestGateway } from '../support/gateway.ts'
 
 const kinds = ['ec', 'rsa'] as const
 type Kind = (typeof kinds)[number]
@@ -21,13 +21,8 @@ const recommended = {
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-tls-'))
 const houses = new Map<Kind, TestGateway>()
-before(async () => {
-  for (const kind of kinds) houses.set(kind, await openTestGateway(writeCertificate(kind)))
-})
-after(async () => {
-  for (const house of houses.values()) await house.close()
-  rmSync(folder, { recursive: true })
-})
+for (const kind of kinds) houses.set(kind, await openHouse(writeCertificate(kind)))
+after(() => rmSync(folder, { recursive: true }))
 
 function writeCertificate(kind: Kind): Record<string, string> {
   const [from, to] = [new Date(Date.now() - day), new Date(Date.now() + day)]

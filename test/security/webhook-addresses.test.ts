@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { createServer, type Server } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Outcome, openSender, type SenderOptions } from '../../src/webhooks/attempt.ts'
 import { openResolver } from '../../src/webhooks/resolver.ts'
-import { type BranchProgram, faultsOf, openBranch } from '../support/branch.ts'
-import { type DnsServer, openDnsServer } from '../support/dns-server.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { faultsOf, openBranch } from '../support/branch.ts'
+import { openDnsServer } from '../support/dns-server.ts'
+import { openHouse, openTestGateway } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { answer, openReceiver, type Receiver } from '../support/receiver.ts'
 
 const strict = { allowLoopback: false, ports: [443, 8443] }
@@ -76,21 +77,10 @@ const notations = [
   '%31%32%37.0.0.1',
 ]
 
-let house: TestGateway
-let dns: DnsServer
-let branch: BranchProgram
-let trap: Trap
-before(async () => {
-  dns = await openDnsServer()
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'false', WEBHOOK_DNS_SERVERS: dns.address })
-  branch = await openBranch(house)
-  trap = await openTrap()
-})
-after(async () => {
-  await house.close()
-  await dns.close()
-  await trap.close()
-})
+const dns = await keepOpen(openDnsServer())
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'false', WEBHOOK_DNS_SERVERS: dns.address })
+const branch = await openBranch(house)
+const trap = await keepOpen(openTrap())
 
 /** A port on loopback that counts who connects. */
 interface Trap {
@@ -221,7 +211,11 @@ test('the address that was judged is the address that is dialled: the name is no
 })
 
 test('a name that does not exist is a DNS failure', async () => {
-  assert.deepEqual(await attempt('https://nowhere.example.com/'), { kind: 'unreachable', why: 'dns' })
+  assert.deepEqual(await attempt('https://nowhere.example.com/'), {
+    kind: 'unreachable',
+    why: 'dns',
+    detail: 'ENOTFOUND',
+  })
 })
 
 test('a redirect is a failure and is not followed', async () => {

@@ -1,28 +1,20 @@
 /** Somebody has learned a password and guesses codes for as long as it takes, on every node at once. The wait between guesses is held off. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import type { Gateway } from '../../src/gateway.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn } from '../support/web.ts'
 
-let house: TestGateway
-let second: Gateway
-before(async () => {
-  house = await openTestGateway({ LOGIN_FAILURES_PER_USER: '100000', LOGIN_FAILURES_PER_ADDRESS: '100000' })
-  second = await openSecondNode(house)
-})
-after(async () => {
-  await second?.close()
-  await house?.close()
-})
+const house = await openHouse({ LOGIN_FAILURES_PER_USER: '100000', LOGIN_FAILURES_PER_ADDRESS: '100000' })
+const second = await keepOpen(openSecondNode(house))
 
 /** One that is wrong for certain. */
 function wrongCode(app: App): string {

@@ -1,33 +1,23 @@
 /** Spec 5.7 and checklist O1, O2: OAuth exchanges use HTTPS; only a named proxy can say how a request came. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { basic, openHouse, type TestClient } from '../support/gateway.ts'
 import { assertOAuthError, openHolder } from '../support/oauth.ts'
 import { findFreePort } from '../support/ports.ts'
 
 const publicUrl = 'https://api.example.com'
 
-let behindProxy: TestGateway
-let plain: TestGateway
-let client: TestClient
+const port = await findFreePort()
 /** Where the gateway that clients know as `publicUrl` really listens. */
-let door: string
-before(async () => {
-  const port = await findFreePort()
-  door = `http://127.0.0.1:${port}`
-  const limits = { CLIENT_FAILURES_PER_MINUTE: '3' }
-  const settings = { BASE_URL: publicUrl, TRUST_PROXY: '127.0.0.1', PORT: String(port), SANDBOX_PORT: '0' }
-  behindProxy = await openTestGateway({ ...settings, ...limits })
-  plain = await openTestGateway(limits)
-  client = await behindProxy.makeClient()
-})
-after(async () => {
-  await behindProxy.close()
-  await plain.close()
-})
+const door = `http://127.0.0.1:${port}`
+const limits = { CLIENT_FAILURES_PER_MINUTE: '3' }
+const settings = { BASE_URL: publicUrl, TRUST_PROXY: '127.0.0.1', PORT: String(port), SANDBOX_PORT: '0' }
+const behindProxy = await openHouse({ ...settings, ...limits })
+const plain = await openHouse(limits)
+const client = await behindProxy.makeClient()
 
 const overTls = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
 

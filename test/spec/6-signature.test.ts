@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { after, before, beforeEach, test } from 'node:test'
+import { afterEach, beforeEach, test } from 'node:test'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { day, hour, second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
@@ -8,24 +8,20 @@ import { addSecret, listSecrets, revokeSecret, rotateSecret } from '../../src/pa
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/signature.ts'
 import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
 
-let house: TestGateway
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+// The package checks timestamps against the time of day.
+house.clock.advance(Date.now() - house.clock.now().getTime())
+
 let receiver: Receiver
 let branch: BranchProgram
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  // The package checks timestamps against the time of day.
-  house.clock.advance(Date.now() - house.clock.now().getTime())
-})
-after(() => house.close())
 beforeEach(async () => {
-  await receiver?.close()
   receiver = await openReceiver()
   branch = await openBranch(house)
 })
-after(() => receiver.close())
+afterEach(() => receiver.close())
 
 /** Spec 6, rules 1 and 2, with Node alone. */
 function isGenuine({ bytes, headers }: Received, secret: string): boolean {

@@ -51,6 +51,7 @@ test('with nothing dead nothing is removed', async () => {
     activity: 0,
     challenges: 0,
     submissions: 0,
+    keptForms: 0,
     formerEmails: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)

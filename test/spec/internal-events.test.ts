@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
@@ -16,8 +16,9 @@ import {
   transaction,
 } from '../support/branch.ts'
 import type { Answer } from '../support/browser.ts'
-import { basic, openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openReceiver } from '../support/receiver.ts'
 
 interface Logged {
   readonly sequence: number
@@ -30,20 +31,10 @@ interface Logged {
 }
 
 const path = '/internal/v1/events'
-let house: TestGateway
-let receiver: Receiver
-let ledger: Headers
-let branch: BranchProgram
-before(async () => {
-  house = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openReceiver()
-  ledger = (await makeService()).headers
-  branch = await openBranch(house)
-})
-after(async () => {
-  await house.close()
-  await receiver.close()
-})
+const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+const receiver = await keepOpen(openReceiver())
+const ledger = (await makeService()).headers
+const branch = await openBranch(house)
 
 async function makeService(environment: Environment = 'live') {
   const { service, secret } = await createService(house.gateway.context.db, 'ledger', environment, house.act())

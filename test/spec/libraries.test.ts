@@ -3,31 +3,22 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { openTestGateway, type TestClient, type TestGateway } from '../support/gateway.ts'
-import { type Holder, openHolder } from '../support/oauth.ts'
+import { openHouse } from '../support/gateway.ts'
+import { openHolder } from '../support/oauth.ts'
 
 const page = readFileSync('docs/libraries.md', 'utf8')
 
-let house: TestGateway
-let client: TestClient
-let holder: Holder
-let folder: string
-before(async () => {
-  // The page's own words about localhost are followed, too.
-  house = await openTestGateway({ HOST: 'localhost' })
-  client = await house.makeClient({ callbackUrl: 'http://localhost:3000/callback' })
-  holder = await openHolder(house)
-  folder = mkdtempSync(join(tmpdir(), 'countersign-libraries-'))
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-  const { id: CLIENT_ID, secret: CLIENT_SECRET, callbackUrl: CALLBACK_URL } = client
-  Object.assign(process.env, { BASE_URL: house.baseUrl, CLIENT_ID, CLIENT_SECRET, CALLBACK_URL })
-})
-after(async () => {
-  rmSync(folder, { recursive: true, force: true })
-  await house.close()
-})
+// The page's own words about localhost are followed, too.
+const house = await openHouse({ HOST: 'localhost' })
+const client = await house.makeClient({ callbackUrl: 'http://localhost:3000/callback' })
+const holder = await openHolder(house)
+const folder = mkdtempSync(join(tmpdir(), 'countersign-libraries-'))
+symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+const { id: CLIENT_ID, secret: CLIENT_SECRET, callbackUrl: CALLBACK_URL } = client
+Object.assign(process.env, { BASE_URL: house.baseUrl, CLIENT_ID, CLIENT_SECRET, CALLBACK_URL })
+after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The first block under a heading, as a module. */
 async function load<Exports>(heading: string): Promise<Exports> {

@@ -3,25 +3,19 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, METHODS, request } from 'node:http'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { pino } from 'pino'
 import { apiRoutes } from '../../src/api/routes.ts'
 import type { Environment } from '../../src/environment.ts'
 import { assetUrl } from '../../src/web/frame/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { sendRaw } from '../support/oauth.ts'
 
 const lines: string[] = []
 const agent = new Agent({ keepAlive: true, maxSockets: 4 })
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ METRICS_PORT: '0' }, pino({ level: 'info' }, { write: (line) => lines.push(line) }))
-})
-after(async () => {
-  agent.destroy()
-  await house.close()
-})
+const house = await openHouse({ METRICS_PORT: '0' }, pino({ level: 'info' }, { write: (line) => lines.push(line) }))
+after(() => agent.destroy())
 
 interface Heard {
   readonly status: number

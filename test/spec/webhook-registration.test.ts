@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { webhooksPerBranch } from '../../src/webhooks/webhook.ts'
@@ -11,8 +11,9 @@ import {
   type ProblemAnswer,
   transaction,
 } from '../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
-import { answer as answerWith, openReceiver, type Receiver } from '../support/receiver.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { answer as answerWith, openReceiver } from '../support/receiver.ts'
 
 interface Listed {
   readonly id: number
@@ -30,22 +31,11 @@ interface Page {
 const hooks = 'https://app.example.com/hooks'
 
 /** Nothing in this house dials: it has no worker. */
-let house: TestGateway
+const house = await openHouse({ ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'false' })
 /** This one delivers to receivers on loopback. */
-let sending: TestGateway
-let receiver: Receiver
-let branch: BranchProgram
-before(async () => {
-  house = await openTestGateway({ ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'false' })
-  sending = await openTestGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  receiver = await openReceiver()
-  branch = await openBranch(house)
-})
-after(async () => {
-  await house.close()
-  await sending.close()
-  await receiver.close()
-})
+const sending = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
+const receiver = await keepOpen(openReceiver())
+const branch = await openBranch(house)
 
 async function listAll(program: BranchProgram, limit?: number): Promise<{ pages: number; webhooks: Listed[] }> {
   const webhooks: Listed[] = []

@@ -33,8 +33,35 @@ export async function findChromium(environment: NodeJS.ProcessEnv = process.env)
   )
 }
 
-export async function launchChromium(): Promise<Browser> {
+export type Chromium = Pick<Browser, 'newContext'> & { close(): Promise<void> }
+
+let running: Promise<Browser> | undefined
+let users = 0
+let leaving: NodeJS.Timeout | undefined
+const lingerMs = 2_000
+
+/** One for all the files of a process: it ends when none of them has asked for it for a while. */
+export async function openChromium(): Promise<Chromium> {
+  clearTimeout(leaving)
+  users++
+  running ??= launch()
+  const browser = await running
+  return {
+    newContext: (options) => browser.newContext(options),
+    async close() {
+      if (--users === 0) leaving = setTimeout(end, lingerMs)
+    },
+  }
+}
+
+async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: await findChromium(), args: flags })
+}
+
+async function end(): Promise<void> {
+  const browser = await running
+  running = undefined
+  await browser?.close()
 }
 
 function isExecutable(path: string): boolean {

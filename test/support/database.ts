@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { openDatabase, statement } from '../../src/database/database.ts'
 import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
+import { openDaysAhead } from '../../src/webhooks/days.ts'
+import { TestClock } from './clock.ts'
 
 const variable = 'COUNTERSIGN_TEST_SERVER'
 const template = 'countersign_template'
@@ -36,6 +38,8 @@ export async function openTestServer({ durable = false } = {}): Promise<TestServ
   await runAlone(server.connectionString, `CREATE DATABASE ${template}`)
   const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
   await migrate(db)
+  // The day on which every clock of a test begins; each house would take longer to open it than to be given it.
+  await openDaysAhead(db, new TestClock().now())
   await db.close()
   return {
     url: server.connectionString,
@@ -57,7 +61,7 @@ export async function openTestDatabase({ empty = false } = {}): Promise<TestData
   const own = shared === undefined ? await openTestServer() : undefined
   const serverUrl = shared ?? own!.url
   const name = `t_${randomBytes(8).toString('hex')}`
-  await runAlone(serverUrl, `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}`}`)
+  await runAlone(serverUrl, `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template} STRATEGY file_copy`}`)
   return {
     url: withDatabase(serverUrl, name),
     async close() {

@@ -11,7 +11,7 @@ import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import type { SettingsChange } from '../../src/webhooks/webhook-settings.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { eventually } from './eventually.ts'
-import { basic, lingerMs, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
+import { basic, nodeOptions, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 export interface EventDraft {
@@ -97,7 +97,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
   }
   const openNode = async (extra: NodeJS.ProcessEnv = {}) => {
-    const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, lingerMs })
+    const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, ...nodeOptions })
     nodes.push(node)
     return node
   }

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import type { Logger } from 'pino'
 import type { Act } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/environment.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { openSchemaCompilers } from '../../src/http/schema-compilers.ts'
 import { type Client, createClient } from '../../src/partners/client.ts'
 import {
   applyAsPartner,
@@ -18,10 +18,12 @@ import {
   setRefreshAccess,
 } from '../../src/partners/partner.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
+import { openPasswords } from '../../src/users/password.ts'
 import { addAccount, createUser, type User } from '../../src/users/user.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
+import { keepOpen } from './keep-open.ts'
 import { makeUpWord } from './made-up-word.ts'
 
 export const password = 'correct horse battery'
@@ -32,8 +34,15 @@ export function operatorAct(at: Date): Act {
   return { by: operator, at }
 }
 
-/** Lanes are let go sooner than in production: the clock is moved only when nobody holds any. */
-export const lingerMs = 20
+/**
+ * What a gateway of a test is given beside its settings. Lanes are let go sooner than in production: the clock is moved only when nobody holds any. A sign-in
+ * costs no more than a request: what guessing costs is the matter of those who ask for passwords as in production. Schemas are compiled once a process.
+ */
+export const nodeOptions = {
+  lingerMs: 20,
+  passwords: openPasswords(2, { memoryCost: 64, timeCost: 1 }),
+  compilers: openSchemaCompilers(),
+}
 
 export interface TestClient extends Client {
   readonly secret: string
@@ -88,23 +97,25 @@ export interface TokenBody {
   readonly issued_at: string
 }
 
-/** One for all the tests of a file; it closes after the last of them. */
-export async function openHouse(settings?: NodeJS.ProcessEnv, log?: Logger): Promise<TestGateway> {
-  const house = await openTestGateway(settings, log)
-  after(() => house.close())
-  return house
+/** One for all the tests of a file. */
+export function openHouse(...how: Parameters<typeof openTestGateway>): Promise<TestGateway> {
+  return keepOpen(openTestGateway(...how))
 }
 
 /** `settings` are environment variables on top of the test's own; `log` is where its lines go instead of nowhere. */
-export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Logger): Promise<TestGateway> {
-  const database = await openTestDatabase()
+export async function openTestGateway(
+  settings: NodeJS.ProcessEnv = {},
+  log?: Logger,
+  options: Partial<typeof nodeOptions> = nodeOptions,
+): Promise<TestGateway> {
+  const database = settings.DATABASE_URL ? undefined : await openTestDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-gateway-'))
   const all: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     HOST: '127.0.0.1',
     PORT: '0',
     DATA_DIR: dataDir,
-    DATABASE_URL: database.url,
+    ...(database && { DATABASE_URL: database.url }),
     DATABASE_CONNECTIONS: '5',
     SECRET_KEY: randomBytes(32).toString('hex'),
     LOG_LEVEL: 'silent',
@@ -116,16 +127,13 @@ export async function openTestGateway(settings: NodeJS.ProcessEnv = {}, log?: Lo
     ...settings,
   }
   const clock = new TestClock()
-  const gateway = await openGateway(readConfig(all), { clock, lingerMs, ...(log && { log }) })
+  const gateway = await openGateway(readConfig(all), { clock, ...options, ...(log && { log }) })
   return describe(gateway, clock, all, async () => {
     await gateway.close()
-    await database.close()
+    await database?.close()
     rmSync(dataDir, { recursive: true, force: true })
   })
 }
-
-/** Everybody has the same password here, and hashing it takes as long as a sign-in: once is enough. */
-let hashed: Promise<string> | undefined
 
 function describe(
   gateway: Gateway,
@@ -133,8 +141,7 @@ function describe(
   settings: NodeJS.ProcessEnv,
   close: () => Promise<void>,
 ): TestGateway {
-  const { db, vault } = gateway.context
-  const passwords = { ...gateway.context.passwords, hash: () => (hashed ??= gateway.context.passwords.hash(password)) }
+  const { db, vault, passwords } = gateway.context
   const urlOf = (environment: Environment) => (environment === 'live' ? gateway.baseUrl : gateway.sandboxUrl)
 
   const self: TestGateway = {

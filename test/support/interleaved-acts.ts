@@ -7,6 +7,7 @@ import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { pullForward, requestRepeats } from '../../src/webhooks/deliveries.sql.ts'
 import { confirmLanes } from '../../src/webhooks/lanes.sql.ts'
 import { writeToPart } from '../../src/webhooks/part.ts'
+import { startProbe } from '../../src/webhooks/probe.ts'
 import { advanceReplay, startReplay } from '../../src/webhooks/replay.ts'
 import { expire, retireOnce } from '../../src/webhooks/retention.ts'
 import { deleteWebhook, setWebhookState, updateWebhook } from '../../src/webhooks/webhook.ts'
@@ -78,6 +79,7 @@ function actsIn(house: InterleavedHouse): Record<string, Act> {
       given: ({ webhook, endedAt }) => startReplay(house.db, webhook, { from: endedAt.getTime() }, act()),
       run: (db) => advanceReplay(db, now()),
     },
+    probe: { run: (db, { webhook }) => startProbe(db, webhook, act()) },
     pause: { run: (db, { webhook }) => setWebhookState(db, webhook, 'paused', act()) },
     resume: {
       given: ({ webhook }) => setWebhookState(house.db, webhook, 'paused', act()),
@@ -111,7 +113,7 @@ function answers(error: unknown): void {
 
 export const everything =
   `publish, dispatch, dispatch again, settle, fail, let go, let go for a while, publish at once, take a new number, free what the dead have left, claim, take over, redeliver,
-  pull forward, replay, pause, resume, delete, clear, suspend, approve, edit, expire, retire`.split(/,\s+/)
+  pull forward, replay, probe, pause, resume, delete, clear, suspend, approve, edit, expire, retire`.split(/,\s+/)
 
 /** Each has a database of its own: two play at the same time. */
 const troupes = 2

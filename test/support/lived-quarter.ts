@@ -9,7 +9,8 @@ export async function liveThrough(t: TestContext, seed: number, days: number): P
   try {
     await quarter.live(days)
     const problems = await findProblems(quarter)
-    const { events, deliveries, engine, story } = quarter
+    const { books, engine, story } = quarter
+    const { events, deliveries } = books
     t.diagnostic(
       `${events.size} events, ${deliveries.size} deliveries, ${engine.receiver.received.length} requests, ${story.length} acts`,
     )
@@ -23,7 +24,9 @@ export async function liveThrough(t: TestContext, seed: number, days: number): P
 
 /** A check that cannot fail says nothing. */
 async function breakEverything(quarter: Quarter): Promise<void> {
-  const { engine, events, log, deliveries, accepted, hooks } = quarter
+  const { engine, books, receivers } = quarter
+  const { events, log, deliveries } = books
+  const { hooks } = receivers
   await engine.sql(
     'DELETE FROM settled_deliveries WHERE id = (SELECT max(id) FROM settled_deliveries WHERE repeats IS NULL)',
   )
@@ -39,7 +42,7 @@ async function breakEverything(quarter: Quarter): Promise<void> {
   const [event] = events.values()
   events.set(1, { ...event!, id: 1, wantedBy: [hooks[0]!.webhook.id] })
   log.delete([...log.keys()][0]!)
-  accepted.clear()
+  receivers.accepted.clear()
   engine.receiver.received.reverse()
   const delivered = [...deliveries.values()].find((each) => each.state === 'delivered')!
   deliveries.set(delivered.id, { ...delivered, state: 'canceled' })

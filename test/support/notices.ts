@@ -23,21 +23,21 @@ export async function makeReader(house: TestGateway): Promise<User & { email: st
 
 export interface NoticeRow {
   readonly id: number
-  readonly user_id: string
+  readonly userId: string
   readonly email: string
   readonly kind: string
   readonly facts: Record<string, unknown>
   readonly state: string
   readonly attempts: number
-  readonly due_at: Date
+  readonly dueAt: Date
   readonly error: string | null
-  readonly created_at: Date
-  readonly settled_at: Date | null
+  readonly createdAt: Date
+  readonly settledAt: Date | null
 }
 
 const selectNotices = statement(
   '',
-  `SELECT id, user_id, email, kind, facts, state, attempts, due_at, error, created_at, settled_at FROM notices
+  `SELECT id, user_id AS "userId", email, kind, facts, state, attempts, due_at AS "dueAt", error, created_at AS "createdAt", settled_at AS "settledAt" FROM notices
    WHERE user_id = $1 ORDER BY id`,
 )
 

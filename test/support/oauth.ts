@@ -9,7 +9,7 @@ import type { Environment } from '../../src/environment.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
 import type { User } from '../../src/users/user.ts'
 import type { Answer, Browser } from './browser.ts'
-import { type ApproveOptions, lingerMs, type TestClient, type TestGateway, type TokenBody } from './gateway.ts'
+import { type ApproveOptions, nodeOptions, type TestClient, type TestGateway, type TokenBody } from './gateway.ts'
 
 const signInAgainAfterMs = 4 * 60_000
 
@@ -98,7 +98,7 @@ export function hears(gateway: Gateway, tag: string): Promise<void> {
 
 /** Another node of the same service, on the same database and clock. */
 export function openSecondNode(house: TestGateway, log?: Logger): Promise<Gateway> {
-  return openGateway(readConfig(house.settings), { clock: house.clock, lingerMs, ...(log && { log }) })
+  return openGateway(readConfig(house.settings), { clock: house.clock, ...nodeOptions, ...(log && { log }) })
 }
 
 export interface RawAnswer {

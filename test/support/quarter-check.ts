@@ -4,12 +4,14 @@ import { dayOf, dayOfId } from '../../src/webhooks/days.ts'
 import { printEventId } from '../../src/webhooks/event.ts'
 import { retryWaitsMs } from '../../src/webhooks/retry-schedule.ts'
 import { findBrokenPromises, findOvertaken } from './delivery-promises.ts'
-import { type LedgerDelivery, policy, type Quarter } from './quarter.ts'
+import { policy, type Quarter } from './quarter.ts'
+import type { LedgerDelivery } from './quarter-books.ts'
+import { pathsOf } from './quarter-receivers.ts'
 
 export async function findProblems(quarter: Quarter): Promise<string[]> {
   const { db } = quarter.engine
   return [
-    ...quarter.problems,
+    ...quarter.books.problems,
     ...(await findBrokenPromises(db, quarter.engine.house.clock.now())),
     ...findUnnumbered(quarter),
     ...findMissing(quarter),
@@ -20,7 +22,7 @@ export async function findProblems(quarter: Quarter): Promise<string[]> {
 }
 
 /** Each event has one number, and the numbers of a branch have no gap. */
-function findUnnumbered({ events, log, branches }: Quarter): string[] {
+function findUnnumbered({ books: { events, log }, branches }: Quarter): string[] {
   const numbered = [...log.values()]
   const times = Map.groupBy(numbered, (id) => id)
   const unnumbered = [...events.keys()].filter((id) => times.get(id)?.length !== 1)
@@ -37,7 +39,7 @@ function findUnnumbered({ events, log, branches }: Quarter): string[] {
 }
 
 /** One delivery for each webhook that wanted the event, and no other but what repeats one. */
-function findMissing({ events, deliveries }: Quarter): string[] {
+function findMissing({ books: { events, deliveries } }: Quarter): string[] {
   const first = [...deliveries.values()].filter((each) => each.repeats === null)
   const found = Map.groupBy(first, (each) => each.event_id)
   return [...events.values()].flatMap(({ id, wantedBy }) => {
@@ -48,17 +50,20 @@ function findMissing({ events, deliveries }: Quarter): string[] {
 }
 
 function findWrongEndings(quarter: Quarter): string[] {
-  return [...quarter.deliveries.values()].flatMap((delivery) => {
+  return [...quarter.books.deliveries.values()].flatMap((delivery) => {
     const problem = judge(quarter, delivery)
     return problem ? [`delivery ${delivery.id} (${delivery.state}) ${problem}`] : []
   })
 }
 
-function judge({ events, hooks, accepted, engine }: Quarter, delivery: LedgerDelivery): string | undefined {
+function judge({ books, receivers, engine }: Quarter, delivery: LedgerDelivery): string | undefined {
+  const { hooks, accepted } = receivers
   const { webhook_id, event_id, state, attempts } = delivery
   const isDeleted = hooks.find((hook) => hook.webhook.id === webhook_id)!.isDeleted
   if (state === 'delivered')
-    return accepted.has(`${webhook_id} ${printEventId(events.get(event_id)!.uid)}`) ? undefined : 'was never accepted'
+    return accepted.has(`${webhook_id} ${printEventId(books.events.get(event_id)!.uid)}`)
+      ? undefined
+      : 'was never accepted'
   if (state === 'exhausted') return attempts > retryWaitsMs.length ? undefined : 'was given up too early'
   if (state === 'canceled') return isDeleted ? undefined : 'has a webhook that lives'
   // Expired: the day on which that was written down may have left with it.
@@ -74,7 +79,7 @@ function oldestDay(now: Date, more: number): number {
 }
 
 /** Of an entity, events reach a webhook for the first time in the order in which they were published; but for what was only ever sent again. */
-function findDisorder({ hooks, events, deliveries, engine }: Quarter): string[] {
+function findDisorder({ receivers: { hooks }, books: { events, deliveries }, engine }: Quarter): string[] {
   const byPrinted = new Map([...events.values()].map((event) => [printEventId(event.uid), event]))
   const unsent = new Set(
     [...deliveries.values()]
@@ -82,7 +87,7 @@ function findDisorder({ hooks, events, deliveries, engine }: Quarter): string[] 
       .map((each) => `${each.webhook_id} ${each.event_id}`),
   )
   return hooks.flatMap(({ place, webhook }) => {
-    const paths = [`/hook-${place}`, `/hook-${place}/moved`]
+    const paths = pathsOf({ place })
     const arrived = engine.receiver.received.filter(({ path }) => paths.includes(path)).map(({ id }) => id)
     const overtaken = findOvertaken(arrived, (id) => {
       const event = byPrinted.get(id)!
@@ -93,7 +98,7 @@ function findDisorder({ hooks, events, deliveries, engine }: Quarter): string[] 
 }
 
 /** What is older than it is kept is gone; everything else is there. */
-async function findWronglyKept({ engine, deliveries, events }: Quarter): Promise<string[]> {
+async function findWronglyKept({ engine, books: { deliveries, events } }: Quarter): Promise<string[]> {
   const now = engine.house.clock.now()
   const idsOf = async (table: string) =>
     new Set((await engine.sql<{ id: number }>(`SELECT id FROM ${table}`)).map((row) => row.id))

@@ -1,15 +1,16 @@
 /** A page on a screen: whether it fits, can be pressed with a thumb, and keeps nobody out, light and dark. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { User } from '../../src/users/user.ts'
+import type { Chromium } from './chromium.ts'
 import { password } from './gateway.ts'
 
 /** Long enough for the busiest machine. */
 const patienceMs = 60_000
 
 /** A page in a context of its own, what its console complains of, and somebody who signs in on it. */
-export async function openScreen(chromium: Browser, options: BrowserContextOptions = {}) {
+export async function openScreen(chromium: Chromium, options: BrowserContextOptions = {}) {
   const context = await chromium.newContext({ viewport: desk, ...options })
   context.setDefaultTimeout(patienceMs)
   const page = await context.newPage()

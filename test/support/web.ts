@@ -1,6 +1,6 @@
 /** What the tests of the pages share: the way to a consent page, what a page must never lack, what the database holds. */
 import assert from 'node:assert/strict'
-import { type Database, statement } from '../../src/database/database.ts'
+import { type Database, type Statement, statement } from '../../src/database/database.ts'
 import { type Answer, Browser, hiddenFields } from './browser.ts'
 import { type ApproveOptions, password, type TestClient, type TestGateway } from './gateway.ts'
 
@@ -66,9 +66,9 @@ export function sessionCookie(browser: Browser): string {
   return browser.cookies.get('countersign-live-session')!
 }
 
-/** Resolves when the gateway has heard of a change that came from elsewhere. */
-export function hear(house: TestGateway, tag: string): Promise<void> {
-  return new Promise((resolve) => house.gateway.context.changes.subscribe((heard) => heard === tag && resolve()))
+/** What a form of this browser's session has to send. */
+export async function tokenOf(browser: Browser): Promise<string> {
+  return hiddenFields((await browser.get('/account')).text, '/logout').csrf!
 }
 
 const selectTables = statement(
@@ -80,13 +80,18 @@ const selectTables = statement(
 
 /** Every row of every table, but for what the house writes by itself: the chain over the audit log, the dispatcher's reading, the workers' lanes. */
 export async function readTables(db: Database): Promise<Record<string, string[]>> {
-  const tables = await db.query<{ name: string }>(selectTables)
-  const rows = tables.map(async ({ name }) => {
-    const found = await db.query<{ row: string }>(statement('', `SELECT t::text AS row FROM ${name} t ORDER BY 1`))
-    return [name, found.map(({ row }) => row)] as const
+  selectAll ??= db.query<{ name: string }>(selectTables).then((tables) => {
+    const texts = tables.map(
+      ({ name }) => `SELECT '${name}' AS name, array_agg(t::text ORDER BY t::text) AS rows FROM ${name} t`,
+    )
+    return statement('select_all', texts.join(' UNION ALL '))
   })
-  return Object.fromEntries(await Promise.all(rows))
+  const found = await db.query<{ name: string; rows: string[] | null }>(await selectAll)
+  return Object.fromEntries(found.map(({ name, rows }) => [name, rows ?? []]))
 }
+
+/** Every database of a run has the same tables; to ask for each by itself takes ten times as long. */
+let selectAll: Promise<Statement> | undefined
 
 export async function countRows(db: Database, table: string): Promise<number> {
   const [counted] = await db.query<{ rows: number }>(statement('', `SELECT count(*) AS rows FROM ${table}`))

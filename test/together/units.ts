@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('src/**/*.test.ts', 'bench/**/*.test.ts')
+together('src/**/*.test.ts', 'bench/**/*.test.ts', 'test/*.test.ts')

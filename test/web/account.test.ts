@@ -1,21 +1,16 @@
 /** The account holder's pages: connected applications, and tokens for their own programs (Spec 5.1). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { openHouse, type TokenBody } from '../support/gateway.ts'
 import { countRows, signInWith } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
 
 async function connect(browser: Browser, scope = 'read', to = client): Promise<TokenBody> {
   const code = (await house.approve(to, browser, { scope })).get('code')!
@@ -195,7 +190,8 @@ test('making a token demands a sign-in at most five minutes old', async () => {
   const confirmed = await signInWith(browser, user.username, { path: late.location! })
   assert.equal(confirmed.location, '/account/api')
   const fresh = await browser.get('/account/api')
-  assert.doesNotMatch(fresh.text, /too late/)
+  assert.match(fresh.text, /value="too late"/, 'what was typed is there again')
+  assert.doesNotMatch(fresh.text, /<strong>too late/, 'and nothing was made of it')
   assert.equal((await createToken(browser, fresh, 'again')).status, 200)
 })
 

@@ -3,33 +3,23 @@
  * desk. With SCREENSHOTS set to a folder, every page is also photographed there, light and dark.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { minute } from '../../src/clock.ts'
 import { Browser as VisitorBrowser } from '../support/browser.ts'
-import { launchChromium } from '../support/chromium.ts'
-import { openTestGateway, password, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { openChromium } from '../support/chromium.ts'
+import { openHouse, password, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
-import { openPartnerSite, type PartnerSite } from '../support/partner-site.ts'
+import { openPartnerSite } from '../support/partner-site.ts'
 import { desk, fine, lookAt, openScreen, phone } from '../support/screen.ts'
 import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
-let house: TestGateway
-let chromium: Browser
-let site: PartnerSite
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  site = await openPartnerSite()
-  chromium = await launchChromium()
-  client = await house.makeClient({ callbackUrl: `${site.origin}/callback` })
-})
-after(async () => {
-  await chromium?.close()
-  await site?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const site = await keepOpen(openPartnerSite())
+const chromium = await keepOpen(openChromium())
+const client = await house.makeClient({ callbackUrl: `${site.origin}/callback` })
 
 async function openVisit(options: BrowserContextOptions = {}) {
   const visit = await openScreen(chromium, options)

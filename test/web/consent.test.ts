@@ -1,27 +1,17 @@
 /** Checklist C1, C3, C4, C5 and C8: who asks, for what, and an answer that can be given once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import {
-  type ApproveOptions,
-  openTestGateway,
-  type TestClient,
-  type TestGateway,
-  type TokenBody,
-} from '../support/gateway.ts'
-import { approveForm, countRows, hear, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
+import { type ApproveOptions, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
+import { hears } from '../support/oauth.ts'
+import { approveForm, countRows, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
 
 const acting = () => ({ ...house.act(), development: true })
 const countGrants = () => countRows(house.gateway.context.db, 'grants')
@@ -238,7 +228,10 @@ for (const [what, withdraw] of Object.entries(withdrawals)) {
     const changing = await house.makeClient()
     const { browser, page } = await visit({ scope: 'read' }, changing)
     const before = await countGrants()
-    const heard = Promise.race([hear(house, `client:${changing.id}`), hear(house, `branch:${changing.branchId}`)])
+    const heard = Promise.race([
+      hears(house.gateway, `client:${changing.id}`),
+      hears(house.gateway, `branch:${changing.branchId}`),
+    ])
     await withdraw(changing)
     await heard
     const answer = await browser.post('/consent', approveForm(page))

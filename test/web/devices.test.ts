@@ -1,18 +1,14 @@
 /** Sign-ins and devices: every place where the account is open, recognisable, and closed at once by its owner alone. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
 import type { User } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { isSignedIn, sessionCookie, signInWith } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ TRUST_PROXY: '127.0.0.1' })
-})
-after(() => house.close())
+const house = await openHouse({ TRUST_PROXY: '127.0.0.1' })
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0'
 

@@ -1,6 +1,6 @@
 /** Every form of the site, and the proof it asks for. A form that is new stands in the table with a gate, or here with a reason. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import type { Visit } from '../../src/web/frame/visit.ts'
@@ -21,9 +21,11 @@ import {
 import { form, type PageRoute, page } from '../../src/web/route.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { setUpApp } from '../support/second-factor.ts'
+
+const house = await openHouse()
 
 const forms = pageRoutes.filter(({ method }) => method === 'POST')
 
@@ -54,6 +56,8 @@ const anySession: Record<string, string> = {
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': 'it takes power away',
   '/partner/:branch/webhooks/:id/recover/start': 'it sends what was sent before',
   '/partner/:branch/webhooks/:id/skip/start': 'it takes power away',
+  '/partner/:branch/webhooks/:id/incident/probe': 'it sends what waits to be sent',
+  '/partner/:branch/signature/check': 'it changes nothing, and knows of no secret more than whether it matches',
   '/partner/:branch/deliveries/:id/skip': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/test/send': 'simulated events move nothing',
@@ -138,12 +142,6 @@ test('whatever hands out lasting power over an account asks for every proof that
   assert.ok(found.length > 20, String(found.length))
   for (const route of found) assert.ok(asksFor('factor')(route), route.path)
 })
-
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
 
 /** An operator who is a member of a partner too: nothing but the proof is missing. */
 async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: string) => string }> {

@@ -1,19 +1,15 @@
 /** Security history: everything that happened to an account and nothing of anybody else's, in plain words, page by page. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { gatewayAct, insertEntry } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { setPassword } from '../../src/users/user.ts'
 import type { Browser } from '../support/browser.ts'
-import { openTestGateway, password, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { openHouse, password, type TokenBody } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 async function titlesOf(browser: Browser, path = '/account/history'): Promise<string[]> {
   const page = await browser.get(path)

@@ -1,9 +1,8 @@
 /** Every form that makes something, from the tables of all pages: sent again, at once or much later, on whichever node, it makes nothing more. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day } from '../../src/clock.ts'
-import { type Database, statement } from '../../src/database/database.ts'
-import type { Gateway } from '../../src/gateway.ts'
+import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { setScopesAtMost } from '../../src/partners/client.ts'
 import { setRefreshAccess } from '../../src/partners/partner.ts'
@@ -15,24 +14,16 @@ import { createWebhook } from '../../src/webhooks/webhook.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
 import { approveForm, countRows, openConsent } from '../support/web.ts'
 
-let house: TestGateway
-let second: Gateway
-let db: Database
-before(async () => {
-  house = await openTestGateway({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
-  second = await openSecondNode(house)
-  db = house.gateway.context.db
-})
-after(async () => {
-  await second?.close()
-  await house?.close()
-})
+const house = await openHouse({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
+const second = await keepOpen(openSecondNode(house))
+const db = house.gateway.context.db
 
 /** A form as it is about to be sent. */
 interface Sample {
@@ -166,6 +157,21 @@ const samples: Record<string, () => Promise<Sample>> = {
       const sample = await fill(own.browser, page, `${page}/start`, { confirmed: 'yes' })
       return { ...sample, made: () => run('SELECT id FROM skips WHERE webhook_id = $1', [webhookId]) }
     }),
+  '/partner/:branch/webhooks/:id/incident/probe': () =>
+    inPortal(async (own) => {
+      const page = `${own.home}/webhooks/${(await addWaiting(own)).webhookId}/incident`
+      return fill(own.browser, page, `${page}/probe`)
+    }),
+  '/console/webhooks/:id/incident/probe': () =>
+    inPortal(async (own) => {
+      const page = `/console/webhooks/${(await addWaiting(own)).webhookId}/incident`
+      return fill(await house.signIn(await house.makeOperator()), page, `${page}/probe`)
+    }),
+  '/console/webhooks/:id/recover/start': () =>
+    inPortal(async (own) => {
+      const page = `/console/webhooks/${(await addDelivery(own)).webhookId}/recover`
+      return fill(await house.signIn(await house.makeOperator()), page, `${page}/start`)
+    }),
   '/partner/:branch/deliveries/:id/redeliver': () =>
     inPortal(async (own) => {
       const { id } = await addDelivery(own)
@@ -250,6 +256,7 @@ const makeNothing = [
   '/partner/:branch/webhooks/:id/delete',
   '/partner/:branch/webhooks/:id/replays/:replay/cancel',
   '/partner/:branch/deliveries/:id/skip',
+  '/partner/:branch/signature/check',
   '/partner/:branch/clients/:client/update',
   '/partner/:branch/clients/:client/revoke',
   '/partner/:branch/members/uninvite',

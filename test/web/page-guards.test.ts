@@ -1,21 +1,15 @@
 /** Checklist C2, C6 and C7: every page, whatever it tells, cannot be framed, kept, scripted or followed back. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Answer, Browser, hiddenFields, send } from '../support/browser.ts'
-import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { makeGuardedUser, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { approveForm, assertGuarded, openConsent, parsePolicy, pathOf, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-let visitor: Browser
-before(async () => {
-  house = await openTestGateway({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1,::1', HOST: 'localhost' })
-  client = await house.makeClient()
-  visitor = await house.signIn(await house.makeUser())
-})
-after(() => house.close())
+const house = await openHouse({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1,::1', HOST: 'localhost' })
+const client = await house.makeClient()
+const visitor = await house.signIn(await house.makeUser())
 
 const stranger = () => new Browser(house.baseUrl)
 

@@ -1,25 +1,16 @@
 /** Passkeys in a real browser, with an authenticator that Chromium plays. With SCREENSHOTS, its pages are photographed too. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchChromium } from '../support/chromium.ts'
-import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
-import { openPartnerSite, type PartnerSite } from '../support/partner-site.ts'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { openChromium } from '../support/chromium.ts'
+import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openPartnerSite } from '../support/partner-site.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
-let house: TestGateway
-let site: PartnerSite
-let chromium: Browser
-before(async () => {
-  house = await openTestGateway({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
-  site = await openPartnerSite('localhost')
-  chromium = await launchChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await site?.close()
-  await house?.close()
-})
+const house = await openHouse({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
+const site = await keepOpen(openPartnerSite('localhost'))
+const chromium = await keepOpen(openChromium())
 
 interface Visit {
   readonly page: Page

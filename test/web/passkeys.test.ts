@@ -1,21 +1,17 @@
 /** Passkeys as a second factor: added, used, named, removed; and every answer that is not one. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import type { User } from '../../src/users/user.ts'
 import { Authenticator, addKey, readOptions, sendKey } from '../support/authenticator.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../support/gateway.ts'
+import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { makeGuardedUser, readRecoveryCodes, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, sessionCookie } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ HOST: 'localhost' })
-})
-after(() => house.close())
+const house = await openHouse({ HOST: 'localhost' })
 
 async function makeKeyHolder(name?: string) {
   const user = await house.makeUser()

@@ -2,18 +2,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
-import { openTestGateway, password, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { openHouse, password, type TokenBody } from '../support/gateway.ts'
 import { guess, isSignedIn, sessionCookie } from '../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 const next = 'a different password'
 

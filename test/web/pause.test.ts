@@ -1,28 +1,19 @@
 /** Pausing an application: its tokens are refused at once on every node, nothing of them is lost, and both sides are told. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { day } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
-import type { Gateway } from '../../src/gateway.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { type Answer, type Browser, hiddenFields, postForm, send } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
 
-let house: TestGateway
-let other: Gateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  other = await openSecondNode(house)
-  client = await house.makeClient()
-})
-after(async () => {
-  await other?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const other = await keepOpen(openSecondNode(house))
+const client = await house.makeClient()
 
 async function connect(browser: Browser, scope = 'read', to = client): Promise<TokenBody> {
   const code = (await house.approve(to, browser, { scope })).get('code')!

@@ -1,20 +1,15 @@
 /** Checklist L1, L2 and L8: a session is born at sign-in, lives in one cookie, and ends when it should. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { hour, minute, second } from '../../src/clock.ts'
 import { issueToken } from '../../src/crypto/token.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
-import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openHouse, password } from '../support/gateway.ts'
 import { guess, isSignedIn, openConsent, pathOf, sessionCookie, signInWith, startRequest } from '../support/web.ts'
 
-let house: TestGateway
-let client: TestClient
-before(async () => {
-  house = await openTestGateway()
-  client = await house.makeClient()
-})
-after(() => house.close())
+const house = await openHouse()
+const client = await house.makeClient()
 
 const cookieName = 'countersign-live-session'
 

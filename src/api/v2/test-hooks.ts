@@ -1,5 +1,5 @@
 /**
- * Spec 4.6: sends a simulated webhook to every registered URL, with the data of the request. Nothing is checked against real
+ * Spec 4.6: sends a simulated webhook to every registered URL, or to one of them, with the data of the request. Nothing is checked against real
  * records. The handler publishes an event; the worker delivers it like any other. `Prefer: wait=N` waits for the outcomes.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,15 +7,16 @@ import type { Context } from '../../context.ts'
 import { integer, Type, text } from '../../schema.ts'
 import { type EventDelivery, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
 import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
-import { printEventId } from '../../webhooks/event.ts'
+import { type NewEvent, type PublishedEvent, printEventId } from '../../webhooks/event.ts'
 import { type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
 import { partOf } from '../../webhooks/part.ts'
-import { simulateEvent } from '../../webhooks/simulated-event.ts'
+import { insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
+import { getWebhook } from '../../webhooks/webhook.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { attemptFields, DeliveryStateBody, EventId, firstDeliveryId } from './delivery-resource.ts'
-import { webhookSchema } from './webhook-resource.ts'
+import { idOfPath, webhookSchema } from './webhook-resource.ts'
 
 const longestWaitSeconds = 30
 const pollMs = 25
@@ -54,9 +55,9 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
     schema: {
       ...webhookSchema,
       ...{ operationId: hooks[kind].operationId, tags: ['Test webhooks'] },
-      summary: `Send a simulated webhook of ${hooks[kind].words} to every registered URL`,
+      summary: `Send a simulated webhook of ${hooks[kind].words} to every registered URL, or to one`,
       description:
-        'The data may be made up: nothing is checked against real records. Deliveries are marked with `x-webhook-test: true` and never hold up a real one.',
+        'The data may be made up: nothing is checked against real records. Deliveries are marked with `x-webhook-test: true` and never hold up a real one. Two with the same id are delivered in order: use a fresh id for each.',
       headers: Type.Object({
         prefer: Type.Optional(
           text(
@@ -64,6 +65,9 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
             'wait=2',
           ),
         ),
+      }),
+      querystring: Type.Object({
+        webhookId: Type.Optional(idOfPath('Only to this webhook, whatever kinds it is told of. Unless given: to all.')),
       }),
       body: payloads[kind],
       response: { 202: TestHookAnswer },
@@ -73,11 +77,9 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       const payload = request.body as Payload
       const [amount] = exactAmounts(request.bodyText, [payload], () => 'amount')
       const event = simulateEvent(caller, kind, payload, amount)
+      const publish = await publisherOf(context, caller, (request.query as { webhookId?: number }).webhookId)
       if (context.testHooks.isOn) await context.testHooks.count(branchKey(caller))
-      const [published] = await context.publisher.publish([event], context.clock.now(), {
-        traceparent: request.span?.traceparent,
-      })
-      const { id, uid } = published!
+      const { id, uid } = await publish(event, request.span?.traceparent)
       const wished = parsePatience(request.headers.prefer)
       // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
       const leave = wished > 0 ? await context.waits.take(branchKey(caller)) : undefined
@@ -87,6 +89,21 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
     },
   }
+}
+
+type Publish = (event: NewEvent, traceparent: string | undefined) => Promise<PublishedEvent>
+
+/** To every URL, or to that of one webhook; another branch's does not exist. */
+async function publisherOf(
+  { db, clock, publisher }: Context,
+  caller: BranchCaller,
+  webhookId: number | undefined,
+): Promise<Publish> {
+  if (webhookId === undefined)
+    return async (event, traceparent) => (await publisher.publish([event], clock.now(), { traceparent }))[0]!
+  const webhook = await getWebhook(db, caller, webhookId)
+  return (event, traceparent) =>
+    db.transaction((sql) => insertAimedEvent(sql, event, webhook, clock.now(), traceparent))
 }
 
 /** RFC 7240. */

@@ -1,5 +1,6 @@
 /** Audit entries in the words of the account holder whom they concern. */
 import type { AuditAction, AuditEntry } from '../../audit/audit.ts'
+import { tell } from '../../audit/sentence.ts'
 import { type Scope, scopes } from '../../scope.ts'
 import { deviceWords } from '../../words/device-words.ts'
 import { scopeWords } from '../../words/scope-words.ts'
@@ -80,9 +81,8 @@ const words: Partial<Record<AuditAction, Words>> = {
 /** For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to somebody else. */
 export function historyWords(entry: AuditEntry, client: string | undefined, readerId: string): HistoryWords {
   const about = aboutWhom(entry)
-  if (about.startsWith('user:') && about !== `user:${readerId}`)
-    return { title: printAction(entry.action), text: about }
-  return words[entry.action]?.(entry, client) ?? { title: printAction(entry.action) }
+  if (about.startsWith('user:') && about !== `user:${readerId}`) return { title: printPlainly(entry, client, readerId) }
+  return words[entry.action]?.(entry, client) ?? { title: printPlainly(entry, client, readerId) }
 }
 
 function aboutWhom({ details, subject }: AuditEntry): string {
@@ -116,8 +116,13 @@ function listApproved({ scopes: granted, accountNumbers }: AuditEntry['details']
   return `${titles} · in ${accountNumbers.length === 1 ? 'account' : 'accounts'} ${accountNumbers.join(', ')}`
 }
 
-/** Acts that are no everyday ones of account holders, such as those of a partner's member: `webhook.created` → “Webhook created”. */
-function printAction(action: string): string {
-  const text = action.replace('.', ' ').replaceAll('_', ' ')
-  return text.charAt(0).toUpperCase() + text.slice(1)
+/** Acts that are no everyday ones of account holders, such as those of a partner's member or of an operator, in the words of the log. */
+function printPlainly(entry: AuditEntry, client: string | undefined, readerId: string): string {
+  const nameOf = (id: string) => {
+    if (id === `user:${readerId}`) return 'You'
+    return id === entry.subject && client !== undefined ? client : id.replace(/^(webhook|branch):/, '$1 ')
+  }
+  return tell(entry)
+    .map((part) => (typeof part === 'string' ? part : nameOf(part.id)))
+    .join('')
 }

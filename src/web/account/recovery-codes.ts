@@ -3,11 +3,10 @@ import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../../users/second-factor.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
-import { issueFormToken } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { makeOnce } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import { type SignedIn, signedInAs } from '../frame/visitor.ts'
 import type { StronglySignedIn } from '../gates.ts'
 import { sendAccountPage } from './account-page.ts'
 
@@ -22,8 +21,8 @@ export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: S
 }
 
 /** `token` is the session as it is from now on. */
-export function sendRecoveryCodes(visit: Visit, { session, act }: SignedIn, token: Token, codes: readonly string[]) {
-  const visitor = { session: { ...session, token }, act, csrf: issueFormToken(token.text) }
+export function sendRecoveryCodes(visit: Visit, { session }: SignedIn, token: Token, codes: readonly string[]) {
+  const visitor = signedInAs(visit.context, visit.request, { ...session, token })
   return sendAccountPage(visit, visitor, {
     title: 'Your recovery codes',
     here: '/account/security',

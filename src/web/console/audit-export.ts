@@ -3,16 +3,23 @@ import { Readable } from 'node:stream'
 import { type AuditEntry, printEntry, recordAct } from '../../audit/audit.ts'
 import { logSubject } from '../../audit/chain-check.ts'
 import { walkEntries } from '../../audit/entry-search.ts'
+import type { Form } from '../../http/form.ts'
 import { watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { refuseForeignOrigin } from '../frame/forms.ts'
 import type { Visit } from '../frame/visit.ts'
 import { judgeOperator, type Operator } from '../gates.ts'
+import { openEvidence, readTicked } from './audit-evidence.ts'
 import { readAuditQuestion } from './audit-question.ts'
 import { csvHead, printCsvRow } from './csv.ts'
 
-const formats = ['csv', 'json'] as const
-const types = { csv: 'text/csv; charset=utf-8; header=present', json: 'application/json; charset=utf-8' }
+const formats = ['csv', 'json', 'evidence'] as const
+const types = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  json: 'application/json; charset=utf-8',
+  evidence: 'application/jsonl; charset=utf-8',
+}
+const endings = { csv: 'csv', json: 'json', evidence: 'evidence.jsonl' }
 const retrySeconds = 30
 
 const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
@@ -33,23 +40,29 @@ export async function exportAudit(visit: Visit, { act }: Operator) {
     watch.close()
   }
   try {
-    await recordAct(context.db, act, 'audit.exported', logSubject, { format, search: values })
+    const entries = format === 'evidence' ? readTicked(request.query as Form) : []
+    const search = entries.length > 0 ? { entries } : values
+    await recordAct(context.db, act, 'audit.exported', logSubject, { format, search })
     const left = new AbortController()
     const { socket } = request.raw
     socket.once('close', () => left.abort(new Error('The reader has left.')))
     // Half a file must not look like a whole one.
     watch.over.addEventListener('abort', () => watch.isRefused() && socket.destroy())
-    const pages = walkEntries(context.db, question, AbortSignal.any([watch.over, left.signal]))
-    const body = Readable.from(format === 'csv' ? printCsv(pages) : printJson(pages), { objectMode: false })
+    const stop = AbortSignal.any([watch.over, left.signal])
+    const pages = walkEntries(context.db, question, stop)
+    const pieces = format === 'evidence' ? await openEvidence(visit, asked, pages, stop) : printers[format](pages)
+    const body = Readable.from(pieces, { objectMode: false })
     // However it ends: read to the end, given up by the reader, or broken.
     body.once('close', end)
-    const name = `countersign-audit-${act.at.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${format}`
+    const name = `countersign-audit-${act.at.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.${endings[format]}`
     return reply.header('content-disposition', `attachment; filename="${name}"`).type(types[format]).send(body)
   } catch (error) {
     end()
     throw error
   }
 }
+
+const printers = { csv: printCsv, json: printJson }
 
 async function* printCsv(pages: AsyncIterable<readonly AuditEntry[]>): AsyncGenerator<string> {
   yield csvHead(columns)

@@ -2,12 +2,14 @@
 import type { AuditEntry } from '../../audit/audit.ts'
 import { type FoundEntries, searchEntries } from '../../audit/entry-search.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
-import { printMoment, table } from '../frame/parts.ts'
+import { facts, printMoment, table } from '../frame/parts.ts'
 import type { Question } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
 import { printAuditFilter, readAuditQuestion } from './audit-question.ts'
 import { sendConsole } from './console.ts'
+import { findNamesIn, printSentence } from './entry-sentences.ts'
+import type { Names } from './names.ts'
 
 const here = '/console/audit'
 const pageSize = 50
@@ -16,7 +18,9 @@ export async function showAudit(visit: Visit, operator: Operator) {
   const { asked, question } = readAuditQuestion(visit)
   const before = asked.number('before')
   const { problem } = asked.draft()
-  const found = problem ? undefined : await searchEntries(visit.context.db, question, before, { most: pageSize })
+  const { db } = visit.context
+  const found = problem ? undefined : await searchEntries(db, question, before, { most: pageSize })
+  const names = await findNamesIn(db, found?.entries ?? [])
   return sendConsole(visit, operator, {
     title: 'Audit log',
     section: here,
@@ -24,37 +28,39 @@ export async function showAudit(visit: Visit, operator: Operator) {
     body: html`<h1>Audit log</h1>
 <p class="acts"><a class="button" href="${here}/chain">Verify the chain…</a></p>
 ${printAuditFilter(asked)}
-${found && printFound(found, asked, before)}`,
+${found && printFound(found, names, asked, before)}`,
   })
 }
 
-function printFound({ entries, next }: FoundEntries, asked: Question, before: number | undefined): Html {
+function printFound({ entries, next }: FoundEntries, names: Names, asked: Question, before: number | undefined): Html {
   const given = asked.print()
   const older = next !== undefined && `${here}?${asked.print({ before: next })}`
-  return html`${printEntries(entries, next !== undefined)}
+  return html`${printEntries(entries, names, next !== undefined)}
 <nav class="pages" aria-label="Pages">${before !== undefined && html`<a href="${here}?${given}">Newest</a>`}
 ${older && html`<a href="${older}" rel="next">${entries.length < pageSize ? 'Look further back' : 'Older'}</a>`}</nav>
 <section class="card"><h2>Export</h2>
 <p>Everything that this search finds, not only this page, newest first. The export is recorded in the log.</p>
 <div class="acts"><a class="button" href="${here}/export?${asked.print({ format: 'csv' })}">CSV</a>
-<a class="button" href="${here}/export?${asked.print({ format: 'json' })}">JSON</a></div></section>`
+<a class="button" href="${here}/export?${asked.print({ format: 'json' })}">JSON</a></div>
+<h3>With proof</h3>
+<p>A file that proves, to somebody who has nothing but the file, that the entries stand in the log as they were written: <code>countersign audit verify FILE</code>. Other entries are not in it.</p>
+<div class="acts"><form id="evidence" method="get" action="${here}/export"><input type="hidden" name="format" value="evidence"><input type="hidden" name="of" value="ticked"><button>The entries ticked above</button></form>
+<a class="button" href="${here}/export?${asked.print({ format: 'evidence' })}">All that this search finds</a></div></section>`
 }
 
-function printEntries(entries: readonly AuditEntry[], hasMore: boolean): Html {
+function printEntries(entries: readonly AuditEntry[], names: Names, hasMore: boolean): Html {
   if (entries.length === 0)
     return html`<p class="card empty">${hasMore ? 'Nothing was found so far: the search took too long to go on by itself.' : 'Nothing was found.'}</p>`
   const rows = entries.map(
     (entry) => html`<tr>
-<td>${printMoment(entry.at)}<br><span class="faint">entry ${entry.id}</span></td>
-<td>${search('actor', entry.actor)}</td>
-<td>${search('action', entry.action)}</td>
-<td>${search('subject', entry.subject)}</td>
+<td><label class="tick"><input type="checkbox" name="entry" value="${entry.id}" form="evidence"><span>entry ${entry.id}</span></label></td>
+<td>${printMoment(entry.at)}</td>
+<td class="told">${printSentence(entry, names)}</td>
 <td>${printPlace(entry)}</td>
 <td>${printDetails(entry)}</td>
 </tr>`,
   )
-  const heads = ['When (UTC)', 'Who', 'Did what', 'To whom', 'From where', 'Details']
-  return table('Entries of the audit log', heads, rows)
+  return table('Entries of the audit log', ['Entry', 'When (UTC)', 'What happened', 'From where', 'Details'], rows)
 }
 
 /** A value that leads to what else it is in. */
@@ -67,8 +73,12 @@ function printPlace({ address, environment }: AuditEntry): Content {
   return html`${address !== null && search('address', address)}${address !== null && environment !== null && html`<br>`}${environment !== null && html`<span class="faint">${environment}</span>`}`
 }
 
-function printDetails({ details, requestId }: AuditEntry): Content {
+/** The ids behind the names, each leading to what else it is in, and whatever else the entry holds. */
+function printDetails({ actor, action, subject, details, requestId }: AuditEntry): Content {
   const all = { ...details, ...(requestId !== null && { requestId }) }
-  if (Object.keys(all).length === 0) return '–'
-  return html`<details><summary>${Object.keys(all).length} more</summary><pre>${JSON.stringify(all, undefined, 2)}</pre></details>`
+  return html`<details><summary>Ids<span class="unseen"> and details</span></summary>${facts([
+    ['Actor', search('actor', actor)],
+    ['Action', search('action', action)],
+    ['Target', search('subject', subject)],
+  ])}${Object.keys(all).length > 0 && html`<pre>${JSON.stringify(all, undefined, 2)}</pre>`}</details>`
 }

@@ -1,9 +1,10 @@
 /** Whether the audit log is as it was written: a verification of its chain, watched while it runs. */
 import type { AnchorReport } from '../../audit/anchor-check.ts'
 import type { AuditEntry } from '../../audit/audit.ts'
-import { type ChainHead, parseHead, printHead } from '../../audit/chain.ts'
+import { type ChainHead, parseHead, printHead } from '../../audit/block.ts'
 import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
+import { findPublicKey } from '../../audit/head-signer.ts'
 import { cut } from '../../cut.ts'
 import { printDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
@@ -46,6 +47,7 @@ async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
   // A form that was refused has no address that a stream could ask for.
   const live = visit.request.method === 'GET'
   const part = await print()
+  const key = await findPublicKey(visit.context.db, visit.context.vault)
   return sendConsole(visit, operator, {
     title: 'Verify the chain',
     section: '/console/audit',
@@ -60,7 +62,8 @@ Keep the head that it finds somewhere else: as an anchor it proves later that no
 ${formNotice(draft, 'anchor')}
 <form method="post" action="${chainPage}/verify">${csrfField(operator.csrf)}
 ${textField(draft, { name: 'anchor', label: 'Anchor, if you kept one', hint: 'POSITION:HASH, as an earlier verification showed it.', more: html`maxlength="100" spellcheck="false" autocomplete="off" autocapitalize="none"` })}
-<button class="primary">Verify</button></form></section>
+<button class="primary">Verify</button></form>
+${key !== undefined && html`<p>Evidence that was exported with proof is checked by the public key of this log, which you publish: <code>${key}</code></p>`}</section>
 ${live ? livePart(visit.request, part) : part}`,
   })
 }

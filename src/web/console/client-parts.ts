@@ -17,9 +17,13 @@ interface ClientsPage {
   readonly csrf: string
 }
 
+const clientsShown = 20
+
 export function printClients(page: ClientsPage): Html {
-  const items = page.clients.map((client) => printClient(client, page))
+  const items = page.clients.slice(0, clientsShown).map((client) => printClient(client, page))
+  const more = page.clients.length - items.length
   return html`<section class="card"><h2>Clients</h2>
+${more > 0 && html`<p>The first ${clientsShown}; ${more} more are listed by <code>countersign client list</code>.</p>`}
 ${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
 }
 

@@ -11,6 +11,7 @@ const sections: readonly Link[] = [
   { path: '/console/webhooks', label: 'Webhooks' },
   { path: '/console/audit', label: 'Audit log' },
   { path: '/console/settings', label: 'Settings' },
+  { path: '/partner', label: 'Partner portal' },
   { path: '/account', label: 'My account' },
 ]
 
@@ -21,6 +22,7 @@ interface ConsolePage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly scripts?: readonly string[]
 }
 
 export function sendConsole({ context, reply }: Visit, { session, csrf }: Operator, page: ConsolePage) {

@@ -1,10 +1,9 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls, type RefusedCount } from '../../partners/refused-calls.ts'
-import { type AllWaiting, findWaiting, type Waiting } from '../../partners/waiting.ts'
 import type { Period } from '../../webhooks/columns.ts'
-import { readThroughput } from '../../webhooks/delivery-statistics.ts'
-import { type Depths, readDepths } from '../../webhooks/depths.ts'
+import { allThatWait, type Depths, readDepths } from '../../webhooks/depths.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
   countLanes,
   type LaneCondition,
@@ -13,79 +12,69 @@ import {
   listLanes,
   unwellConditions,
 } from '../../webhooks/lane-health.ts'
+import { everyWebhook, readCounts } from '../../webhooks/webhook-counts.ts'
 import { listWorkers, type SeenWorker } from '../../webhooks/worker-list.ts'
-import { periodOf } from '../frame/charts.ts'
-import { type Content, type Html, html } from '../frame/html.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
+import { printWhy } from '../frame/failure-words.ts'
+import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../gates.ts'
+import { findAttention, printAttention } from './attention.ts'
+import { printDoneTo } from './back.ts'
 import { sendConsole } from './console.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
-import { printThroughput } from './throughput-charts.ts'
+import { doneWords as partnerWords } from './partner.ts'
+import { doneWords as userWords } from './user.ts'
+import { doneWords as webhookWords } from './webhooks.ts'
 
 const here = '/console'
 const listed = 5
 const refusedLookedAt = 1_000
+const doneWords = { ...partnerWords, ...userWords, ...webhookWords }
 
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
-  const print = printerOf(visit, period)
+  const print = printerOf(visit, period, operator)
   if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
   return sendConsole(visit, operator, {
     title: 'Console',
     section: here,
     live: true,
-    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
+    scripts: [chartScript],
+    body: html`<h1>Console</h1>${await printDoneTo(visit.context.db, visit.request, doneWords)}${livePart(visit.request, await print())}`,
   })
 }
 
 /** Each part is asked anew as often as its cost allows. */
-function printerOf({ context }: Visit, period: Period): () => Promise<Html> {
-  const { db, clock } = context
-  const waiting = held(() => findWaiting(db, listed), second)
+function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () => Promise<Html> {
+  const { db, clock, config, vault } = context
+  const attention = held(() => findAttention({ db, config, vault, csrf, now: clock.now() }), second)
   const depths = held(() => readDepths(db, clock.now()), second)
   const lanes = held(() => countLanes(db, clock.now()), second)
   const worst = held(
     () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
     second,
   )
+  const failures = held(async () => readFailures(db, await worst()), second)
   const workers = held(() => listWorkers(db, clock.now()), second)
   const refused = held(() => readRefused(context), second)
-  const throughput = held(() => readThroughput(db, period, clock.now()), 10 * second)
-  return async () => html`${printWaiting(await waiting())}
+  const counts = held(() => readCounts(db, everyWebhook, period, clock.now()), 10 * second)
+  return async () => html`${printAttention(await attention())}
 ${printQueue(await depths(), await refused())}
-${printLanes(await lanes(), await worst(), clock.now())}
+${printLanes(await lanes(), await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}
-${printThroughput(await throughput(), period, here)}`
+${printCharts(await counts(), {
+  title: 'Attempts of all webhooks',
+  ...{ period, here, durations: 'delivered' },
+  ...{ waiting: allThatWait(await depths()), blocked: (await depths()).blocked },
+})}`
 }
 
 function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {
   return countRefusedCalls(db, after(clock.now(), -hour), refusedLookedAt)
-}
-
-function printWaiting({ applications, refresh, scopes }: AllWaiting): Html {
-  if (applications.count + refresh.count + scopes.count === 0)
-    return html`<section class="card"><h2>Waits for you</h2><p class="empty">Nobody waits for an operator.</p></section>`
-  return html`<section class="card"><h2>Waits for you</h2>
-${facts([
-  [
-    'Applications',
-    html`<a href="/console/partners?state=applied">${applications.count}</a>${printLongest(applications)}`,
-  ],
-  ['Refresh access', html`<a href="/console/partners">${refresh.count}</a>${printLongest(refresh)}`],
-  ['Wider scopes', html`<a href="/console/partners">${scopes.count}</a>${printLongest(scopes)}`],
-])}</section>`
-}
-
-function printLongest({ longest }: Waiting): Content {
-  if (longest.length === 0) return undefined
-  const names = longest.map(
-    ({ branchId, name, since }) =>
-      html`<li><a href="/console/partners/${branchId}">${name}</a>, since ${printMoment(since)}</li>`,
-  )
-  return html`<ul>${names}</ul>`
 }
 
 function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
@@ -97,36 +86,44 @@ function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
   return html`<section class="card"><h2>Queue</h2>
 ${facts([
   ['Events to dispatch', count(depths.inbox)],
-  ['Deliveries waiting', count(depths.waiting)],
-  ['Behind another', count(depths.blocked)],
+  ['Deliveries waiting', count(allThatWait(depths))],
+  ['Of them behind another', count(depths.blocked)],
   ['Oldest overdue', depths.overdueSeconds > 0 ? printDuration(depths.overdueSeconds * second) : 'none'],
   ['Given up', count(depths.exhausted)],
   ['Lanes being sent', count(depths.lanesHeld)],
   ['Refused calls, last hour', refused],
 ])}
-<p class="small">Live and sandbox together. Waiting counts what is paused and what waits for its next attempt. Of refused calls the newest hundred of a partner are kept; calls
+<p class="small">Live and sandbox together. Waiting counts everything that waits: what is due, paused, waits for its next attempt or behind another, and what is sent again. Of refused calls the newest hundred of a partner are kept; calls
 that name no partner are in the metrics alone.</p></section>`
 }
 
-function printLanes(counts: ReadonlyMap<LaneCondition, number>, worst: readonly LaneHealth[], now: Date): Html {
+type Failures = ReadonlyMap<number, WebhookFailure>
+
+function printLanes(
+  counts: ReadonlyMap<LaneCondition, number>,
+  worst: readonly LaneHealth[],
+  failures: Failures,
+  now: Date,
+): Html {
   const links = laneConditions.map(
     (condition) =>
       html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
   )
   return html`<section class="card"><h2>Webhooks</h2><ul class="legend" aria-label="How many there are">${links}</ul></section>
-${worst.length > 0 && printWorst(worst, now)}`
+${worst.length > 0 && printWorst(worst, failures, now)}`
 }
 
-function printWorst(worst: readonly LaneHealth[], now: Date): Html {
+function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date): Html {
   const rows = worst.map(
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
 <td>${laneBadge(lane.condition)}</td>
+<td class="why">${printWhy(lane.condition, failures.get(lane.id), `/console/webhooks/${lane.id}/incident`)}</td>
 <td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
 <td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
 </tr>`,
   )
-  return table('Webhooks that are not well', ['URL', 'Health', 'Partner', 'Failing for'], rows)
+  return table('Webhooks that are not well', ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'], rows)
 }
 
 const workerTones: Record<SeenWorker['state'], Tone> = { well: 'good', silent: 'wait', gone: 'bad' }

@@ -24,11 +24,15 @@ import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
+import { goBack } from './back.ts'
 import { printClients } from './client-parts.ts'
 import { sendConsole } from './console.ts'
+import { printActsOn, printConnectionsOf, printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
 
-const doneWords = {
+const newestShown = 5
+
+export const doneWords = {
   approved: 'The partner is approved. What belongs to it works from now on.',
   suspended: 'The partner is suspended. What belongs to it stopped working.',
   changed: 'Nothing was done: somebody else has decided meanwhile. This is how it stands now.',
@@ -101,8 +105,8 @@ export function partnerOf({ context, request }: Visit): Promise<Partner> {
   return getPartner(context.db, String(idOf(paramsOf(request).branch)))
 }
 
-export function back({ reply }: Visit, { branchId }: Partner, done: Done) {
-  return reply.redirect(`/console/partners/${branchId}?done=${done}`, 303)
+export function back(visit: Visit, { branchId }: Partner, done: Done) {
+  return goBack(visit, { path: `/console/partners/${branchId}`, about: `branch:${branchId}`, done })
 }
 
 function isOpen(request: RefreshRequest | undefined): request is RefreshRequest {
@@ -115,6 +119,7 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, d
   const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
   const requests = await listOpenScopeRequests(db, partner.branchId)
   const home = `/console/partners/${partner.branchId}`
+  const around = { db, now: clock.now(), most: newestShown }
   return sendConsole(visit, operator, {
     title: partner.name,
     section: '/console/partners',
@@ -127,7 +132,10 @@ ${printDecision(partner, draft, home, operator)}
 ${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
 ${printClients({ clients, secrets, requests, home, csrf: operator.csrf })}
 ${printMembers(await listMembers(db, partner))}
-<p><a class="button" href="/console/audit?subject=branch:${partner.branchId}">Its entries in the audit log</a></p>`,
+<section class="card"><h2>Webhooks</h2>${await printWebhooksOf(around, partner.branchId)}</section>
+<section class="card"><h2>Failed API calls</h2>${await printFailedCallsOf(around, partner.branchId)}</section>
+<section class="card"><h2>Connections</h2>${await printConnectionsOf(around, clients)}</section>
+<section class="card"><h2>History</h2>${await printActsOn(around, partner.branchId, clients)}</section>`,
   })
 }
 

@@ -11,6 +11,7 @@ import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
 import type { StrongOperator } from '../gates.ts'
+import { goBack } from './back.ts'
 import { type doneWords, sendUser, throttleKey, userOf } from './user.ts'
 
 export function lockUser(visit: Visit, operator: StrongOperator) {
@@ -78,6 +79,6 @@ export async function liftThrottle(visit: Visit, { act }: StrongOperator) {
   return back(visit, user, 'lifted')
 }
 
-function back({ reply }: Visit, { id }: User, done: keyof typeof doneWords) {
-  return reply.redirect(`/console/users/${id}?done=${done}`, 303)
+function back(visit: Visit, { id }: User, done: keyof typeof doneWords) {
+  return goBack(visit, { path: `/console/users/${id}`, about: `user:${id}`, done })
 }

@@ -22,7 +22,8 @@ interface UserPage {
 }
 
 /** More are closed together. */
-const sessionsShown = 50
+const sessionsShown = 10
+const applicationsShown = 20
 
 export function printStatus({ user, home, csrf, isSelf }: UserPage): Html {
   if (isSelf)
@@ -107,7 +108,7 @@ export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[
 }
 
 export function printApplications({ home, csrf }: UserPage, applications: readonly Authorization[]): Html {
-  const items = applications.map((each) =>
+  const items = applications.slice(0, applicationsShown).map((each) =>
     printItem(
       html`<strong>${each.clientName}</strong> by ${each.partnerName} ${inSandbox(each)} ${each.pausedAt !== null && badge('off', 'paused by the user')}`,
       html`${each.scopes.join(' ')} · accounts ${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'} · since ${printDate(each.approvedAt)} · ${lastUse(each)}`,
@@ -117,7 +118,8 @@ export function printApplications({ home, csrf }: UserPage, applications: readon
       },
     ),
   )
-  return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}</section>`
+  return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}
+${applications.length > applicationsShown && html`<p class="faint">and ${applications.length - applicationsShown} more, in use less lately</p>`}</section>`
 }
 
 function lastUse({ lastUsedAt }: { readonly lastUsedAt: Date | null }): Html {

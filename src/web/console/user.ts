@@ -1,5 +1,6 @@
 /** One user: what they have, where they are signed in, what acts for them. Each part has its own words and forms. */
 
+import { findHistory } from '../../audit/history.ts'
 import { cut } from '../../cut.ts'
 import { listAuthorizations } from '../../oauth/authorization.ts'
 import { listPartnersOf, type Partner } from '../../partners/partner.ts'
@@ -16,6 +17,8 @@ import { badge, crumbs, facts } from '../frame/parts.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
+import { printNewest } from './entry-sentences.ts'
+import { printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
 import {
   printApplications,
@@ -26,6 +29,10 @@ import {
   printTokens,
 } from './user-parts.ts'
 import { roleBadge, statusBadge } from './users.ts'
+
+const historyShown = 8
+const partnersShown = 5
+const ofPartnerShown = 3
 
 export const doneWords = {
   locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
@@ -54,6 +61,8 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
   const { db, clock } = visit.context
   const now = clock.now()
   const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
+  const partners = await listPartnersOf(db, user.id)
+  const history = await findHistory(db, user.id, { before: undefined, limit: historyShown })
   const page = {
     user,
     home: `/console/users/${user.id}`,
@@ -68,15 +77,36 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     body: html`${crumbs([{ path: '/console/users', label: 'Users' }])}
 <h1>${user.name} ${statusBadge(user)} ${roleBadge(user)}</h1>
 ${problem ? notice('error', problem.message) : printDone(visit.request, doneWords)}
-${printPerson(user, accounts, await listPartnersOf(db, user.id))}
+${printPerson(user, accounts, partners)}
 ${printStatus(page)}
 ${printThrottle(page, await findLoginFailures(db, user, throttleKey(visit), now))}
 ${printSessions(page, await listSessions(db, user.id, now))}
 ${printFactors(page, await findSecondFactors(db, user.id))}
 ${printTokens(page, await listApiTokens(db, user.id))}
 ${printApplications(page, await listAuthorizations(db, { userId: user.id }))}
-<p><a class="button" href="/console/audit?subject=user:${user.id}">Their entries in the audit log</a></p>`,
+${await printPartnersOf(visit, partners)}
+<section class="card"><h2>History</h2>${await printNewest(db, history.entries, printAll(user), now)}</section>`,
   })
+}
+
+/** What goes wrong with the partners that somebody is a member of is what they call about. */
+async function printPartnersOf({ context }: Visit, partners: readonly Partner[]): Promise<Html[]> {
+  const around = { db: context.db, now: context.clock.now(), most: ofPartnerShown }
+  return Promise.all(
+    partners.slice(0, partnersShown).map(
+      async ({
+        branchId,
+        name,
+        status,
+      }) => html`<section class="card"><h2><a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)}</h2>
+<h3>Webhooks</h3>${await printWebhooksOf(around, branchId)}
+<h3>Failed API calls</h3>${await printFailedCallsOf(around, branchId)}</section>`,
+    ),
+  )
+}
+
+function printAll({ id }: User): Html {
+  return html`<a href="/console/audit?subject=user:${id}">All about them</a> · <a href="/console/audit?actor=user:${id}">All that they did</a>`
 }
 
 function printPerson(user: User, accounts: readonly Account[], partners: readonly Partner[]): Html {

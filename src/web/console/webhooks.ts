@@ -1,8 +1,8 @@
 /** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
 import type { Form } from '../../http/form.ts'
-import { readStatistics } from '../../webhooks/attempt-statistics.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
   getLane,
   type LaneCondition,
@@ -12,9 +12,11 @@ import {
   unwellConditions,
 } from '../../webhooks/lane-health.ts'
 import { setWebhookState } from '../../webhooks/webhook.ts'
+import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { periodOf, printCharts } from '../frame/charts.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { printDone } from '../frame/done.ts'
+import { isFailing, printTrouble, printWhy } from '../frame/failure-words.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
 import { printCount, stateBadge } from '../frame/health-words.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
@@ -23,6 +25,7 @@ import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
+import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
 import { laneBadge, laneWords, printDuration } from './lane-words.ts'
 
@@ -56,7 +59,7 @@ export async function showWebhooks(visit: Visit, operator: Operator) {
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
 ${printFilter(question)}
-${draft.problem ? undefined : printLanes(shown, health, clock.now())}
+${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now())}
 ${printPages(question, page, found.length > pageSize)}`,
   })
 }
@@ -90,13 +93,19 @@ ${page > 1 && html`<a href="${at(1)}">Worst</a> <a href="${at(page - 1)}" rel="p
 ${hasMore && page < pagesAtMost && html`<a href="${at(page + 1)}" rel="next">More</a>`}</nav>`
 }
 
-function printLanes(lanes: readonly LaneHealth[], health: ReadonlyMap<number, WebhookHealth>, now: Date): Html {
+function printLanes(
+  lanes: readonly LaneHealth[],
+  health: ReadonlyMap<number, WebhookHealth>,
+  failures: ReadonlyMap<number, WebhookFailure>,
+  now: Date,
+): Html {
   if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
   const rows = lanes.map((lane) => {
     const counts = health.get(lane.id)
     return html`<tr>
 <td class="url"><a href="${here}/${lane.id}">${lane.url}</a>${lane.disabledReason !== null && html`<br><span class="faint">${lane.disabledReason}</span>`}</td>
 <td>${laneBadge(lane.condition)}</td>
+<td class="why">${printWhy(lane.condition, failures.get(lane.id), `${here}/${lane.id}/incident`)}</td>
 <td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
 <td>${printSite(lane)}</td>
 <td>${printSince(lane, now)}</td>
@@ -105,7 +114,17 @@ function printLanes(lanes: readonly LaneHealth[], health: ReadonlyMap<number, We
 <td class="number">${printCount(counts?.exhausted ?? 0)}</td>
 </tr>`
   })
-  const heads = ['URL', 'Health', 'Partner', 'Site', 'Failing for', 'Waiting', 'Oldest overdue', 'Given up']
+  const heads = [
+    'URL',
+    'Health',
+    'Last answer',
+    'Partner',
+    'Site',
+    'Failing for',
+    'Waiting',
+    'Oldest overdue',
+    'Given up',
+  ]
   return table('Webhooks, worst first', heads, rows)
 }
 
@@ -122,7 +141,7 @@ function printOverdue({ dueAt }: LaneHealth, now: Date): string {
   return dueAt && dueAt < now ? printDuration(now.getTime() - dueAt.getTime()) : '–'
 }
 
-const doneWords = {
+export const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
   active: 'The webhook is resumed. What gathered goes out.',
 }
@@ -135,12 +154,18 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const health = (await readHealth(db, [lane])).get(lane.id)
   return sendConsole(visit, operator, {
     title: `Webhook ${lane.id}`,
+    scripts: [chartScript],
     section: here,
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
 <h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
 ${(visit.request.query as Form).done === lane.state && printDone(visit.request, doneWords)}
+${isFailing(lane.condition) && printTrouble('Why it fails', (await readFailures(db, [lane])).get(lane.id), `${here}/${lane.id}/incident`)}
 ${printHealth(lane, health, operator, now)}
-${printCharts(await readStatistics(db, lane, period, now), period, `${here}/${lane.id}`)}
+${printCharts(await readCounts(db, lane.id, period, now), {
+  title: 'Attempts',
+  ...{ period, here: `${here}/${lane.id}`, durations: 'answered' },
+  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+})}
 <h2>Newest deliveries</h2>
 ${printDeliveries(await listNewestDeliveries(db, lane, newestShown))}`,
   })
@@ -200,9 +225,10 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async ({ context, request, reply }: Visit, { act }: StrongOperator) => {
+  return async (visit: Visit, { act }: StrongOperator) => {
+    const { context, request } = visit
     const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
-    return reply.redirect(`${here}/${lane.id}?done=${state}`, 303)
+    return goBack(visit, { path: `${here}/${lane.id}`, about: `webhook:${lane.id}`, done: state })
   }
 }

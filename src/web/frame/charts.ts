@@ -1,110 +1,225 @@
-/** Two small charts of a webhook: what was accepted, and how soon its receiver answered. Drawn as SVG, told as a table too. */
+/**
+ * Charts of a period: attempts, what waited, how long it took. A column is a list item with a small SVG in it and what it says in words, which is read by whoever
+ * points at it, by touch and by keyboard (public/charts.js moves between columns); the same numbers stand in a table.
+ */
 import type { FastifyRequest } from 'fastify'
-import { after, hour } from '../../clock.ts'
-import { deliveriesAColumn } from '../../webhooks/attempt-statistics.ts'
-import type { Column, Columns, Period } from '../../webhooks/columns.ts'
+import { after, second } from '../../clock.ts'
+import { isPeriod, type Period, periods } from '../../webhooks/columns.ts'
+import type { Column, Counts, Quantiles } from '../../webhooks/webhook-counts.ts'
+import { type Axis, countAxis, durationAxis, printDuration, printSpan, printTick } from './axes.ts'
+import { printCount } from './health-words.ts'
 import { type Html, html } from './html.ts'
-import { table } from './parts.ts'
+import { printMoment, table } from './parts.ts'
 
-const width = 600
-const height = 140
-const lines = ['p50', 'p95', 'p99'] as const
-
-export function printCharts(statistics: Columns, period: Period, here: string): Html {
-  const { all } = statistics
-  return html`<section class="card" id="charts"><h2>How it answers</h2>
-${printPeriods(period, here)}
-${all.made === 0 ? html`<p class="empty">No attempt was made in the last ${period}.</p>` : printBoth(statistics)}</section>`
-}
+export const chartScript = 'charts.js'
 
 /** The period that the page's address asks for. */
 export function periodOf(request: FastifyRequest): Period {
-  return (request.query as { period?: string }).period === 'day' ? 'day' : 'hour'
+  const { period } = request.query as { period?: string }
+  return isPeriod(period) ? period : 'hour'
 }
 
-export function printPeriods(period: Period, here: string): Html {
-  const tabs = (['hour', 'day'] as const).map(
-    (each) => html`<a href="${here}?period=${each}"${each === period && html` aria-current="page"`}>Last ${each}</a>`,
+const periodWords: Record<Period, string> = { hour: 'hour', day: 'day', '7days': '7 days', '30days': '30 days' }
+
+interface Charted {
+  readonly title: string
+  readonly period: Period
+  /** The page's own address. */
+  readonly here: string
+  /** What waits at this moment, counted up to a bound. */
+  readonly waiting: number
+  readonly blocked: number
+  /** Which durations are of interest here, and in which words. */
+  readonly durations: 'answered' | 'delivered'
+}
+
+const durationWords = { answered: 'to answer', delivered: 'from published to delivered' }
+
+export function printCharts(counts: Counts, charted: Charted): Html {
+  const { title, period, here, waiting } = charted
+  const { all } = counts
+  const isEmpty = attemptsOf(all) === 0 && all.waiting === 0 && waiting === 0
+  return html`<section class="card" id="charts"><h2>${title}</h2>
+${printPeriods(period, here)}
+${isEmpty ? html`<p class="empty">No attempt was made in the last ${periodWords[period]}, and nothing waited.</p>` : printFigures(counts, charted)}
+${printNotes(counts)}</section>`
+}
+
+function printPeriods(period: Period, here: string): Html {
+  const tabs = (Object.keys(periods) as Period[]).map(
+    (each) =>
+      html`<a href="${here}?period=${each}#charts"${each === period && html` aria-current="page"`}>Last ${periodWords[each]}</a>`,
   )
   return html`<nav class="tabs" aria-label="Period">${tabs}</nav>`
 }
 
-function printBoth(statistics: Columns): Html {
-  const { all, columns } = statistics
-  const rate = `${((100 * all.accepted) / all.made).toFixed(1)} %`
-  const label = `Accepted: ${rate}. The tallest column has ${tallest(columns)} attempts.`
+function printFigures(counts: Counts, charted: Charted): Html {
   return html`<div class="charts">
-<figure><figcaption><strong>${rate}</strong> accepted</figcaption>${printBars(columns, label)}${printLegend({ accepted: 'accepted', failed: 'failed' })}</figure>
-${printLatency(statistics, 'p95')}
+${printAttempts(counts, charted.period)}
+${printWaiting(counts, charted)}
+${printDurations(counts, charted)}
 </div>
-<p class="small">Attempts of deliveries by when these were created (UTC); at most ${deliveriesAColumn} deliveries of each column are looked at.</p>
-<details><summary>As a table</summary>${printTable(statistics, 'How it answers', ['Attempts', 'Accepted'])}</details>`
+<details><summary>As a table</summary>${printTable(counts, charted)}</details>`
 }
 
-/** How soon, in a figure of its own. */
-export function printLatency({ all, columns }: Pick<Columns, 'all' | 'columns'>, caption: string): Html {
-  const quantiles = lines.map((name) => `${name} ${printMs(all[name])}`).join(', ')
-  const legend = { p50: 'p50', p95: 'p95', p99: 'p99' }
-  return html`<figure><figcaption><strong>${printMs(all.p95)}</strong> ${caption}</figcaption>${printLines(columns, quantiles)}${printLegend(legend)}</figure>`
+function printNotes({ countedSince }: Counts): Html {
+  return html`<p class="small">Attempts are counted by when they were made, in UTC, a few seconds later. What waits is looked at once a minute; a column shows the most that was seen.
+How long it took is right to a fifth.${countedSince && html` Nothing was counted before ${printMoment(countedSince)} UTC.`}</p>`
 }
 
-export function tallest(columns: readonly Column[]): number {
-  return Math.max(...columns.map(({ made }) => made))
-}
+const attemptsOf = ({ accepted, refused, unreachable }: Column) => accepted + refused + unreachable
+const number = (count: number) => count.toLocaleString('en')
+const plural = (count: number, word: string) => `${number(count)} ${word}${count === 1 ? '' : 's'}`
 
-export function printBars(columns: readonly Column[], label: string): Html {
-  const most = tallest(columns)
-  const step = width / columns.length
-  const bars = columns.map(({ made, accepted }, place) => {
-    const [whole, good] = [made, accepted].map((count) => (height * count) / most) as [number, number]
-    const x = (place * step + step * 0.15).toFixed(1)
-    const bar = (tone: string, y: number, tall: number) =>
-      tall > 0 &&
-      html`<rect class="${tone}" x="${x}" y="${y.toFixed(1)}" width="${(step * 0.7).toFixed(1)}" height="${tall.toFixed(1)}"/>`
-    return html`${bar('failed', height - whole, whole - good)}${bar('accepted', height - good, good)}`
+function printAttempts({ all, columns, columnMs, startsAt }: Counts, period: Period): Html {
+  const made = attemptsOf(all)
+  const rate =
+    made === 0 ? 'none was made' : `${((100 * all.accepted) / made).toFixed(1)} % accepted, ${printRate(made, period)}`
+  return printFigure({
+    caption: html`<strong>${number(made)}</strong> ${made === 1 ? 'attempt' : 'attempts'}, ${rate}`,
+    label: `Attempts in each ${printSpan(columnMs)}`,
+    unit: `attempts in ${printSpan(columnMs)}`,
+    axis: countAxis(Math.max(...columns.map(attemptsOf))),
+    legend: { accepted: 'accepted', failed: 'failed' },
+    ...{ startsAt, columnMs },
+    columns: columns.map((column) => ({
+      bars: [
+        { name: 'accepted', value: column.accepted },
+        { name: 'failed', value: column.refused + column.unreachable },
+      ],
+      reading: describeAttempts(column),
+    })),
   })
-  return frame(label, bars)
 }
 
-function printLines(columns: readonly Column[], quantiles: string): Html {
-  const most = Math.max(1, ...columns.flatMap((column) => lines.map((name) => column[name] ?? 0)))
-  const step = width / columns.length
-  const drawn = lines.map((name) => {
-    const points = columns.flatMap((column, place) => {
-      const ms = column[name]
-      return ms === null ? [] : [`${((place + 0.5) * step).toFixed(1)},${(height - (height * ms) / most).toFixed(1)}`]
-    })
-    return printLine(name, points)
+function describeAttempts(column: Column): string {
+  const { accepted, refused, unreachable } = column
+  return `${plural(attemptsOf(column), 'attempt')}: ${number(accepted)} accepted, ${number(refused)} refused, ${number(unreachable)} unreachable`
+}
+
+function printRate(made: number, period: Period): string {
+  const perSecond = (made * second) / (periods[period].columns * periods[period].columnMs)
+  if (perSecond >= 1) return `${perSecond.toFixed(1)} a second`
+  return perSecond * 60 >= 1 ? `${(perSecond * 60).toFixed(1)} a minute` : `${(perSecond * 3_600).toFixed(1)} an hour`
+}
+
+function printWaiting({ columns, columnMs, startsAt }: Counts, { waiting, blocked }: Charted): Html {
+  const behind = blocked > 0 && `, ${printCount(blocked)} of them behind another`
+  return printFigure({
+    caption: html`<strong>${printCount(waiting)}</strong> waiting now${behind}`,
+    label: `Deliveries waiting in each ${printSpan(columnMs)}, the most at once`,
+    unit: 'deliveries, the most at once',
+    axis: countAxis(Math.max(...columns.map((column) => column.waiting))),
+    legend: { waiting: 'due, or waiting for a retry', blocked: 'behind another' },
+    ...{ startsAt, columnMs },
+    columns: columns.map((column) => ({
+      bars: [
+        { name: 'waiting', value: column.waiting - column.blocked },
+        { name: 'blocked', value: column.blocked },
+      ],
+      reading: `${number(column.waiting)} waiting, ${number(column.blocked)} of them behind another`,
+    })),
   })
-  return frame(`Answers within ${quantiles}. The scale ends at ${most} ms.`, drawn)
 }
 
-/** One point alone would be a line without length. */
-function printLine(name: string, points: readonly string[]): Html {
-  const [x, y] = (points[0] ?? '').split(',')
-  if (points.length === 1) return html`<circle class="${name}" cx="${x ?? 0}" cy="${y ?? 0}" r="4"/>`
-  return html`<polyline class="${name}" points="${points.join(' ')}"/>`
+const lines = ['p50', 'p95', 'p99'] as const
+
+function printDurations({ all, columns, columnMs, startsAt }: Counts, { durations }: Charted): Html {
+  const { p95 } = all[durations]
+  return printFigure({
+    caption: html`<strong>${p95 === null ? '–' : printDuration(p95)}</strong> ${durationWords[durations]}, for 95 of 100`,
+    label: `Time ${durationWords[durations]}, in each ${printSpan(columnMs)}`,
+    unit: `time ${durationWords[durations]}`,
+    axis: durationAxis(Math.max(1, ...columns.map((column) => column[durations].p99 ?? 0))),
+    legend: { p50: 'p50', p95: 'p95', p99: 'p99' },
+    ...{ startsAt, columnMs },
+    columns: columns.map((column) => ({ marks: column[durations], reading: describeDurations(column[durations]) })),
+  })
 }
 
-function frame(label: string, content: readonly Html[]): Html {
-  return html`<svg class="chart" viewBox="0 -6 ${width} ${height + 12}" role="img" aria-label="${label}" preserveAspectRatio="none"><path class="ground" d="M0 ${height}H${width}"/>${content}</svg>`
+function describeDurations({ p50, p95, p99 }: Quantiles): string {
+  if (p50 === null || p95 === null || p99 === null) return 'nothing to measure'
+  return `half within ${printDuration(p50)}, 95 % within ${printDuration(p95)}, 99 % within ${printDuration(p99)}`
 }
 
-export function printLegend(words: Readonly<Record<string, string>>): Html {
-  const keys = Object.entries(words).map(([name, word]) => html`<li><span class="key ${name}"></span>${word}</li>`)
-  return html`<ul class="legend">${keys}</ul>`
+interface Bar {
+  readonly name: string
+  readonly value: number
 }
 
-export function printTable({ columns, startsAt, columnMs }: Columns, caption: string, counts: readonly string[]): Html {
+interface DrawnColumn {
+  /** Stacked, from the ground up. */
+  readonly bars?: readonly Bar[]
+  readonly marks?: Quantiles
+  /** What it says, in words. */
+  readonly reading: string
+}
+
+interface Figure {
+  readonly caption: Html
+  readonly label: string
+  readonly unit: string
+  readonly axis: Axis
+  readonly legend: Readonly<Record<string, string>>
+  readonly startsAt: Date
+  readonly columnMs: number
+  readonly columns: readonly DrawnColumn[]
+}
+
+/** The newest column is reached by the tab key, the others by the arrows from there. */
+function printFigure({ caption, label, unit, axis, legend, startsAt, columnMs, columns }: Figure): Html {
+  const items = columns.map((column, place) => {
+    const from = after(startsAt, place * columnMs)
+    const tick = printTick(from, columnMs)
+    const newest = place === columns.length - 1
+    return html`<li tabindex="${newest ? 0 : -1}">${draw(column, axis.top)}<span class="reading">${printSpan(columnMs, from)}: ${column.reading}</span>${tick && html`<span class="tick" aria-hidden="true">${tick}</span>`}</li>`
+  })
+  const scale = axis.labels.map((each) => html`<li>${each}</li>`)
+  const keys = Object.entries(legend).map(([name, word]) => html`<li><span class="key ${name}"></span>${word}</li>`)
+  return html`<figure><figcaption>${caption}</figcaption>
+<p class="unit">${unit}</p>
+<div class="plot"><ol class="scale" aria-hidden="true">${scale}</ol><ol class="columns" aria-label="${label}">${items}</ol></div>
+<p class="unit">time, UTC</p>
+<ul class="legend">${keys}</ul></figure>`
+}
+
+const height = 100
+const width = 10
+
+function draw({ bars = [], marks }: DrawnColumn, top: number): Html {
+  const heightOf = (value: number) => (height * value) / top
+  let ground = height
+  const stacked = bars.map(({ name, value }) => {
+    ground -= heightOf(value)
+    return value > 0 && printRect(name, 1.5, ground, 7, heightOf(value))
+  })
+  return html`<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" aria-hidden="true">${stacked}${marks && drawMarks(marks, heightOf)}</svg>`
+}
+
+/** A mark for each quantile, on a thin line from the lowest to the highest. */
+function drawMarks(marks: Quantiles, heightOf: (value: number) => number): Html | undefined {
+  const { p50, p99 } = marks
+  if (p50 === null || p99 === null) return undefined
+  const ticks = lines.map((name) => printRect(name, 1.5, height - heightOf(marks[name] ?? 0) - 1.5, 7, 3))
+  return html`${printRect('reach', 4.6, height - heightOf(p99), 0.8, heightOf(p99 - p50))}${ticks}`
+}
+
+function printRect(name: string, x: number, y: number, wide: number, tall: number): Html {
+  return html`<rect class="${name}" x="${x}" y="${y.toFixed(1)}" width="${wide}" height="${tall.toFixed(1)}"/>`
+}
+
+function printTable({ columns, startsAt, columnMs }: Counts, { title, durations }: Charted): Html {
   const rows = columns.map((column, place) => {
-    const iso = after(startsAt, place * columnMs).toISOString()
-    const from = columnMs < hour ? iso.slice(11, 16) : iso.slice(5, 16).replace('T', ' ')
-    const cells = lines.map((name) => html`<td class="number">${printMs(column[name])}</td>`)
-    return html`<tr><td>${from}</td><td class="number">${column.made}</td><td class="number">${column.accepted}</td>${cells}</tr>`
+    const { accepted, refused, unreachable, waiting, blocked } = column
+    const numbers = [attemptsOf(column), accepted, refused, unreachable, waiting, blocked].map(number)
+    const times = lines.map((name) => printTime(column[durations][name]))
+    const cells = [...numbers, ...times].map((each) => html`<td class="number">${each}</td>`)
+    return html`<tr><td>${printSpan(columnMs, after(startsAt, place * columnMs))}</td>${cells}</tr>`
   })
-  return table(caption, ['From (UTC)', ...counts, ...lines], rows)
+  const counted = ['Attempts', 'Accepted', 'Refused', 'Unreachable', 'Waiting', 'Behind another']
+  return table(title, ['Time', ...counted, ...lines], rows)
 }
 
-function printMs(ms: number | null): string {
-  return ms === null ? '–' : `${ms.toLocaleString('en')} ms`
+function printTime(ms: number | null): string {
+  return ms === null ? '–' : printDuration(ms)
 }

@@ -1,24 +1,26 @@
 /**
- * Four cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was right, the second
- * factor is awaited) and the device (proof that a user has signed in here before). `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
+ * Five cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was right, the second
+ * factor is awaited), the device (proof that a user has signed in here before) and what a form is kept under while somebody signs in. `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
  * not keep the cookies of two ports apart.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { second } from '../../clock.ts'
+import { minute, second } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { randomLetters } from '../../crypto/random.ts'
 import { knownDeviceMs } from '../../users/known-device.ts'
 
-type CookieKind = 'session' | 'visit' | 'step' | 'device'
+type CookieKind = 'session' | 'visit' | 'step' | 'device' | 'kept'
 
-const deviceLifetimeSeconds = knownDeviceMs / second
+/** The others end with the browser. */
+const lifetimes: Partial<Record<CookieKind, number>> = { device: knownDeviceMs, kept: 30 * minute }
 
 export function readCookie(context: Context, request: FastifyRequest, kind: CookieKind): string | undefined {
   return request.cookies[nameOf(context, kind)]
 }
 
 export function setCookie(context: Context, reply: FastifyReply, kind: CookieKind, value: string): void {
-  const options = kind === 'device' ? { ...attributes(context), maxAge: deviceLifetimeSeconds } : attributes(context)
+  const lifetime = lifetimes[kind]
+  const options = { ...attributes(context), ...(lifetime !== undefined && { maxAge: lifetime / second }) }
   reply.setCookie(nameOf(context, kind), value, options)
 }
 
@@ -28,8 +30,24 @@ export function clearCookie(context: Context, reply: FastifyReply, kind: CookieK
 
 /** The visit's secret, made on the first page that has a form. */
 export function ensureVisit(context: Context, request: FastifyRequest, reply: FastifyReply): string {
-  const known = readCookie(context, request, 'visit')
-  return known !== undefined && /^[A-Za-z0-9]{43}$/.test(known) ? known : renewVisit(context, reply)
+  return readSecret(context, request, 'visit') ?? renewVisit(context, reply)
+}
+
+/** Undefined when it is none of ours. */
+function readSecret(context: Context, request: FastifyRequest, kind: CookieKind): string | undefined {
+  const known = readCookie(context, request, kind)
+  return known !== undefined && /^[A-Za-z0-9]{43}$/.test(known) ? known : undefined
+}
+
+/** What a form of this browser is kept under. */
+export function readKeeping(context: Context, request: FastifyRequest): string | undefined {
+  return readSecret(context, request, 'kept')
+}
+
+export function ensureKeeping(context: Context, request: FastifyRequest, reply: FastifyReply): string {
+  const key = readKeeping(context, request) ?? randomLetters(43)
+  setCookie(context, reply, 'kept', key)
+  return key
 }
 
 /** The form tokens of pages that were shown before are worth nothing from here on. */

@@ -30,6 +30,6 @@ const entities = new Map([
   ["'", '&#39;'],
 ])
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities.get(character)!)
 }

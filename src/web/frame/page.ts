@@ -1,9 +1,11 @@
 /** The frame of every page, and the headers that keep it from being framed, cached, leaked or scripted. */
 import type { FastifyReply } from 'fastify'
-import type { Environment } from '../../environment.ts'
+import { type Environment, environments } from '../../environment.ts'
 import type { User } from '../../users/user.ts'
 import { assetUrl } from './assets.ts'
 import { type Content, type Html, html } from './html.ts'
+import { findPlace } from './place.ts'
+import { withTyped } from './typed-page.ts'
 
 export interface Page {
   readonly title: string
@@ -16,6 +18,8 @@ export interface Page {
   readonly status?: number
   /** Of public/, beside the one that every page has. */
   readonly scripts?: readonly string[]
+  /** Whose pages these are, and the same page of others that the visitor acts for. */
+  readonly partners?: { readonly current: string; readonly others: readonly Link[] }
   /** Links of a part of the site, in place of the account's. */
   readonly navigation?: readonly Link[]
   /** Room for tables. */
@@ -42,11 +46,12 @@ const accountNavigation: readonly Link[] = [
 ]
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  const shown = { ...withTyped(reply, page), onOtherSite: findPlace(reply)?.onOtherSite }
   return reply
-    .status(page.status ?? 200)
-    .headers(pageHeaders(page))
+    .status(shown.status ?? 200)
+    .headers(pageHeaders(shown))
     .type('text/html; charset=utf-8')
-    .send(printPage(page))
+    .send(printPage(shown))
 }
 
 export function pageHeaders({ leadsOn, live }: Pick<Page, 'leadsOn' | 'live'> = {}): Record<string, string> {
@@ -62,7 +67,7 @@ export function pageHeaders({ leadsOn, live }: Pick<Page, 'leadsOn' | 'live'> = 
   }
 }
 
-export function printPage(page: Page): string {
+export function printPage(page: Page & { readonly onOtherSite?: string | undefined }): string {
   const { title, body, environment, account, navigation = accountNavigation, wide, live, scripts = [] } = page
   return html`<!doctype html>
 <html lang="en">
@@ -79,15 +84,30 @@ ${[...scripts, ...(live ? ['live.js'] : [])].map(
   (name) => html`<script src="${assetUrl(name)}" defer></script>
 `,
 )}</head>
-<body>
+<body${environment === 'sandbox' && html` class="sandbox"`}>
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">
-<a class="brand" href="/account"><img src="${assetUrl('mark.svg')}" alt="" width="28" height="28">Countersign</a>
+<a class="brand" href="/"><img src="${assetUrl('mark.svg')}" alt="" width="28" height="28">Countersign</a>
+${account && page.onOtherSite !== undefined && printSites(environment, page.onOtherSite)}
+${page.partners && page.partners.others.length > 0 && printPartners(page.partners)}
 ${account && printAccountBar(account, navigation, environment)}
 </header>
 <main${wide && html` class="wide"`}>${body}</main>
 </body>
 </html>`.text
+}
+
+function printSites(here: Environment, other: string): Html {
+  const links = environments.map((each) => {
+    const name = each === 'live' ? 'Live' : 'Sandbox'
+    return each === here ? html`<span aria-current="true">${name}</span>` : html`<a href="${other}">${name}</a>`
+  })
+  return html`<nav class="sites" aria-label="Environment">${links}</nav>`
+}
+
+function printPartners({ current, others }: NonNullable<Page['partners']>): Html {
+  const links = others.map(({ path, label }) => html`<a href="${path}">${label}</a>`)
+  return html`<details class="partners"><summary><span class="unseen">Partner: </span>${current}</summary><nav aria-label="Other partners">${links}</nav></details>`
 }
 
 const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true }

@@ -7,6 +7,7 @@ import type { Holder } from '../../users/second-factor.ts'
 import type { Browser, Session } from '../../users/session.ts'
 import { findSession } from '../../users/session.ts'
 import { readCookie } from './cookies.ts'
+import { issueFormToken, markOwner } from './forms.ts'
 
 export function browserOf(request: FastifyRequest): Browser {
   return { address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
@@ -39,6 +40,11 @@ export interface SignedIn {
   readonly session: Session
   readonly act: Act
   readonly csrf: string
+}
+
+export function signedInAs(context: Context, request: FastifyRequest, session: Session): SignedIn {
+  const csrf = issueFormToken(session.token.text, markOwner(context, session.user.id))
+  return { session, act: actOf(context, request, session), csrf }
 }
 
 export function holderOf(context: Context, request: FastifyRequest, { session, act }: SignedIn): Holder {

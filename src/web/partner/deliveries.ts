@@ -16,6 +16,7 @@ import { sendPortal } from './portal.ts'
 
 const pageSize = 50
 const longest = 100
+const allThatWait = { value: 'unfinished', label: 'waiting or blocked' }
 const fields = ['webhook', 'state', 'kind', 'entity', 'from', 'to'] as const
 
 interface Sought {
@@ -54,7 +55,7 @@ function search({ context }: Visit, webhooks: readonly Webhook[], { webhookId, f
 
 function parseSought(question: Question): Sought {
   const filter = {
-    state: question.oneOf('state', deliveryStates),
+    state: question.oneOf('state', ['unfinished', ...deliveryStates]),
     kind: question.oneOf('kind', kinds),
     entity: question.text('entity'),
     from: question.moment('from'),
@@ -77,7 +78,7 @@ function printFilter(question: Question, webhooks: readonly Webhook[], { home }:
   const moment = html`type="datetime-local"`
   return html`<form class="card filter" method="get" action="${home}/deliveries" role="search" aria-label="Deliveries">
 ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, [any, ...urls])}
-${choiceField(draft, { name: 'state', label: 'State' }, anyOf(deliveryStates))}
+${choiceField(draft, { name: 'state', label: 'State' }, [...anyOf(deliveryStates), allThatWait])}
 ${choiceField(draft, { name: 'kind', label: 'Kind' }, anyOf(kinds))}
 ${textField(draft, { name: 'entity', label: 'Entity', more: html`placeholder="transaction:42" maxlength="100" spellcheck="false"` })}
 ${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}

@@ -2,10 +2,12 @@
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
 import {
+  type Ahead,
   type Attempt,
   askForRedelivery,
   type Delivery,
   type DeliveryWithBody,
+  findAhead,
   findRedelivery,
   getDelivery,
   listAttempts,
@@ -25,6 +27,7 @@ import { badge, crumbs, facts, printMoment, type Tone } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
+import { printAhead } from './ahead.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
 import { describeCanceler, getNames, type Names, readReason, reasonField } from './skips.ts'
@@ -65,10 +68,20 @@ ${reasonField(emptyDraft)}
 <button class="danger">Skip it</button></form></section>`
 }
 
+/** One that waits behind another goes when that has gone, and at a webhook that is switched off nothing does. */
+function printSendForm(here: string, { state }: Delivery, webhook: Webhook, { home, csrf }: Member): Html | undefined {
+  const isOff = webhook.state !== 'active'
+  const resume = html`<p class="notice">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
+  if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
+  const label = state === 'waiting' ? 'Try it now' : 'Send it again'
+  return html`${isOff && resume}<form method="post" action="${here}/redeliver">${csrfField(csrf)}${onceField()}<button class="primary">${label}</button></form>`
+}
+
 async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
   const id = idOf(paramsOf(visit.request).id)
   const part = await printDelivery(visit, member)
-  const isUnfinished = (await deliveryOf(visit, member)).settledAt === null
+  const delivery = await deliveryOf(visit, member)
+  const webhook = await getWebhook(visit.context.db, member.branch, delivery.webhookId)
   const here = `${member.home}/deliveries/${id}`
   return sendPortal(visit, member, {
     title: `Delivery ${id}`,
@@ -79,8 +92,8 @@ async function sendDelivery(visit: Visit, member: Member, problem: Problem | und
 <h1>Delivery ${id}</h1>
 ${problem !== undefined && notice('error', problem.message)}
 ${problem === undefined ? livePart(visit.request, part) : part}
-<form method="post" action="${here}/redeliver">${csrfField(member.csrf)}${onceField()}<button class="primary">Send it again</button></form>
-${isUnfinished && printSkipForm(here, member)}`,
+${printSendForm(here, delivery, webhook, member)}
+${delivery.settledAt === null && printSkipForm(here, member)}`,
   })
 }
 
@@ -95,15 +108,23 @@ async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   const attempts = await listAttempts(db, delivery.id)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
   const names = await getNames(db, delivery.canceledBy)
-  return html`${printFacts(delivery, webhook, names, member)}
+  const ahead = (await findAhead(db, [delivery])).get(delivery.id)
+  return html`${printFacts(delivery, webhook, names, ahead, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
 ${printRequest(delivery, webhook, attempts.at(-1), secrets)}`
 }
 
-function printFacts(delivery: Delivery, webhook: Webhook, names: Names, { home }: Member): Html {
+function printFacts(
+  delivery: Delivery,
+  webhook: Webhook,
+  names: Names,
+  ahead: Ahead | undefined,
+  member: Member,
+): Html {
+  const { home } = member
   const { state, kind, action, entity, uid, createdAt, settledAt, dueAt, repeats, reason, canceledBy } = delivery
-  return html`<section class="card"><p>${stateBadge(delivery)} ${stateWords[state]}</p>
+  return html`<section class="card"><p>${stateBadge(delivery)} ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
   ['Entity', html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`],

@@ -11,6 +11,7 @@ import type { Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { printDeliveries } from './delivery-table.ts'
 import { sendPortal } from './portal.ts'
+import { printTroubles } from './troubles.ts'
 
 const shown = 10
 
@@ -34,7 +35,7 @@ async function printState({ context }: Visit, { branch, partner, home }: Member)
   const clients = (await listClients(db, partner.branchId)).filter((client) => client.environment === environment)
   const ids = webhooks.map((webhook) => webhook.id)
   const newest = await searchDeliveries(db, ids, {}, Number.MAX_SAFE_INTEGER, shown)
-  return html`<section class="card">
+  return html`${await printTroubles(db, unwell, health, home)}<section class="card">
 ${facts([
   ['Branch', partner.branchId],
   ['Clients', clients.length],
@@ -43,7 +44,7 @@ ${facts([
     'Not well',
     unwell.length === 0 ? 'none' : unwell.map((each) => html`<a href="${home}/webhooks/${each.id}">${each.url}</a> `),
   ],
-  ['Waiting', html`<a href="${home}/deliveries?state=waiting">${printCount(sum('waiting'))}</a>`],
+  ['Waiting', html`<a href="${home}/deliveries?state=unfinished">${printCount(sum('waiting'))}</a>`],
   ['Given up', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>

@@ -13,6 +13,7 @@ const sections: readonly Link[] = [
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/refusals', label: 'Refusals' },
+  { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
 ]
 
@@ -23,6 +24,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly scripts?: readonly string[]
 }
 
 export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {
@@ -33,8 +35,19 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
     navigation: member.partner.status === 'approved' ? [...links, accountLink] : [accountLink],
+    partners: partnersOf(member, section),
     wide: true,
   })
+}
+
+/** The same page of each other partner, if it may be seen there. */
+function partnersOf({ partners, partner }: AnyMember, section: string) {
+  const others = partners.filter(({ branchId }) => branchId !== partner.branchId)
+  const links = others.map(({ branchId, name, status }) => ({
+    path: `/partner/${branchId}${status === 'approved' ? section : ''}`,
+    label: name,
+  }))
+  return { current: partner.name, others: links }
 }
 
 /** For those who are no member yet. */

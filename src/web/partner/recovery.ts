@@ -3,7 +3,13 @@ import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
 import { Invalid } from '../../problem.ts'
-import { countRecovery, pullOnce, type RecoveryCount, startRecovery as start } from '../../webhooks/recovery.ts'
+import {
+  countRecovery,
+  findRecoveryRefusal,
+  pullOnce,
+  type RecoveryCount,
+  startRecovery as start,
+} from '../../webhooks/recovery.ts'
 import type { Replay } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
@@ -69,7 +75,7 @@ async function sendWizard(visit: Visit, member: Member, text: string | undefined
     ])}
 <h1>Recover</h1>
 ${printChoice(webhook, { values: { since: text }, problem }, member)}
-${count && printConfirmation(webhook, text!, count, member)}`,
+${count && printConfirmation(webhook, text!, count, await findRecoveryRefusal(db, webhook), member)}`,
   })
 }
 
@@ -83,10 +89,14 @@ ${textField(draft, { name: 'since', label: 'Trouble since (UTC)', hint, more: ht
 <button class="primary">Count</button></form></section>`
 }
 
-function printConfirmation(webhook: Webhook, since: string, count: RecoveryCount, { home, csrf }: Member): Html {
-  const { total, waiting } = count
-  if (webhook.state === 'paused')
-    return html`<section class="card" role="status"><h2>2. Start</h2><p>This webhook is paused. <a href="${home}/webhooks/${webhook.id}">Resume it</a>, then recover.</p></section>`
+function printConfirmation(
+  webhook: Webhook,
+  since: string,
+  { total, waiting }: RecoveryCount,
+  refusal: string | undefined,
+  { home, csrf }: Member,
+): Html {
+  if (refusal !== undefined) return printRefusal(refusal, `${home}/webhooks/${webhook.id}`)
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <ul>
 <li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
@@ -94,4 +104,10 @@ function printConfirmation(webhook: Webhook, since: string, count: RecoveryCount
 ${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
 </ul>
 <form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`
+}
+
+/** What stands in the way is shown where it can be removed: the webhook is resumed on its page, what runs is stopped among the replays. */
+function printRefusal(refusal: string, webhook: string): Html {
+  return html`<section class="card" role="status"><h2>2. Start</h2><p>${refusal}</p>
+<div class="acts"><a class="button" href="${webhook}">Webhook</a><a class="button" href="${webhook}/replay">Replays</a></div></section>`
 }

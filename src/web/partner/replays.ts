@@ -6,6 +6,7 @@ import { type FieldProblem, Invalid } from '../../problem.ts'
 import {
   cancelReplay as cancel,
   countReplay,
+  findReplayRefusal,
   getReplay,
   listReplays,
   type Replay,
@@ -130,7 +131,7 @@ async function sendWizard(visit: Visit, member: Member, values: Values, isAsked:
     body: html`${crumbs(trail(webhook, member))}
 <h1>Send deliveries again</h1>
 ${printChoice(webhook, { values, problem }, member)}
-${total !== undefined && printConfirmation(webhook, values, total, member)}
+${total !== undefined && printConfirmation(webhook, values, total, await findReplayRefusal(db, webhook), member)}
 ${printReplays(await listReplays(db, webhook), member)}`,
   })
 }
@@ -147,7 +148,15 @@ ${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction
 <button class="primary">Count them</button></form></section>`
 }
 
-function printConfirmation({ id }: Webhook, values: Values, total: number, { home, csrf }: Member): Html {
+function printConfirmation(
+  { id }: Webhook,
+  values: Values,
+  total: number,
+  refusal: string | undefined,
+  { home, csrf }: Member,
+): Html {
+  if (refusal !== undefined)
+    return html`<section class="card" role="status"><h2>2. Start</h2><p>${refusal}</p></section>`
   if (total === 0)
     return html`<section class="card" role="status"><h2>2. Start</h2><p>There is nothing to send again in this choice.</p></section>`
   const hidden = fields.map((name) => html`<input type="hidden" name="${name}" value="${values[name] ?? ''}">`)

@@ -1,30 +1,20 @@
-/** Spec 4.6 for people: a simulated webhook of each kind to every registered URL, and what comes of it. */
-import type { Database, Sql } from '../../database/database.ts'
-import { findOverflow, Invalid, NotFound } from '../../problem.ts'
-import { type EventDelivery, findEvent, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
-import { branchKey } from '../../webhooks/dispatch.ts'
-import { insertEvents, printEventId } from '../../webhooks/event.ts'
+/** Spec 4.6 for people: a simulated webhook of each kind, to every registered URL or to one of them. */
+import { cut } from '../../cut.ts'
+import type { Database } from '../../database/database.ts'
+import { findOverflow, Invalid } from '../../problem.ts'
+import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
+import { insertEvents } from '../../webhooks/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
-import { simulateEvent } from '../../webhooks/simulated-event.ts'
-import { listWebhooks } from '../../webhooks/webhook.ts'
-import {
-  type Choice,
-  choiceField,
-  type Draft,
-  emptyDraft,
-  findProblem,
-  formNotice,
-  textField,
-} from '../frame/fields.ts'
+import { partOf } from '../../webhooks/part.ts'
+import { freshId, insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
+import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { type Choice, choiceField, type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
-import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
-import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { csrfField } from '../frame/page.ts'
-import { badge, crumbs, table } from '../frame/parts.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
-import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, memberWatcher } from '../gates.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 interface Property {
@@ -36,14 +26,7 @@ interface Property {
 const propertiesOf = (kind: PublishedKind) => payloads[kind].properties as unknown as Record<string, Property>
 
 /** So that a test can be sent without typing. */
-const examples = {
-  transactionId: '42',
-  applicationId: '42',
-  profileId: '42',
-  clearingAccount: '1234',
-  email: 'test@example.com',
-  amount: '500.10',
-}
+const examples = { clearingAccount: '1234', email: 'test@example.com', amount: '500.10' }
 
 const words: Record<PublishedKind, string> = {
   TRANSACTION: 'Transaction',
@@ -52,8 +35,8 @@ const words: Record<PublishedKind, string> = {
 }
 
 export async function showTestHooks(visit: Visit, member: Member) {
-  const asked = (visit.request.query as { kind?: string }).kind
-  return sendForm(visit, member, isPublishedKind(asked) ? asked : 'TRANSACTION', emptyDraft)
+  const { kind, webhook } = visit.request.query as { kind?: string; webhook?: string }
+  return sendForm(visit, member, isPublishedKind(kind) ? kind : 'TRANSACTION', { values: { webhook } })
 }
 
 export async function sendTestHook(visit: Visit, member: Member, form: SubmittedForm) {
@@ -61,18 +44,37 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
   const kind = form.find('type')
   if (!isPublishedKind(kind)) throw new Invalid([{ field: 'type', problem: 'is no kind of webhook' }])
   const values = Object.fromEntries(Object.keys(propertiesOf(kind)).map((name) => [name, form.find(name)?.trim()]))
+  const aim = form.find('webhook') ?? ''
   const payload = parsePayload(kind, values)
-  const problem = await findProblem(() => checkPayload(kind, payload))
-  if (problem) return sendForm(visit, member, kind, { values, problem })
-  const now = context.clock.now()
+  let webhook: Webhook | undefined
+  const problem = await findProblem(async () => {
+    webhook = findAim(await webhooksOf(visit, member), aim)
+    await checkPayload(kind, payload)
+  })
+  if (problem) return sendForm(visit, member, kind, { values: { ...values, webhook: aim }, problem })
   const event = simulateEvent(member.branch, kind, payload, values.amount)
-  const { traceparent } = request.span ?? {}
   const publish = async (db: Database) => {
     if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
+    const { traceparent } = request.span ?? {}
+    const now = context.clock.now()
+    if (webhook) return insertAimedEvent(db, event, webhook, now, traceparent)
     return (await insertEvents(db, [event], now, traceparent === undefined ? undefined : [traceparent]))[0]!
   }
   const { path } = await makeOnce(context, member, form, publish, ({ id }) => `${member.home}/test/${id}`)
+  // It goes out by itself; whoever looks at it next sees it on its way already.
+  await dispatchPart(context.dispatch, partOf(member.branch.branchId)).catch(() => {})
   return reply.redirect(path, 303)
+}
+
+function webhooksOf({ context }: Visit, { branch }: Member): Promise<Webhook[]> {
+  return listWebhooks(context.db, branch, 0, webhooksPerBranch)
+}
+
+/** One of the partner's own, or all of them: nothing is sent anywhere else. */
+function findAim(webhooks: readonly Webhook[], aim: string): Webhook | undefined {
+  const webhook = webhooks.find(({ id }) => String(id) === aim)
+  if (aim !== '' && !webhook) throw new Invalid([{ field: 'webhook', problem: 'is no longer registered here' }])
+  return webhook
 }
 
 /** Text as it was typed, numbers where the schema wants them; what is no number stays text and is refused as such. */
@@ -101,8 +103,7 @@ async function checkPayload(kind: PublishedKind, payload: Payload): Promise<void
 }
 
 async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft: Draft) {
-  const properties = Object.entries(propertiesOf(kind)).filter(([name]) => name !== 'type')
-  const values = { ...examples, branchId: String(member.partner.branchId), ...draft.values }
+  const webhooks = await webhooksOf(visit, member)
   const tabs = Object.entries(words).map(
     ([each, label]) =>
       html`<a href="${member.home}/test?kind=${each}"${each === kind && html` aria-current="page"`}>${label}</a>`,
@@ -112,16 +113,39 @@ async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft
     section: '/test',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Test hooks</h1>
-<p>A simulated webhook goes to every URL that is registered here, signed and delivered like any other. Nothing is checked against real records.</p>
-<nav class="tabs" aria-label="Kind">${tabs}</nav>
-<section class="card">
-${formNotice(draft, ...properties.map(([name]) => name))}
+<p>A test event is signed and delivered like any other, and says <code>x-webhook-test: true</code>. Nothing is checked against real records.</p>
+${webhooks.length === 0 ? printNobody(member) : html`<nav class="tabs" aria-label="Kind">${tabs}</nav>${printForm(webhooks, member, kind, draft)}`}`,
+  })
+}
+
+function printNobody({ home }: Member): Html {
+  return html`<p class="card empty">There is no webhook to send a test event to. <a href="${home}/webhooks">Register one</a> first.</p>`
+}
+
+function printForm(
+  webhooks: readonly Webhook[],
+  member: Member,
+  kind: PublishedKind,
+  { values, problem }: Draft,
+): Html {
+  const properties = Object.entries(propertiesOf(kind)).filter(([name]) => name !== 'type')
+  const usual = { ...examples, ...freshId(kind), branchId: String(member.partner.branchId) }
+  const draft = { values: { ...usual, ...values }, problem }
+  const hint = 'One that is paused or disabled gets it when you resume it.'
+  return html`<section class="card">
+${formNotice(draft, 'webhook', ...properties.map(([name]) => name))}
 <form method="post" action="${member.home}/test/send">
 ${csrfField(member.csrf)}${onceField()}<input type="hidden" name="type" value="${kind}">
-${properties.map(([name, property]) => printProperty({ values, problem: draft.problem }, name, property))}
+${choiceField(draft, { name: 'webhook', label: 'Send to', hint }, [everyWebhook, ...webhooks.map(asAim)])}
+${properties.map(([name, property]) => printProperty(draft, name, property))}
 <button class="primary">Send</button>
-</form></section>`,
-  })
+</form></section>`
+}
+
+const everyWebhook: Choice = { value: '', label: 'Every webhook' }
+
+function asAim({ id, url, state }: Webhook): Choice {
+  return { value: String(id), label: `${cut(`${id}: ${url}`, 80)}${state === 'active' ? '' : ` (${state})`}` }
 }
 
 function printProperty(draft: Draft, name: string, property: Property): Html {
@@ -133,46 +157,4 @@ function printProperty(draft: Draft, name: string, property: Property): Html {
 
 function asChoice(value: string): Choice {
   return { value, label: value }
-}
-
-export async function showTestOutcome(visit: Visit, member: Member) {
-  const { db } = visit.context
-  const id = idOf(paramsOf(visit.request).event)
-  const event = await findEvent(db, member.branch, id)
-  if (!event) throw new NotFound()
-  const print = async () => printOutcome(await listDeliveriesOfEvent(db, id), await hasWebhooks(db, member), member)
-  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
-  return sendPortal(visit, member, {
-    title: 'Test hook',
-    section: '/test',
-    live: true,
-    body: html`${crumbs([{ path: `${member.home}/test?kind=${event.kind}`, label: 'Test hooks' }])}
-<h1>${event.kind} ${event.action}</h1>
-<p>Event <code>${printEventId(event.uid)}</code>. Without script, load the page again to see what became of it.</p>
-${livePart(visit.request, await print())}`,
-  })
-}
-
-async function hasWebhooks(sql: Sql, { branch }: Member): Promise<boolean> {
-  return (await listWebhooks(sql, branch, 0, 1)).length > 0
-}
-
-function printOutcome(deliveries: readonly EventDelivery[], isExpected: boolean, { home }: Member): Html {
-  if (deliveries.length === 0 && isExpected) return html`<p class="card empty">It is on its way.</p>`
-  if (deliveries.length === 0)
-    return html`<p class="card empty">No webhook is registered here, so nobody was told. <a href="${home}/webhooks">Register one</a>.</p>`
-  const rows = deliveries.map(
-    (each) => html`<tr>
-<td class="url"><a href="${home}/deliveries/${each.id}">${each.url}</a></td>
-<td>${stateBadge(each)}</td>
-<td>${printLast(each)}</td>
-</tr>`,
-  )
-  return table('Outcomes', ['Webhook', 'State', 'Last attempt'], rows)
-}
-
-function printLast({ lastAttempt }: EventDelivery): Html {
-  if (!lastAttempt) return html`<span class="faint">none yet</span>`
-  const { outcome, status, why, durationMs } = lastAttempt
-  return html`${badge(outcome === 'accepted' ? 'good' : 'bad', outcome)} ${status === null ? (why ?? '') : `HTTP ${status}`} <span class="faint">${durationMs} ms</span>`
 }

@@ -2,12 +2,13 @@
 import type { FastifyReply } from 'fastify'
 import type { Database } from '../../database/database.ts'
 import { Conflict, type Problem } from '../../problem.ts'
-import { readStatistics } from '../../webhooks/attempt-statistics.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
   findSwitches,
   getWebhook,
+  hasSigner,
   listWebhooks,
   deleteWebhook as remove,
   rotateWebhookSecret,
@@ -16,8 +17,10 @@ import {
   type Webhook,
   webhooksPerBranch,
 } from '../../webhooks/webhook.ts'
+import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { periodOf, printCharts } from '../frame/charts.ts'
+import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
+import { printWhy } from '../frame/failure-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../frame/health-words.ts'
@@ -29,6 +32,7 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
+import { printTroubles } from './troubles.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)
@@ -136,19 +140,27 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     section: '/webhooks',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
-${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, member)}
+${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, await readFailures(db, webhooks), member)}
 <section class="card">
 <h2>Register a webhook</h2>
-${formNotice(draft, 'url', 'secret')}
+${webhooks.length < webhooksPerBranch ? printRegistration(draft, chosen, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
+</section>`,
+  })
+}
+
+/** Where no client could sign, the webhook brings a secret of its own. */
+function printRegistration(draft: Draft, chosen: readonly Kind[], canLeaveEmpty: boolean, member: Member): Html {
+  const hint = canLeaveEmpty
+    ? 'Leave it empty to sign with the secret of your first client.'
+    : 'You have no client yet whose secret could sign.'
+  return html`${formNotice(draft, 'url', 'secret')}
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
 ${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen)}
-${printSecretField(draft, 'Leave it empty to sign with the secret of your first client.')}
+${printSecretField(draft, hint, !canLeaveEmpty)}
 <button class="primary">Register</button>
-</form>
-</section>`,
-  })
+</form>`
 }
 
 function printUrlField(draft: Draft): Html {
@@ -157,26 +169,32 @@ function printUrlField(draft: Draft): Html {
   return textField(draft, { name: 'url', label: 'URL', hint, more })
 }
 
-function printSecretField(draft: Draft, hint: string): Html {
-  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"`
+function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html {
+  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"${isRequired && html` required`}`
   const libraries =
     'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
 }
 
-function printList(webhooks: readonly Webhook[], health: ReadonlyMap<number, WebhookHealth>, { home }: Member): Html {
+function printList(
+  webhooks: readonly Webhook[],
+  health: ReadonlyMap<number, WebhookHealth>,
+  failures: ReadonlyMap<number, WebhookFailure>,
+  { home }: Member,
+): Html {
   const rows = webhooks.map((webhook) => {
     const state = health.get(webhook.id)
     return html`<tr>
 <td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a></td>
 <td>${conditionBadge(judgeHealth(webhook, state))}</td>
+<td class="why">${printWhy(judgeHealth(webhook, state), failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)}</td>
 <td>${webhook.kinds.join(', ')}</td>
 <td class="number">${printCount(state?.waiting ?? 0)}</td>
 <td class="number">${printCount(state?.exhausted ?? 0)}</td>
 <td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
-  return table('Webhooks', ['URL', 'Health', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
+  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -187,12 +205,18 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
   const problem: Problem | undefined = draft.problem ?? rotation.problem
   return sendPortal(visit, member, {
     title: `Webhook ${webhook.id}`,
+    scripts: [chartScript],
     section: '/webhooks',
     status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
+${await printTroubles(db, [webhook], new Map(health && [[webhook.id, health]]), member.home)}
 ${printHealth(webhook, health, member)}
-${printCharts(await readStatistics(db, webhook, period, clock.now()), period, `${member.home}/webhooks/${webhook.id}`)}
+${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
+  title: 'Attempts',
+  ...{ period, here: `${member.home}/webhooks/${webhook.id}`, durations: 'answered' },
+  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+})}
 ${printChangeForm(webhook, draft, member)}
 ${printRotationForm(webhook, rotation, switchesAt, member)}
 ${printDeleteForm(webhook, member)}`,
@@ -210,12 +234,12 @@ ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
   ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
-  ['Waiting', html`<a href="${deliveries}&state=waiting">${printCount(health?.waiting ?? 0)}</a>`],
+  ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],
   ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
   ['Created', printDate(webhook.createdAt)],
   ['Changed', printDate(webhook.updatedAt)],
 ])}
-<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
+<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
 </section>`
@@ -241,7 +265,7 @@ function printRotationForm(webhook: Webhook, draft: Draft, switchesAt: Date | un
 ${switchesAt && html`<p class="notice">A new secret signs from ${printMoment(switchesAt)} UTC. Until then the old one does.</p>`}
 ${formNotice(draft, 'secret', 'switchAt')}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}${onceField()}
-${printSecretField(draft, hint)}
+${printSecretField(draft, hint, true)}
 ${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most seven days on; at once when empty.', more: html`type="datetime-local"` })}
 <button class="primary">Replace the secret</button></form></section>`
 }

@@ -10,8 +10,9 @@ import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { type Account, listOpenAccounts } from '../../users/user.ts'
 import { scopeWords } from '../../words/scope-words.ts'
-import { issueFormToken, readForm } from '../frame/forms.ts'
+import { issueFormToken, markOwner, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
+import { keepForm, returnKeptForm } from '../frame/kept-form.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
@@ -39,24 +40,33 @@ export async function findObstacle(
   return needsFactor && !isStrong(session, now) ? 'second-factor' : undefined
 }
 
-export async function showConsent({ context, request, reply }: Visit) {
+export async function showConsent(visit: Visit) {
+  const { context, request, reply } = visit
   const sealed = (request.query as Form).request
   const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
   const session = await currentSession(context, request)
   const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
   if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  await returnKeptForm(visit, session.user.id)
   return sendConsent(context, reply, pending, session)
 }
 
-export async function submitConsent({ context, request, reply }: Visit) {
+/** What was ticked waits until whoever ticked it has signed in. */
+async function leadToLogin(visit: Visit, { sealed }: PendingRequest) {
+  await keepForm(visit, `/consent?request=${sealed}`)
+  return visit.reply.redirect(`/login?request=${sealed}`, 303)
+}
+
+export async function submitConsent(visit: Visit) {
+  const { context, request, reply } = visit
   const session = await currentSession(context, request)
   const body = (request.body ?? {}) as Form
   const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
-  if (!session) return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  if (!session) return leadToLogin(visit, pending)
   const form = readForm(request, formSecret(session.token.text, pending))
   const obstacle = await findObstacle(context, pending, session)
-  if (obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
+  if (obstacle === 'sign-in') return leadToLogin(visit, pending)
   if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
   const act = actOf(context, request, session)
   const { state } = pending.request
@@ -119,7 +129,7 @@ async function sendConsent(
   problem?: { readonly text: string; readonly ticked: readonly string[] },
 ) {
   const { sealed, request, client } = pending
-  const csrf = issueFormToken(formSecret(token.text, pending))
+  const csrf = issueFormToken(formSecret(token.text, pending), markOwner(context, user.id))
   const accounts = await listOpenAccounts(context.db, user.id, context.environment)
   const standing = await findStanding(context.db, user.id, client.id)
   const host = new URL(client.callbackUrl).host

@@ -1,4 +1,4 @@
-/** Where a visitor goes after signing in: to the authorization request they came with, or to a page of their account. */
+/** Where a visitor goes after signing in: to the authorization request they came with, to a page of their own, or home. */
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { type AuthorizationRequest, unsealRequest } from '../../oauth/authorization-request.ts'
@@ -6,6 +6,8 @@ import { isInForce } from '../../oauth/client-directory.ts'
 import type { Registration } from '../../partners/client.ts'
 import { Problem } from '../../problem.ts'
 import { covers } from '../../scope.ts'
+import type { User } from '../../users/user.ts'
+import { homeOf } from '../frame/home.ts'
 
 export interface PendingRequest {
   readonly sealed: string
@@ -21,7 +23,14 @@ export interface Destination {
 }
 
 /** Pages of the account, and of the portal and the console with what was asked of them. No slash can follow a slash. */
-const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+-]*)?)$/
+const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+*-]*)?)$/
+
+/** Who came with no address in mind. */
+const nowhere = '/'
+
+export async function pathAfter(context: Context, { path }: Destination, user: User): Promise<string> {
+  return path === nowhere ? homeOf(context, user) : path
+}
 
 /** The same from the address of a page. */
 export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {
@@ -41,7 +50,7 @@ export async function getDestination(
     const pending = await openPending(context, sealed)
     return { path: `/consent?request=${sealed}`, pending, field: { name: 'request', value: sealed } }
   }
-  const path = returnPath !== undefined && ownPage.test(returnPath) ? returnPath : '/account'
+  const path = returnPath !== undefined && ownPage.test(returnPath) ? returnPath : nowhere
   return { path, pending: undefined, field: { name: 'return', value: path } }
 }
 

@@ -10,11 +10,12 @@ import { closeSession, type Session } from '../../users/session.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
 import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
+import { isKept } from '../frame/kept-form.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
-import { type Destination, getDestination, openPending, parseDestination } from './destination.ts'
+import { type Destination, getDestination, openPending, parseDestination, pathAfter } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { goOnToSecondStep } from './second-step.ts'
@@ -26,12 +27,14 @@ const refusedText =
 const endedText = 'Ten codes in a row were wrong. Start again with your password.'
 const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
 
+const keptText = 'Nothing was sent yet. What you entered is kept for half an hour and comes back after you sign in.'
+
 export async function showLogin({ context, request, reply }: Visit) {
   const query = request.query as Form
   const destination = await parseDestination(context, query)
   const session = await currentSession(context, request)
   if (session && query.confirm === undefined && !(await mustConfirm(context, destination, session)))
-    return reply.redirect(destination.path, 303)
+    return reply.redirect(await pathAfter(context, destination, session.user), 303)
   return sendLogin(context, request, reply, { destination, session })
 }
 
@@ -60,7 +63,7 @@ export async function submitLogin({ context, request, reply }: Visit) {
       setCookie(context, reply, 'session', outcome.session.text)
       clearCookie(context, reply, 'visit')
       rememberDevice(context, reply, outcome.device)
-      return reply.redirect(destination.path, 303)
+      return reply.redirect(await pathAfter(context, destination, outcome.user), 303)
   }
 }
 
@@ -93,7 +96,7 @@ interface LoginPage {
   readonly username?: string
 }
 
-function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
+async function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
   const { destination, session, problem, username = session?.user.username ?? '' } = page
   const { pending, field } = destination
   const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
@@ -110,6 +113,7 @@ ${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client
 ${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
 ${problem !== undefined && notice('error', problem)}
 ${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
+${(await isKept({ context, request }, destination.path)) && html`<p class="notice waiting" role="status">${keptText}</p>`}
 <form method="post" action="/login">
 ${csrf}${carried}
 <label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${username === '' && html` autofocus`}></label>

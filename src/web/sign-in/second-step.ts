@@ -21,7 +21,7 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
-import { type Destination, getDestination, parseDestination } from './destination.ts'
+import { type Destination, getDestination, parseDestination, pathAfter } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk } from './login-desk.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
@@ -78,7 +78,7 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
       clearCookie(context, reply, 'visit')
       clearCookie(context, reply, 'step')
       rememberDevice(context, reply, outcome.device)
-      return reply.redirect(destination.path, 303)
+      return reply.redirect(await pathAfter(context, destination, user), 303)
   }
 }
 

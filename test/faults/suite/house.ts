@@ -76,12 +76,12 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     const receiver = await openReceiver()
     closers.push(() => receiver.close())
     const key = randomBytes(32).toString('hex')
-    const nodes: Node[] = []
-    for (let index = 0; index < count; index++) {
-      const node = await openNode(pair, key, nodeSettings)
-      closers.push(node.close)
-      nodes.push(node)
-    }
+    const opening = Array.from({ length: count }, () => openNode(pair, key, nodeSettings))
+    closers.push(async () => {
+      const opened = (await Promise.allSettled(opening)).filter((each) => each.status === 'fulfilled')
+      await Promise.all(opened.map(({ value }) => value.close()))
+    })
+    const nodes = await Promise.all(opening)
     const db = openDatabase({ connectionString: urlOf([pair.primary.port, pair.standby.port]), connections: 3 })
     closers.push(() => db.close())
     const people = await makePeople(db, key, receiver, hooks)

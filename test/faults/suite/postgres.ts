@@ -90,6 +90,8 @@ function initialise(folder: string): void {
     '--locale=C',
     '--auth=trust',
     '--wal-segsize=4',
+    // No power is cut here.
+    '--no-sync',
   ]
   const { status, stderr } = spawnSync(command!, words, { cwd: '/', encoding: 'utf8', ...owner() })
   if (status !== 0) throw new Error(`initdb failed: ${stderr}`)

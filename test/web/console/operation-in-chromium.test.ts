@@ -4,32 +4,21 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { test } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
-import type { User } from '../../../src/users/user.ts'
-import { launchChromium } from '../../support/chromium.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 
-let house: TestGateway
-let chromium: Browser
-let receiver: Receiver
-let olga: User
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  chromium = await launchChromium()
-  olga = await house.makeOperator()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const chromium = await keepOpen(openChromium())
+const olga = await house.makeOperator()
 
 /** Signs in at a page of the console and is led back to it. */
 async function openVisit(path: string, options: BrowserContextOptions = {}) {
@@ -49,7 +38,7 @@ async function makeFailing(path: string) {
 
 test('an operator sees a webhook begin to fail, pauses it, and finds that in the log', async () => {
   const { page, complaints, close } = await openVisit('/console?period=day')
-  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Updating', { exact: true }).waitFor()
   const failing = await makeFailing('/begins-to-fail')
   await failing.fire()
   const row = page.getByRole('region', { name: 'Webhooks that are not well' })
@@ -108,11 +97,11 @@ for (const [name, options] of Object.entries({
 
 test('the overview stands still when told to', async () => {
   const { page, close } = await openVisit('/console')
-  await page.getByRole('button', { name: 'Hold still' }).click()
-  await page.getByText('Held still').waitFor()
+  await page.getByRole('button', { name: 'Pause updates' }).click()
+  await page.getByText('Paused', { exact: true }).waitFor()
   await applyAsPartner(house.gateway.context.db, 'Patient Applicant', house.act())
   assert.equal(await page.getByText('Patient Applicant').count(), 0)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByText('Patient Applicant').waitFor()
   await close()
 })

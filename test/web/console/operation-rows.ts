@@ -14,6 +14,16 @@ async function makeWebhook(house: TestGateway): Promise<string> {
   return `/console/webhooks/${await program.register('http://127.0.0.1:9/hooks')}`
 }
 
+/** One whose delivery was refused a connection, and waits. */
+async function makeFailing(house: TestGateway): Promise<string> {
+  const { program } = await openPartner(house)
+  const id = await program.register('http://127.0.0.1:9/hooks')
+  await program.fire()
+  return `/console/webhooks/${id}`
+}
+
+const once = 'x'.repeat(22)
+
 async function pause(house: TestGateway, page: string): Promise<void> {
   const { db } = house.gateway.context
   const webhook = await getLane(db, Number(page.split('/').at(-1)), house.clock.now())
@@ -25,6 +35,10 @@ export const operationRows: ConsoleRows = {
     '/console': at('/console?period=day'),
     '/console/webhooks': at('/console/webhooks?condition=healthy&page=1'),
     '/console/webhooks/:id': async (house) => ({ address: `${await makeWebhook(house)}?period=day` }),
+    '/console/webhooks/:id/incident': async (house) => ({
+      address: `${await makeFailing(house)}/incident?probed=1&after=0`,
+    }),
+    '/console/webhooks/:id/recover': async (house) => ({ address: `${await makeFailing(house)}/recover` }),
     '/console/audit': at('/console/audit?action=webhook&subject=webhook%3A1'),
     '/console/audit/export': at('/console/audit/export?format=csv&action=webhook'),
     '/console/audit/chain': at('/console/audit/chain'),
@@ -37,6 +51,14 @@ export const operationRows: ConsoleRows = {
       await pause(house, page)
       return { address: `${page}/resume` }
     },
+    '/console/webhooks/:id/incident/probe': async (house) => ({
+      address: `${await makeFailing(house)}/incident/probe`,
+      fields: { once },
+    }),
+    '/console/webhooks/:id/recover/start': async (house) => ({
+      address: `${await makeFailing(house)}/recover/start`,
+      fields: { once },
+    }),
     '/console/audit/chain/verify': async () => ({ address: '/console/audit/chain/verify', fields: { anchor: '' } }),
   },
 }

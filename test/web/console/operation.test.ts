@@ -1,48 +1,38 @@
 /** The operation side of the console: what an operator sees of the gateway, and what somebody who plays with its addresses gets. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
 import { openAnchorWriter } from '../../../src/audit/anchor.ts'
 import { type AuditEntry, recordAct } from '../../../src/audit/audit.ts'
 import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
 import { entryColumns } from '../../../src/audit/entries.sql.ts'
-import { type Database, statement } from '../../../src/database/database.ts'
+import { checkEvidence } from '../../../src/audit/evidence-check.ts'
+import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
-import type { Browser } from '../../support/browser.ts'
-import { type Desk, openDesk } from '../../support/console.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openDesk } from '../../support/console.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { deliverOne, openPartner } from '../../support/portal.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 
 const hunter = 'hunter2'
 
-let house: TestGateway
-let receiver: Receiver
-let db: Database
-let own: PartnerHouse
-let olga: Desk
-let holder: Browser
-before(async () => {
-  house = await openTestGateway({
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://ada:${hunter}@127.0.0.1:9/v1?key=${hunter}`,
-    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${hunter}`,
-    OTEL_TRACES_SAMPLER: 'always_off',
-  })
-  db = house.gateway.context.db
-  receiver = await openReceiver()
-  own = await openPartner(house)
-  olga = await openDesk(house)
-  holder = await house.signIn(await house.makeUser())
+const house = await openHouse({
+  OTEL_EXPORTER_OTLP_ENDPOINT: `http://ada:${hunter}@127.0.0.1:9/v1?key=${hunter}`,
+  OTEL_EXPORTER_OTLP_HEADERS: `authorization=${hunter}`,
+  OTEL_TRACES_SAMPLER: 'always_off',
 })
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const db = house.gateway.context.db
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
+const olga = await openDesk(house)
+const holder = await house.signIn(await house.makeUser())
 
 async function show(path: string, status = 200): Promise<string> {
   const page = await olga.browser.get(path)
@@ -81,16 +71,17 @@ test('the overview names who waits for an operator, and leads to them', async ()
   const { branchId } = await applyAsPartner(db, 'Tax <Wizards>', house.act())
   await askForRefresh(db, own.partner, 'long evenings', house.act())
   const page = await show('/console')
-  assert.match(page, /<a href="\/console\/partners\?state=applied">1<\/a>/)
   assert.match(page, new RegExp(`<a href="/console/partners/${branchId}">Tax &lt;Wizards&gt;</a>`))
   assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`))
 })
 
-test('the overview counts deliveries and how soon they were, and says what it counts', async () => {
+test('the overview counts attempts and how soon deliveries were, and says what it counts', async () => {
   await deliverOne(own, receiver)
+  await house.gateway.context.attemptCounter.flush()
   const page = await show('/console?period=day')
-  assert.match(page, /<strong>\d+<\/strong> created/)
-  assert.match(page, /Every delivery of the period was looked at\./)
+  assert.match(page, /<strong>\d+<\/strong> attempts?, 100\.0 % accepted/)
+  assert.match(page, /<strong>\d+ m?s<\/strong> from published to delivered, for 95 of 100/)
+  assert.match(page, /Attempts are counted by when they were made, in UTC/)
   assert.match(await show('/console?period=%3Cscript%3E'), /aria-current="page">Last hour/)
 })
 
@@ -323,6 +314,58 @@ test('an export holds all that the search finds, as CSV and as JSON, and is reco
   assert.equal(first!.actor, `user:${olga.user.id}`)
   assert.deepEqual(first!.details, { format: 'csv', search: { subject: mark } })
   assert.equal(second!.details.format, 'json')
+})
+
+/** What a file of evidence proves, by itself. */
+async function proofOf(text: string) {
+  const lines = Readable.from(text.trimEnd().split('\n'))
+  const { proven, problems } = await checkEvidence(lines)
+  assert.deepEqual(problems, [])
+  return proven.map(({ entry }) => entry.id)
+}
+
+test('evidence holds what was ticked, or all that the search finds, with a proof that needs nothing but the file', async () => {
+  const mark = `client:${makeUpWord()}`
+  for (let n = 0; n < 5; n++) await recordAct(db, house.act(), 'client.updated', mark, { n })
+  const ids = (await entriesAbout(mark)).map(({ id }) => id)
+  const found = await olga.browser.get(`/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`)
+  assert.equal(found.status, 200, found.text)
+  assert.match(String(found.headers['content-disposition']), /filename="countersign-audit-\w+\.evidence\.jsonl"/)
+  assert.deepEqual(await proofOf(found.text), ids)
+  const ticked = `/console/audit/export?format=evidence&of=ticked&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[3]}&entry=999999999`
+  assert.deepEqual(await proofOf((await olga.browser.get(ticked)).text), [ids[1], ids[3]])
+  const [newest] = (await entriesAbout('audit:log')).toReversed()
+  assert.deepEqual(newest!.details, { format: 'evidence', search: { entries: [ids[1], ids[3], 999_999_999] } })
+  for (const wrong of ['of=ticked', 'entry=x', 'entry=0', 'entry=-1', 'subject=a&from=x'])
+    assert.equal((await olga.browser.get(`/console/audit/export?format=evidence&${wrong}`)).status, 400, wrong)
+  assert.deepEqual(
+    await proofOf((await olga.browser.get('/console/audit/export?format=evidence&subject=nobody')).text),
+    [],
+  )
+  const page = await show(`/console/audit?subject=${encodeURIComponent(mark)}`)
+  assert.match(page, new RegExp(`type="checkbox" name="entry" value="${ids[0]}" form="evidence"`))
+  assert.match(
+    await show('/console/audit/chain'),
+    /the public key of this log, which you publish: <code>[\w-]{43}<\/code>/,
+  )
+})
+
+test('a log that was changed gives no evidence, and the operator reads why', async () => {
+  const mark = `client:${makeUpWord()}`
+  await recordAct(db, house.act(), 'client.updated', mark)
+  await sealAll(db, house.clock.now())
+  const set = (actor: string) =>
+    db.transaction(async (sql) => {
+      await sql.script(
+        `SET LOCAL session_replication_role = replica; UPDATE audit_entries SET actor = '${actor}' WHERE subject = '${mark}'`,
+      )
+    })
+  const [entry] = await entriesAbout(mark)
+  await set('gateway')
+  const refused = await olga.browser.get(`/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`)
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /The audit log is not as it was written\. Verify the chain/)
+  await set(entry!.actor)
 })
 
 test('an export that finds nothing is empty, and a wrong one is refused as a page would be', async () => {

@@ -1,22 +1,17 @@
 /** Partners in the console: found, read and decided about, and what they feel of it at once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner, applyWithDetails, getPartner, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh, findRefreshRequest } from '../../../src/partners/refresh-request.ts'
 import type { Answer } from '../../support/browser.ts'
-import { type Desk, openDesk, press, turnPages } from '../../support/console.ts'
-import { openTestGateway, type TestGateway, type TokenBody } from '../../support/gateway.ts'
+import { openDesk, press, turnPages } from '../../support/console.ts'
+import { openHouse, type TokenBody } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 
-let house: TestGateway
-let desk: Desk
-before(async () => {
-  house = await openTestGateway()
-  desk = await openDesk(house)
-})
-after(() => house?.close())
+const house = await openHouse()
+const desk = await openDesk(house)
 
 const home = ({ branchId }: Partner) => `/console/partners/${branchId}`
 const again = ({ branchId }: Partner) => getPartner(house.gateway.context.db, String(branchId))

@@ -4,28 +4,21 @@
  * page is also photographed there.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { test } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
 import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
-import { launchChromium } from '../../support/chromium.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
-let house: TestGateway
-let chromium: Browser
-before(async () => {
-  house = await openTestGateway()
-  chromium = await launchChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const chromium = await keepOpen(openChromium())
 
 /** Signs in on the way to the page, and is led back to it. */
 async function openVisit(path: string, options: BrowserContextOptions = {}) {

@@ -43,6 +43,7 @@ export const peopleRows: ConsoleRows = {
   pages: {
     '/console/partners': async () => ({ address: '/console/partners?q=some&state=approved' }),
     '/console/partners/:branch': approved(''),
+    '/console/partners/:branch/failed-calls': approved('/failed-calls'),
     '/console/users': async () => ({ address: '/console/users?q=ada' }),
     '/console/users/:id': onUser('', async () => ({})),
   },

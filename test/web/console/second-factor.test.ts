@@ -1,21 +1,15 @@
 /** Operators have a second factor before they have a console, and give every proof they have for whatever they change. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { type Browser, hiddenFields } from '../../support/browser.ts'
+import type { Browser } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../../support/second-factor.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
-})
-after(() => house.close())
-
-const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
+const house = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
 
 async function openAll(browser: Browser) {
   const csrf = await tokenOf(browser)

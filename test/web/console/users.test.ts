@@ -1,32 +1,23 @@
 /** Users in the console: found, locked out, let in again, and rid of whatever acts for them; each at once and on every node. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { statement } from '../../../src/database/database.ts'
-import type { Gateway } from '../../../src/gateway.ts'
 import { listAuthorizations } from '../../../src/oauth/authorization.ts'
 import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { addAccount, createUser, getUserById, type User } from '../../../src/users/user.ts'
 import { type Answer, Browser, hiddenFields, send } from '../../support/browser.ts'
-import { type Desk, openDesk, press, turnPages } from '../../support/console.ts'
-import { openTestGateway, password, type TestGateway, type TokenBody } from '../../support/gateway.ts'
+import { openDesk, press, turnPages } from '../../support/console.ts'
+import { openHouse, password, type TokenBody } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { hears, openSecondNode } from '../../support/oauth.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess, isSignedIn, sessionCookie, signInWith } from '../../support/web.ts'
 
-let house: TestGateway
-let second: Gateway
-let desk: Desk
-before(async () => {
-  house = await openTestGateway()
-  second = await openSecondNode(house)
-  desk = await openDesk(house)
-})
-after(async () => {
-  await second?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const second = await keepOpen(openSecondNode(house))
+const desk = await openDesk(house)
 
 const home = ({ id }: User) => `/console/users/${id}`
 const statusOf = async ({ id }: User) => (await getUserById(house.gateway.context.db, id)).status
@@ -272,7 +263,7 @@ test('holders read what an operator did, and not from where; operators do not re
   )
   const own = (await acting.browser.get('/account/history')).text
   assert.doesNotMatch(own, /locked your access|signed you out/)
-  assert.match(own, new RegExp(`User disabled</strong> <br>user:${user.id}`))
+  assert.match(own, new RegExp(`<strong>You locked user:${user.id}</strong>`))
   const stranger = await house.signIn(await house.makeOperator())
   assert.doesNotMatch((await stranger.get('/account/history')).text, new RegExp(user.id))
 })

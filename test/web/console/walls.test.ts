@@ -3,16 +3,16 @@
  * tables fails the first test.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
-import { Browser, hiddenFields } from '../../support/browser.ts'
-import { type Desk, openDesk } from '../../support/console.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { Browser } from '../../support/browser.ts'
+import { openDesk } from '../../support/console.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 import { operationRows } from './operation-rows.ts'
 import { peopleRows } from './people-rows.ts'
 
@@ -20,22 +20,13 @@ const pages = { ...operationRows.pages, ...peopleRows.pages }
 const forms = { ...operationRows.forms, ...peopleRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
-let house: TestGateway
-let desk: Desk
+const house = await openHouse()
+const desk = await openDesk(house)
 /** For whom there is no console: an account holder, and a partner's member. */
-let others: Record<string, Browser>
-
-before(async () => {
-  house = await openTestGateway()
-  desk = await openDesk(house)
-  others = {
-    holder: await house.signIn(await house.makeUser()),
-    member: (await openPartner(house)).browser,
-  }
-})
-after(() => house?.close())
-
-const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
+const others = {
+  holder: await house.signIn(await house.makeUser()),
+  member: (await openPartner(house)).browser,
+}
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {

@@ -3,28 +3,19 @@
  * desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every page is also photographed there.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { callJson } from '../../support/branch.ts'
-import { launchChromium } from '../../support/chromium.ts'
-import { basic, openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { basic, openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 
-let house: TestGateway
-let chromium: Browser
-let receiver: Receiver
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  chromium = await launchChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const chromium = await keepOpen(openChromium())
 
 async function openVisit({ user, partner }: PartnerHouse, options: BrowserContextOptions = {}) {
   const screen = await openScreen(chromium, options)
@@ -94,14 +85,14 @@ test('the list of deliveries grows by itself, and stands still when told to', as
   await page.goto(`${house.baseUrl}${partner.home}/deliveries`)
   const rows = page.locator('tbody tr')
   assert.equal(await rows.count(), 1)
-  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Updating', { exact: true }).waitFor()
   await partner.program.fire()
   await rows.nth(1).waitFor()
-  await page.getByRole('button', { name: 'Hold still' }).click()
-  await page.getByText('Held still').waitFor()
+  await page.getByRole('button', { name: 'Pause updates' }).click()
+  await page.getByText('Paused', { exact: true }).waitFor()
   await partner.program.fire()
   assert.equal(await rows.count(), 2)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await rows.nth(2).waitFor()
   await close()
 })

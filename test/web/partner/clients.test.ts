@@ -1,23 +1,18 @@
 /** Clients and members in the portal: secrets that are shown once, refresh access that is asked for, invitations. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { day, minute } from '../../../src/clock.ts'
 import { listClients } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { getPartner, setRefreshAccess } from '../../../src/partners/partner.ts'
 import { callJson } from '../../support/branch.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
-import { basic, openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { basic, openHouse } from '../../support/gateway.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { assertGuarded } from '../../support/web.ts'
 
-let house: TestGateway
-let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  own = await openPartner(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const own = await openPartner(house)
 
 const secretOf = (page: Answer) => /<code class="secret">([A-Za-z0-9]{53})<\/code>/.exec(page.text)?.[1]
 const works = async (id: string, secret: string) =>

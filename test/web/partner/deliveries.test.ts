@@ -1,31 +1,22 @@
 /** The delivery log in the portal: filters, pages, one delivery with its signature, live. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
 import { transaction } from '../../support/branch.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { deliverOne, openPartner } from '../../support/portal.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-let delivered: { webhookId: number; deliveryId: number }
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-  delivered = await deliverOne(own, receiver)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
+const delivered = await deliverOne(own, receiver)
 
 const idsIn = (text: string) => [...text.matchAll(/deliveries\/(\d+)">\1<\/a>/g)].map((match) => Number(match[1]))
 

@@ -1,15 +1,11 @@
 /** The door of the partner portal: applying, waiting, being approved, being suspended. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { getPartner, listPartners, setPartnerStatus } from '../../../src/partners/partner.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 const application = (name: string) => ({
   ...{ name, website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for everybody' },

@@ -5,29 +5,21 @@ import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
+import { openPartner } from '../../support/portal.ts'
 import { decodeEntities, readProgram } from '../../support/quick-start.ts'
-import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { openReceiver } from '../../support/receiver.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'countersign-quick-'))
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
+after(() => rmSync(folder, { recursive: true, force: true }))
 
 const settings = (path: string) => ({
   ...{ PATH: process.env.PATH, HOME: folder, CLIENT_SECRET: own.client.secret, HOOK_URL: receiver.url(path) },

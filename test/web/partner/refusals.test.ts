@@ -1,20 +1,15 @@
 /** Refused calls: what was refused, why, and how to mend it; never a secret, and never somebody else's. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { listRefusedCalls } from '../../../src/partners/refused-calls.ts'
 import { callJson } from '../../support/branch.ts'
 import { Browser, postForm } from '../../support/browser.ts'
-import { basic, openTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { basic, openHouse } from '../../support/gateway.ts'
+import { openPartner } from '../../support/portal.ts'
 import { countRows } from '../../support/web.ts'
 
-let house: TestGateway
-let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  own = await openPartner(house)
-})
-after(() => house.close())
+const house = await openHouse()
+const own = await openPartner(house)
 
 async function refusals(of = own): Promise<string> {
   await house.gateway.context.refusedCalls.flush()

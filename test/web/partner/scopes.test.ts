@@ -1,6 +1,6 @@
 /** What a client may ask for at most is the brokerage's to say: members choose within it, ask for more, and an operator decides. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { minute } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
@@ -10,15 +10,11 @@ import { Invalid } from '../../../src/problem.ts'
 import type { Scope } from '../../../src/scope.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
-import { openTestGateway, operator, type TestGateway, type TokenBody } from '../../support/gateway.ts'
+import { openHouse, operator, type TokenBody } from '../../support/gateway.ts'
 import { openHolder } from '../../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 
-let house: TestGateway
-before(async () => {
-  house = await openTestGateway()
-})
-after(() => house.close())
+const house = await openHouse()
 
 const allowed = ({ scopes, scopesAtMost }: Client) => [scopes.join(' '), scopesAtMost.join(' ')]
 const read = ({ client }: PartnerHouse) => getClient(house.gateway.context.db, client.id)

@@ -1,29 +1,26 @@
 /** What the portal asks of the deliveries of some webhooks is found by their index, whatever plan is kept and however much others have. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Statement } from '../../../src/database/database.ts'
 import { searchAll, searchExhausted, searchUnfinished } from '../../../src/webhooks/delivery-search.sql.ts'
 import { pullBite, selectNewestQueued } from '../../../src/webhooks/recoveries.sql.ts'
 import { insertSkip, skipBite, skipOne } from '../../../src/webhooks/skips.sql.ts'
-import { type Engine, fillWithSettled, openEngine } from '../../support/engine.ts'
+import { fillWithSettled, openEngine } from '../../support/engine.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 
-let engine: Engine
-before(async () => {
-  engine = await openEngine({ ROLES: 'api' })
-  await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
-  await engine.sql('ANALYZE')
-  for (let n = 0; n < 3; n++) {
-    const webhook = await engine.makeWebhook(`/${n}`)
-    await fillWithSettled(engine, webhook, { prefix: `a${n}`, count: 30_000, state: 'delivered' })
-    await fillWithSettled(engine, webhook, { prefix: `b${n}`, count: 200, state: 'exhausted' })
-    await engine.sql(
-      `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-       SELECT id + 1000000, webhook_id, event_id, entity, 0, created_at, created_at FROM settled_deliveries WHERE webhook_id = $1`,
-      [webhook.id],
-    )
-  }
-})
-after(() => engine?.close())
+const engine = await keepOpen(openEngine({ ROLES: 'api' }))
+await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
+await engine.sql('ANALYZE')
+for (let n = 0; n < 3; n++) {
+  const webhook = await engine.makeWebhook(`/${n}`)
+  await fillWithSettled(engine, webhook, { prefix: `a${n}`, count: 30_000, state: 'delivered' })
+  await fillWithSettled(engine, webhook, { prefix: `b${n}`, count: 200, state: 'exhausted' })
+  await engine.sql(
+    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
+     SELECT id + 1000000, webhook_id, event_id, entity, 0, created_at, created_at FROM settled_deliveries WHERE webhook_id = $1`,
+    [webhook.id],
+  )
+}
 
 interface Node {
   readonly 'Relation Name'?: string

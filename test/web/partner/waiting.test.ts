@@ -1,27 +1,20 @@
 /** What a member does in the portal about what waits: skip one, skip all, recover. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { accept, fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { accept, fail, openReceiver } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
 /** A partner of its own for each test: what is sent to all its webhooks waits for all of them. */
 let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
 beforeEach(async () => {
   own = await openPartner(house)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
 })
 
 let paths = 0

@@ -1,6 +1,6 @@
 /** Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names them all. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
@@ -9,40 +9,28 @@ import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
-import { Browser, type Fields, hiddenFields } from '../../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { Browser, type Fields } from '../../support/browser.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
-import { openReceiver, type Receiver } from '../../support/receiver.ts'
-import { assertGuarded, readTables } from '../../support/web.ts'
+import { openReceiver } from '../../support/receiver.ts'
+import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 
-let house: TestGateway
-let receiver: Receiver
-/** Whose pages are tried; who tries from elsewhere; and one that the brokerage suspended. */
-let own: PartnerHouse
-let other: PartnerHouse
-let suspended: PartnerHouse
-let holder: Browser
-/** Operators have a console; a partner's portal is not theirs. */
-let runner: Browser
 const things = new Map<PartnerHouse, Record<string, string>>()
 
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await furnish()
-  other = await openPartner(house)
-  suspended = await furnish()
-  holder = await house.signIn(await house.makeUser())
-  runner = await house.signIn(await house.makeOperator())
-  await receiver.count('/hooks', 4)
-  await settle()
-  await suspend(house, suspended.partner, 'The terms were broken.')
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+/** Whose pages are tried; who tries from elsewhere; and one that the brokerage suspended. */
+const own = await furnish()
+const other = await openPartner(house)
+const suspended = await furnish()
+const holder = await house.signIn(await house.makeUser())
+/** Operators have a console; a partner's portal is not theirs. */
+const runner = await house.signIn(await house.makeOperator())
+await receiver.count('/hooks', 4)
+await settle()
+await suspend(house, suspended.partner, 'The terms were broken.')
 
 async function furnish(): Promise<PartnerHouse> {
   const made = await openPartner(house)
@@ -110,6 +98,8 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': {},
   '/partner/:branch/webhooks/:id/recover/start': { since: '2020-01-01T00:00' },
   '/partner/:branch/webhooks/:id/skip/start': { confirmed: 'yes' },
+  '/partner/:branch/webhooks/:id/incident/probe': {},
+  '/partner/:branch/signature/check': { headers: 'ab'.repeat(32), body: '{}' },
   '/partner/:branch/deliveries/:id/skip': {},
   '/partner/:branch/deliveries/:id/redeliver': {},
   '/partner/:branch/test/send': {
@@ -180,7 +170,6 @@ for (const path of pages) {
 for (const [path, fields] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const tokenOf = async (browser: Browser) => hiddenFields((await browser.get('/account')).text, '/logout').csrf!
     const address = addressOf(path, own)
     const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {
@@ -215,9 +204,11 @@ for (const [path, fields] of Object.entries(forms)) {
     }
     assert.deepEqual(await readTables(db), before)
     const answer = await own.browser.post(address, { ...sent, csrf: tokens.own })
-    assert.ok(answer.status === 303 || answer.status === 200, answer.text)
-    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended.
-    if (!path.endsWith('/cancel') && !path.endsWith('deliveries/:id/skip'))
+    // Everything was delivered: there is nothing to probe with.
+    assert.equal(answer.status === 303 || answer.status === 200, !path.endsWith('/probe'), answer.text)
+    if (path.endsWith('/probe')) assert.match(answer.text, /Nothing is queued for this webhook\./)
+    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended; a signature is looked at and that is all.
+    if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
       assert.notDeepEqual(await readTables(db), before)
   })
 }
@@ -229,6 +220,7 @@ test('what belongs to another partner is not there, under the own address either
     `webhooks/${id}/replay`,
     `webhooks/${id}/recover`,
     `webhooks/${id}/skip`,
+    `webhooks/${id}/incident`,
     `deliveries/${delivery}`,
     `test/${event}`,
     `clients/${own.client.id}`,

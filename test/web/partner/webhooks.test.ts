@@ -1,25 +1,16 @@
 /** The webhooks of a partner in the portal: register, change, pause, resume, rotate, delete, test, replay. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { minute } from '../../../src/clock.ts'
+import { test } from 'node:test'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
+import { deliverOne, openPartner } from '../../support/portal.ts'
+import { fail, openReceiver } from '../../support/receiver.ts'
 import { countRows } from '../../support/web.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-})
-after(async () => {
-  await house?.close()
-  await receiver?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
 
 async function register(fields: Record<string, string | string[]>): Promise<Answer> {
   const page = await own.browser.get(`${own.home}/webhooks`)
@@ -131,25 +122,4 @@ test('a replay is counted first, then started, and shows its progress', async ()
   assert.match((await browser.get(started.location!)).text, /<progress value="1" max="1"/)
   const again = await browser.submit(counted, `${wizard}/start`, {})
   assert.equal(again.location, started.location, 'sent twice, it is the same replay')
-})
-
-test('a webhook shows how its receiver answered over the last hour and the last day', async () => {
-  const partner = await openPartner(house)
-  const { webhookId } = await deliverOne(partner, receiver, '/charted')
-  receiver.on('/charted', fail)
-  await partner.program.fire()
-  const page = `${partner.home}/webhooks/${webhookId}`
-  house.clock.advance(2 * minute)
-  for (const [period, columns] of [
-    ['hour', 12],
-    ['day', 24],
-  ] as const) {
-    const { text } = await partner.browser.get(`${page}?period=${period}`)
-    assert.match(text, /<strong>50\.0 %<\/strong> accepted/)
-    const [, rows] = /<caption class="unseen">How it answers<\/caption>.*?<tbody>(.*?)<\/tbody>/s.exec(text)!
-    assert.equal([...rows!.matchAll(/<tr>/g)].length, columns)
-    assert.match(rows!, /<td class="number">2<\/td><td class="number">1<\/td>/)
-  }
-  const quiet = await partner.program.register(receiver.url('/quiet'))
-  assert.match((await partner.browser.get(`${partner.home}/webhooks/${quiet}`)).text, /No attempt was made/)
 })

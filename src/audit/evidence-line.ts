@@ -1,0 +1,158 @@
+/**
+ * The lines of an evidence file, each a JSON value of one of these kinds (docs/operating.md, “Evidence”). A line counts only as it would be printed here: with other
+ * spaces, with a name twice or with one more it is not a line of such a file.
+ */
+import { Invalid } from '../problem.ts'
+import type { BlockEntry } from './block.ts'
+
+export const evidenceVersion = 1
+
+/** The first line. */
+export interface OpeningLine {
+  readonly kind: 'evidence'
+  readonly version: typeof evidenceVersion
+  readonly madeAt: string
+  /** What was asked of the log. */
+  readonly search: Readonly<Record<string, string>>
+  /** Whose signatures these are. */
+  readonly key: string
+}
+
+/** A run of blocks without a gap begins, behind the block with this hash. */
+interface StretchLine {
+  readonly kind: 'stretch'
+  readonly previous: string
+}
+
+interface BlockLine {
+  readonly kind: 'block'
+  readonly position: number
+  readonly size: number
+  readonly root: string
+}
+
+/** An entry of the block above it. */
+interface EntryLine {
+  readonly kind: 'entry'
+  readonly index: number
+  readonly path: readonly string[]
+  readonly entry: PrintedEntry
+}
+
+/** The block above it, signed: the stretch ends. */
+interface HeadLine {
+  readonly kind: 'head'
+  readonly position: number
+  readonly hash: string
+  readonly at: string
+  readonly signature: string
+}
+
+/** An entry that the search found and that cannot be proven, with the reason. */
+interface UnprovenLine {
+  readonly kind: 'unproven'
+  readonly why: string
+  readonly entry: PrintedEntry
+}
+
+/** The last line: how many entries there are, and a signature over everything above it. */
+interface ClosingLine {
+  readonly kind: 'end'
+  readonly entries: number
+  readonly sha256: string
+  readonly signature: string
+}
+
+export type EvidenceLine = OpeningLine | StretchLine | BlockLine | EntryLine | HeadLine | UnprovenLine | ClosingLine
+
+interface PrintedEntry extends Omit<BlockEntry, 'at'> {
+  readonly at: string
+}
+
+/** By name and in the order in which they are printed: what a value must be. */
+type Shape = Readonly<Record<string, (value: unknown) => boolean>>
+
+const text = (value: unknown) => typeof value === 'string'
+const count = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+const moment = (value: unknown) => text(value) && isMoment(value as string)
+const hex = (bytes: number) => (value: unknown) =>
+  text(value) && new RegExp(`^[0-9a-f]{${2 * bytes}}$`).test(value as string)
+const orNull = (rule: (value: unknown) => boolean) => (value: unknown) => value === null || rule(value)
+
+const entryShape: Shape = {
+  ...{ id: count, at: moment, actor: text, action: text, subject: text },
+  ...{ environment: orNull(text), address: orNull(text), requestId: orNull(text), details: text },
+}
+const entry = (value: unknown) => fits(value, entryShape)
+const path = (value: unknown) => Array.isArray(value) && value.every(hex(32))
+const search = (value: unknown) => typeof value === 'object' && value !== null && Object.values(value).every(text)
+const key = (value: unknown) => text(value) && /^[A-Za-z0-9_-]{43}$/.test(value as string)
+
+const shapes: Readonly<Record<EvidenceLine['kind'], Shape>> = {
+  evidence: { kind: text, version: (value) => value === evidenceVersion, madeAt: moment, search, key },
+  stretch: { kind: text, previous: hex(32) },
+  block: { kind: text, position: count, size: count, root: hex(32) },
+  entry: { kind: text, index: count, path, entry },
+  head: { kind: text, position: count, hash: hex(32), at: moment, signature: hex(64) },
+  unproven: { kind: text, why: text, entry },
+  end: { kind: text, entries: count, sha256: hex(32), signature: hex(64) },
+}
+
+/** `2026-03-02T10:00:00.123Z`, and no other way to write it. */
+function isMoment(text: string): boolean {
+  const date = new Date(text)
+  return !Number.isNaN(date.getTime()) && date.toISOString() === text
+}
+
+function fits(value: unknown, shape: Shape): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const names = Object.keys(value)
+  const wanted = Object.entries(shape)
+  return (
+    names.length === wanted.length &&
+    wanted.every(([name, rule], place) => names[place] === name && rule((value as Record<string, unknown>)[name]))
+  )
+}
+
+export function printLine(line: EvidenceLine): string {
+  return `${JSON.stringify(line)}\n`
+}
+
+/** Undefined for what is no line of evidence. */
+export function parseLine(printed: string): EvidenceLine | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(printed)
+  } catch {
+    return undefined
+  }
+  const kind = (value as { kind?: unknown } | null)?.kind
+  const shape = typeof kind === 'string' && Object.hasOwn(shapes, kind) && shapes[kind as EvidenceLine['kind']]
+  return shape && fits(value, shape) && JSON.stringify(value) === printed ? (value as EvidenceLine) : undefined
+}
+
+export function toPrinted({
+  id,
+  at,
+  actor,
+  action,
+  subject,
+  environment,
+  address,
+  requestId,
+  details,
+}: BlockEntry): PrintedEntry {
+  return { id, at: at.toISOString(), actor, action, subject, environment, address, requestId, details }
+}
+
+export function toEntry(printed: PrintedEntry): BlockEntry {
+  return { ...printed, at: new Date(printed.at) }
+}
+
+/** The public key that somebody keeps: 43 characters of base64url. */
+export function parsePublicKey(given: string): string {
+  if (key(given)) return given
+  throw new Invalid([
+    { field: 'key', problem: 'must be the public key of the log, as "countersign audit key" prints it' },
+  ])
+}

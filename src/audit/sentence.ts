@@ -1,0 +1,174 @@
+/**
+ * An entry as a sentence: who did what to whom. Whoever is named by an id stays one here (`{ id: 'user:id-…' }`): the reader's page puts a name in its
+ * place, and keeps the id behind it. Every action has its sentence: a new one does not compile without.
+ */
+import type { AuditAction, AuditEntry } from './audit.ts'
+
+/** Somebody or something, by the id that the log has of it. */
+export interface Reference {
+  readonly id: string
+}
+
+export type Sentence = readonly (string | Reference)[]
+
+type Told = Pick<AuditEntry, 'actor' | 'action' | 'subject' | 'details'>
+
+interface Act {
+  readonly by: Reference
+  readonly to: Reference
+  /** The member, the holder or whoever else an act names beside its subject. */
+  readonly user: Reference
+  readonly isOwn: boolean
+  /** What the entry says of it; a dash where it says nothing. */
+  said(name: string): string
+  /** `1 delivery`, `2 deliveries`. */
+  count(name: string, one: string, many?: string): string
+}
+
+type Words = (act: Act) => Sentence
+
+function say(strings: TemplateStringsArray, ...values: readonly (string | Reference)[]): Sentence {
+  return strings.flatMap((text, place) => [text, ...(place < values.length ? [values[place]!] : [])])
+}
+
+const words: Readonly<Record<AuditAction, Words>> = {
+  'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
+  'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
+  'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
+  'user.enabled': ({ by, to }) => say`${by} unlocked ${to}`,
+  'user.password_changed': ({ by, to, isOwn }) =>
+    isOwn ? say`${by} changed their password` : say`${by} set a new password for ${to}`,
+  'user.email_changed': ({ by, to, isOwn }) =>
+    isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
+  'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
+  'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
+  'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
+  'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
+  'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
+  'session.throttled': ({ to, said }) =>
+    say`A ${refusedAt(said)} of ${to} was refused, and further attempts have to wait`,
+  'session.closed': ({ by, to, isOwn }) => (isOwn ? say`${by} signed out` : say`${by} signed out a device of ${to}`),
+  'session.others_closed': ({ by, count }) => say`${by} signed out ${count('sessions', 'other device')}`,
+  'session.all_closed': ({ by, to, count }) => say`${by} signed out ${to} everywhere: ${count('sessions', 'session')}`,
+  'session.wait_lifted': ({ by, to }) => say`${by} let ${to} sign in again without waiting`,
+  'second_factor.added': ({ by, said }) => say`${by} set up two-factor sign-in: ${said('factor')}`,
+  'second_factor.removed': ({ by, said }) => say`${by} removed from two-factor sign-in: ${said('factor')}`,
+  'second_factor.reset': ({ by, to }) => say`${by} reset two-factor sign-in of ${to}`,
+  'second_factor.locked': ({ to }) => say`The authenticator app of ${to} was locked after a hundred wrong codes`,
+  'recovery_codes.made': ({ by }) => say`${by} made new recovery codes`,
+  'api_token.created': ({ by, to, isOwn, said }) =>
+    isOwn ? say`${by} made the API token “${said('name')}”` : say`${by} made the API token “${said('name')}” for ${to}`,
+  'api_token.revoked': ({ by, to, isOwn }) =>
+    isOwn ? say`${by} revoked an API token` : say`${by} revoked an API token of ${to}`,
+  'partner.applied': ({ by, to }) => say`${by} applied as partner ${to}`,
+  'partner.renamed': ({ by, to }) => say`${by} renamed partner ${to}`,
+  'partner.approved': ({ by, to }) => say`${by} approved partner ${to}`,
+  'partner.suspended': ({ by, to, said }) => say`${by} suspended partner ${to}: ${said('reason')}`,
+  'partner.refresh_asked': ({ by, to }) => say`${by} asked for refresh access for ${to}`,
+  'partner.refresh_granted': ({ by, to }) => say`${by} granted refresh access to ${to}`,
+  'partner.refresh_withdrawn': ({ by, to }) => say`${by} withdrew or declined refresh access of ${to}`,
+  'partner.member_invited': ({ by, to, said }) => say`${by} invited ${said('username')} to ${to}`,
+  'partner.invitation_declined': ({ by, to }) => say`${by} declined an invitation to ${to}`,
+  'partner.invitation_withdrawn': ({ by, to, said }) =>
+    say`${by} withdrew the invitation of ${said('username')} to ${to}`,
+  'partner.member_added': ({ by, to, user }) =>
+    by.id === user.id ? say`${by} became a member of ${to}` : say`${by} made ${user} a member of ${to}`,
+  'partner.member_removed': ({ by, to, user }) =>
+    by.id === user.id ? say`${by} left ${to}` : say`${by} removed ${user} from ${to}`,
+  'client.created': ({ by, to }) => say`${by} registered client ${to}`,
+  'client.updated': ({ by, to }) => say`${by} changed client ${to}`,
+  'client.suspended': ({ by, to }) => say`${by} suspended client ${to}`,
+  'client.activated': ({ by, to }) => say`${by} activated client ${to}`,
+  'client.secret_issued': ({ by, to }) => say`${by} issued a new secret of client ${to}`,
+  'client.secret_revoked': ({ by, to }) => say`${by} revoked a secret of client ${to}`,
+  'client.scopes_set': ({ by, to, said }) => say`${by} allowed client ${to} at most: ${said('scopesAtMost')}`,
+  'client.scopes_asked': ({ by, to, said }) => say`${by} asked for wider scopes of client ${to}: ${said('scopes')}`,
+  'client.scopes_granted': ({ by, to, said }) => say`${by} granted client ${to} wider scopes: ${said('scopes')}`,
+  'client.scopes_declined': ({ by, to, said }) => say`${by} declined wider scopes of client ${to}: ${said('scopes')}`,
+  'service.created': ({ by, to }) => say`${by} registered service ${to}`,
+  'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
+  'authorization.approved': ({ by, to, said }) => say`${by} allowed ${to} access: ${said('scopes')}`,
+  'authorization.denied': ({ by, to }) => say`${by} denied ${to} access`,
+  'authorization.revoked': ({ by, to, user }) =>
+    by.id === user.id ? say`${by} ended the access of ${to}` : say`${by} ended the access of ${to} to ${user}`,
+  'authorization.paused': ({ by, to }) => say`${by} paused ${to}`,
+  'authorization.resumed': ({ by, to }) => say`${by} resumed ${to}`,
+  'code.exchanged': ({ by, to }) => say`${by} got access to ${to}`,
+  'code.replayed': ({ by }) => say`${by} presented a code a second time: its access was ended`,
+  'code.presented_by_other_client': ({ by }) => say`${by} presented a code of another client`,
+  'token.refreshed': ({ by, to }) => say`${by} renewed its access to ${to}`,
+  'token.rotated': ({ by, to }) => say`${by} renewed its access to ${to}, with a new refresh token`,
+  'token.reuse_detected': ({ by }) => say`${by} presented an old refresh token: its access was ended`,
+  'token.revoked': ({ by, to }) => say`${by} gave up its access to ${to}`,
+  'webhook.created': ({ by, to, said }) => say`${by} registered ${to}: ${said('url')}`,
+  'webhook.updated': ({ by, to }) => say`${by} changed ${to}`,
+  'webhook.deleted': ({ by, to }) => say`${by} deleted ${to}`,
+  'webhook.paused': ({ by, to }) => say`${by} paused ${to}`,
+  'webhook.resumed': ({ by, to }) => say`${by} resumed ${to}`,
+  'webhook.disabled': ({ by, to, said }) => say`${by} disabled ${to}: ${said('reason')}`,
+  'webhook.expired': ({ to, count }) =>
+    say`${count('deliveries', 'delivery', 'deliveries')} of ${to} became too old to be sent`,
+  'webhook.mended': ({ by, to }) => say`${by} repaired the queue of ${to}`,
+  'webhook.secret_rotated': ({ by, to }) => say`${by} rotated the secret of ${to}`,
+  'webhook.redelivered': ({ by, to, said }) => say`${by} sent delivery ${said('deliveryId')} of ${to} again`,
+  'webhook.replayed': ({ by, to, count }) => say`${by} replayed ${count('total', 'delivery', 'deliveries')} of ${to}`,
+  'webhook.replay_canceled': ({ by, to }) => say`${by} canceled a replay of ${to}`,
+  'webhook.probed': ({ by, to }) => say`${by} probed ${to}`,
+  'webhook.recovered': ({ by, to, count }) =>
+    say`${by} recovered ${to}: ${count('total', 'delivery', 'deliveries')} sent again`,
+  'webhook.delivery_skipped': ({ by, to, said }) =>
+    say`${by} skipped delivery ${said('deliveryId')} of ${to}: ${said('reason')}`,
+  'webhook.skip_started': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
+  'webhook.skip_finished': ({ to, count }) =>
+    say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
+  'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
+  'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
+  'audit.verified': ({ by, said }) =>
+    say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
+  'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,
+}
+
+function withFactor(said: Act['said']): string {
+  return said('secondFactor') === '–' ? '' : `, with ${said('secondFactor')}`
+}
+
+function refusedAt(said: Act['said']): string {
+  if (said('at') === 'second step') return 'second step at the sign-in'
+  return said('at') === 'password change' ? 'password change' : 'sign-in'
+}
+
+/** An action that a release of tomorrow wrote is told as it stands. */
+export function tell(entry: Told): Sentence {
+  const { actor, action, subject, details } = entry
+  const by = { id: actor }
+  const to = { id: subject }
+  const known = Object.hasOwn(words, action) ? words[action] : undefined
+  if (!known) return say`${by}: ${action} ${to}`
+  const user = typeof details.userId === 'string' ? { id: `user:${details.userId}` } : to
+  return known({
+    by,
+    to,
+    user,
+    isOwn: actor === subject,
+    said: (name) => print(details[name]),
+    count: counter(details),
+  })
+}
+
+function print(value: unknown): string {
+  if (Array.isArray(value)) return value.length > 0 ? value.join(' ') : 'none'
+  return value === undefined || value === null || typeof value === 'object' ? '–' : String(value)
+}
+
+function counter(details: Told['details']): Act['count'] {
+  return (name, one, many = `${one}s`) => {
+    const number = Number(details[name])
+    return Number.isFinite(number) ? `${number.toLocaleString('en')} ${number === 1 ? one : many}` : many
+  }
+}
+
+/** Everything that the sentences of these entries name. */
+export function referencesOf(entries: readonly Told[]): string[] {
+  const named = entries.flatMap((entry) => tell(entry).flatMap((part) => (typeof part === 'string' ? [] : [part.id])))
+  return [...new Set(named)]
+}

@@ -1,0 +1,78 @@
+/** `countersign audit verify FILE`: what a file of evidence proves. The file is all that it needs, and a key or a head to compare with if there is one. */
+import { createReadStream } from 'node:fs'
+import { parseHead, printHead } from '../audit/block.ts'
+import { checkEvidence } from '../audit/evidence-check.ts'
+import { parsePublicKey } from '../audit/evidence-line.ts'
+import type { BareDesk, CommandWords } from './command.ts'
+
+type Report = Awaited<ReturnType<typeof checkEvidence>>
+
+export async function verifyEvidence({ print }: BareDesk, words: CommandWords): Promise<void> {
+  const key = words.has('key') ? parsePublicKey(words.get('key')) : undefined
+  const anchor = words.has('anchor') ? parseHead(words.get('anchor')) : undefined
+  const report = await checkEvidence(readLines(words.positionals[0]!), { key })
+  const problems = [...report.problems]
+  const passes = anchor && report.passes(anchor)
+  if (anchor && passes === 'no')
+    problems.push(
+      `Block ${anchor.position} is not the one of the anchor: the log was rewritten before this was exported.`,
+    )
+  if (anchor && passes === 'unknown')
+    problems.push(`It does not go through block ${anchor.position}: it cannot be compared.`)
+  print.record({ ...describe(report), anchor: anchor ? passes === 'yes' : null, problems })
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  sayLimits(print, report, key)
+}
+
+const longestLine = 16 * 2 ** 20
+
+/** A line ends with a line feed and nothing else: what an entry holds may look like the end of a line to others. */
+async function* readLines(file: string): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    yield* lines
+    if (rest.length > longestLine) throw new Error(`${file} is no file of evidence.`)
+  }
+  if (rest !== '') yield rest
+}
+
+function describe({ opening, proven, unproven, problems }: Report): Record<string, unknown> {
+  const newest = proven.reduce<Report['proven'][number] | undefined>(
+    (last, each) => (last && last.head.position >= each.head.position ? last : each),
+    undefined,
+  )
+  return {
+    proven: problems.length === 0 && unproven.length === 0,
+    entries: printRanges(proven.map(({ entry }) => entry.id)),
+    unproven: printRanges(unproven.map(({ entry }) => entry.id)),
+    blocks: printRanges(proven.map(({ block }) => block)),
+    head: newest ? printHead(newest.head) : null,
+    signed_at: newest?.head.at ?? null,
+    key: opening?.key ?? null,
+    made_at: opening?.madeAt ?? null,
+    search: opening?.search ?? null,
+  }
+}
+
+function sayLimits(print: BareDesk['print'], { opening, unproven }: Report, key: string | undefined): void {
+  const [first] = unproven
+  if (first) print.say(`\n${unproven.length} of the entries are signed by the log and not proven. ${first.why}`)
+  if (key === undefined)
+    print.say(
+      `\nSigned by the key ${opening?.key}. Compare it with the one that the brokerage published, or give that one: --key.`,
+    )
+}
+
+/** `3 5-9 12`. */
+function printRanges(numbers: readonly number[]): string {
+  const sorted = [...new Set(numbers)].sort((one, other) => one - other)
+  const ranges: [number, number][] = []
+  for (const number of sorted) {
+    const last = ranges.at(-1)
+    if (last && last[1] === number - 1) last[1] = number
+    else ranges.push([number, number])
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(' ')
+}

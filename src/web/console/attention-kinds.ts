@@ -1,0 +1,188 @@
+/** Where the rows of the attention queue come from, and the acts of each. Every form is one that a page of its own has too. */
+import { cut } from '../../cut.ts'
+import {
+  type Applicant,
+  listApplicants,
+  listRefreshAsked,
+  listRefusedPartners,
+  listScopesAsked,
+} from '../../partners/attention.ts'
+import { listLockedPeople } from '../../users/locked-people.ts'
+import { listFailingWebhooks } from '../../webhooks/failing-webhooks.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { csrfField } from '../frame/page.ts'
+import { printAge, printAgo } from './ago.ts'
+import { certificates, sealingKeys, secrets } from './attention-ends.ts'
+import type { AttentionKind } from './attention-row.ts'
+
+const longestReason = 200
+
+function quote(text: string): string {
+  return `“${text.length > longestReason ? `${cut(text, longestReason)}…` : text}”`
+}
+
+/** A button that does it and comes back to the queue. */
+function act(csrf: string, action: string, label: string, of: string, kind = '', more: Content = undefined): Html {
+  return html`<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="from" value="queue">${more}<button class="${kind}">${label}<span class="unseen"> ${of}</span></button></form>`
+}
+
+const partnerPath = (branchId: number) => `/console/partners/${branchId}`
+const toPartner = (branchId: number, name: string) => html`<a href="${partnerPath(branchId)}">${name}</a>`
+
+const applications: AttentionKind = {
+  plural: 'applications',
+  all: '/console/partners?state=applied',
+  async find({ db, csrf, now }, most) {
+    return (await listApplicants(db, most)).map((each) => ({
+      urgency: 'decide',
+      kind: 'Application',
+      title: toPartner(each.branchId, each.name),
+      reason: each.purpose === null ? 'It said nothing of itself.' : quote(each.purpose),
+      since: each.since,
+      age: html`applied ${printAgo(each.since, now)}`,
+      acts: printDecision(each, csrf),
+    }))
+  },
+}
+
+/** One click opens it, with everything that the applicant said; the second decides. */
+function printDecision({ branchId, name, website, contact, purpose }: Applicant, csrf: string): Html {
+  const seen = html`<input type="hidden" name="seen" value="applied">`
+  const field = `reason-${branchId}`
+  const decline = html`${seen}<div class="field"><label for="${field}">Reason to decline</label><textarea id="${field}" name="reason" rows="3" required maxlength="2000"></textarea><p class="hint">Its members read it.</p></div>`
+  return html`<details><summary>Decide<span class="unseen"> about ${name}</span></summary>
+${purpose !== null && purpose.length > longestReason && html`<p>${purpose}</p>`}${website !== null && html`<p class="faint">${website} · ${contact ?? ''}</p>`}
+${act(csrf, `${partnerPath(branchId)}/approve`, 'Approve', name, 'primary', seen)}
+${act(csrf, `${partnerPath(branchId)}/suspend`, 'Decline', name, 'danger', decline)}</details>`
+}
+
+const refreshRequests: AttentionKind = {
+  plural: 'requests for refresh access',
+  all: '/console/partners',
+  async find({ db, csrf, now }, most) {
+    return (await listRefreshAsked(db, most)).map(({ branchId, name, reason, since }) => ({
+      urgency: 'decide',
+      kind: 'Refresh access',
+      title: toPartner(branchId, name),
+      reason: quote(reason),
+      since,
+      age: html`asked ${printAgo(since, now)}`,
+      acts: [
+        act(csrf, `${partnerPath(branchId)}/refresh/grant`, 'Grant', `refresh access to ${name}`, 'primary'),
+        act(csrf, `${partnerPath(branchId)}/refresh/withdraw`, 'Decline', `refresh access of ${name}`, 'danger'),
+      ],
+    }))
+  },
+}
+
+const scopeRequests: AttentionKind = {
+  plural: 'requests for wider scopes',
+  all: '/console/partners',
+  async find({ db, csrf, now }, most) {
+    return (await listScopesAsked(db, most)).map(({ id, branchId, name, clientId, client, scopes, reason, since }) => {
+      const at = `${partnerPath(branchId)}/clients/${clientId}/scopes`
+      const request = html`<input type="hidden" name="request" value="${id}">`
+      const what = `${scopes.join(' ')} to ${client}`
+      return {
+        urgency: 'decide',
+        kind: 'Wider scopes',
+        title: toPartner(branchId, name),
+        reason: html`<strong>${scopes.join(' ')}</strong> for ${client}: ${quote(reason)}`,
+        since,
+        age: html`asked ${printAgo(since, now)}`,
+        acts: [
+          act(csrf, `${at}/grant`, 'Grant', what, 'primary', request),
+          act(csrf, `${at}/decline`, 'Decline', what, 'danger', request),
+        ],
+      }
+    })
+  },
+}
+
+const failingWebhooks: AttentionKind = {
+  plural: 'failing webhooks',
+  all: '/console/webhooks',
+  async find({ db, csrf, now }, most) {
+    return (await listFailingWebhooks(db, most)).map((each) => ({
+      urgency: each.isOpen ? 'now' : 'soon',
+      kind: 'Failing webhook',
+      title: html`<a class="url" href="/console/webhooks/${each.id}">${each.url}</a>`,
+      reason: html`${toPartner(each.branchId, each.partner)}: ${each.failures.toLocaleString('en')} attempts in a row failed${each.isOpen && '; one retry a minute'}${each.environment === 'sandbox' && ' (sandbox)'}`,
+      since: each.since,
+      age: html`for ${printAge(now.getTime() - each.since.getTime()) ?? 'less than a minute'}`,
+      acts: act(csrf, `/console/webhooks/${each.id}/pause`, 'Pause', each.url),
+    }))
+  },
+}
+
+const refusedPartners: AttentionKind = {
+  plural: 'partners with failed API calls',
+  all: '/console/partners',
+  async find({ db, now }, most) {
+    return (await listRefusedPartners(db, now, most)).map(({ branchId, name, calls, since }) => ({
+      urgency: 'soon',
+      kind: 'Failed API calls',
+      title: toPartner(branchId, name),
+      reason: `${calls.toLocaleString('en')} calls were refused in the last hour, of those that are kept.`,
+      since,
+      age: html`first ${printAgo(since, now)}`,
+      acts: html`<a class="button" href="${partnerPath(branchId)}/failed-calls">See why<span class="unseen">: ${name}</span></a>`,
+    }))
+  },
+}
+
+const toUser = (userId: string, name: string) => html`<a href="/console/users/${userId}">${name}</a>`
+
+const lockedApps: AttentionKind = {
+  plural: 'locked authenticator apps',
+  all: '/console/audit?action=second_factor.locked',
+  async find({ db, now }, most) {
+    return (await listLockedPeople(db, 'app locked', now, most)).map(({ userId, name, since }) => ({
+      urgency: 'now',
+      kind: 'Authenticator locked',
+      title: toUser(userId, name),
+      reason:
+        'A hundred wrong codes in a row: somebody knows the password. A recovery code unlocks the app; without one, reset two-factor.',
+      since,
+      age: html`locked ${printAgo(since, now)}`,
+      acts: html`<a class="button" href="/console/users/${userId}">Look<span class="unseen"> at ${name}</span></a>`,
+    }))
+  },
+}
+
+const throttled: AttentionKind = {
+  plural: 'people who have to wait',
+  all: '/console/audit?action=session.throttled',
+  async find({ db, csrf, now }, most) {
+    return (await listLockedPeople(db, 'must wait', now, most)).map(({ userId, name, since }) => ({
+      urgency: 'soon',
+      kind: 'Has to wait',
+      title: toUser(userId, name),
+      reason: 'Several sign-ins in a row failed, so further attempts have to wait.',
+      since,
+      age: printAgo(since, now),
+      acts: act(csrf, `/console/users/${userId}/throttle/lift`, 'Let sign in', name),
+    }))
+  },
+}
+
+const lockedOut: AttentionKind = {
+  plural: 'people who were locked lately',
+  all: '/console/audit?action=user.disabled',
+  async find({ db, csrf, now }, most) {
+    return (await listLockedPeople(db, 'locked', now, most)).map(({ userId, name, since }) => ({
+      urgency: 'know',
+      kind: 'Locked',
+      title: toUser(userId, name),
+      reason: 'Locked out by an operator. Tokens work again when they are unlocked; sessions do not come back.',
+      since,
+      age: html`locked ${printAgo(since, now)}`,
+      acts: act(csrf, `/console/users/${userId}/unlock`, 'Unlock', name),
+    }))
+  },
+}
+
+export const attentionKinds: readonly AttentionKind[] = [
+  ...[applications, refreshRequests, scopeRequests, failingWebhooks, refusedPartners],
+  ...[lockedApps, throttled, lockedOut, certificates, secrets, sealingKeys],
+]

@@ -1,0 +1,52 @@
+/** A form whose act was refused, shown again by the page that holds it: a page of its own for the refusal would lose what was typed. */
+import type { FastifyRequest } from 'fastify'
+import { prefersHtml } from '../../http/errors.ts'
+import { parseForm, queryOf } from '../../http/form.ts'
+import { Problem } from '../../problem.ts'
+import { findOwner, OutOfDate } from './forms.ts'
+import { readTyped, returnForm } from './kept-form.ts'
+import type { Visit } from './visit.ts'
+
+/** What whoever typed it can mend, or send again: wrong values, something else that was done meanwhile, too much in a minute. */
+const mendable = [400, 409, 429]
+
+export function isMendable(visit: Visit, error: unknown): error is Problem {
+  if (!(error instanceof Problem) || !prefersHtml(visit.request)) return false
+  return mendable.includes(error.status) || (error instanceof OutOfDate && isOwners(visit))
+}
+
+/** Whether it was printed for whoever is signed in now: once more, in another tab. */
+function isOwners({ context, request }: Visit): boolean {
+  const owner = findOwner(context, request)
+  return owner !== undefined && owner === request.who?.userId
+}
+
+export async function showAgain(
+  visit: Visit,
+  problem: Problem,
+  address: string,
+  show: (again: Visit) => Promise<unknown>,
+): Promise<unknown> {
+  const { request, reply } = visit
+  returnForm(reply, { ...readTyped(visit), problem: wordedAnew(problem) })
+  request.refusal = problem.code
+  reply.headers(problem.headers)
+  return show({ ...visit, request: asPage(request, address) }).catch(() => {
+    // The page is not to be seen either.
+    throw problem
+  })
+}
+
+function wordedAnew(problem: Problem): Problem {
+  if (!(problem instanceof OutOfDate)) return problem
+  return new OutOfDate('Nothing was sent: you have signed in again since this page was opened. Check and send.')
+}
+
+/** The request as if it had asked for the page. */
+function asPage(request: FastifyRequest, address: string): FastifyRequest {
+  return Object.create(request, {
+    method: { value: 'GET' },
+    url: { value: address },
+    query: { value: parseForm(queryOf(address)) },
+  }) as FastifyRequest
+}

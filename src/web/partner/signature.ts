@@ -1,0 +1,172 @@
+/**
+ * The signature debugger: paste what came, and see which secret signed it, which byte differs, and which of the usual mistakes was made. It knows the
+ * partner's own secrets alone, prints none of them, keeps nothing of what was pasted, and answers so often in a minute and no oftener.
+ */
+import { cut } from '../../cut.ts'
+import { Invalid } from '../../problem.ts'
+import {
+  findRecentEvent,
+  listCheckableSecrets,
+  type RecentEvent,
+  recentEvents,
+} from '../../webhooks/checkable-secrets.ts'
+import { branchKey } from '../../webhooks/dispatch.ts'
+import {
+  checkSignature as check,
+  checkedBytesAtMost,
+  type Finding,
+  type NamedSecret,
+  type SignatureAnswer,
+} from '../../webhooks/signature-check.ts'
+import { type PastedHeaders, readHeaders } from '../../webhooks/signature-headers.ts'
+import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import {
+  type Choice,
+  choiceField,
+  type Draft,
+  emptyDraft,
+  findProblem,
+  formNotice,
+  longField,
+  textField,
+} from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Content, type Html, html } from '../frame/html.ts'
+import { csrfField, notice } from '../frame/page.ts'
+import { badge, facts, printMoment } from '../frame/parts.ts'
+import { idOf, type Visit } from '../frame/visit.ts'
+import type { Member } from '../gates.ts'
+import { sendPortal } from './portal.ts'
+
+const fields = ['headers', 'body', 'bodyIs', 'computed', 'webhook'] as const
+type Values = Readonly<Record<(typeof fields)[number], string>>
+
+export function showSignature(visit: Visit, member: Member) {
+  return sendForm(visit, member, emptyDraft, undefined)
+}
+
+export async function checkSignature(visit: Visit, member: Member, form: SubmittedForm) {
+  const values = Object.fromEntries(fields.map((name) => [name, form.find(name) ?? ''])) as Values
+  let answered: Answered | undefined
+  const problem = await findProblem(async () => {
+    answered = await answer(visit, member, values)
+  })
+  return sendForm(visit, member, { values, problem }, answered)
+}
+
+interface Answered {
+  readonly answer: SignatureAnswer
+  readonly headers: PastedHeaders
+  readonly secrets: readonly NamedSecret[]
+  readonly event: RecentEvent | undefined
+}
+
+async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<Answered> {
+  const { db, vault, clock, signatureChecks } = context
+  const headers = readHeaders(values.headers)
+  const computed = values.computed.trim() === '' ? undefined : values.computed
+  if (headers.body === undefined && headers.standard === undefined && computed === undefined)
+    throw new Invalid([{ field: 'headers', problem: 'must hold x-webhook-signature or webhook-signature' }])
+  const body = readBody(values)
+  await signatureChecks.count(branchKey(branch))
+  const webhook = values.webhook === '' ? undefined : await getWebhook(db, branch, idOf(values.webhook))
+  const secrets = await listCheckableSecrets(db, vault, branch, webhook, clock.now())
+  const event = headers.id === undefined ? undefined : await findRecentEvent(db, branch, headers.id)
+  return { answer: check({ headers, body, computed, secrets, sent: event?.body }), headers, secrets, event }
+}
+
+/** Browsers send every line break of a field as CRLF, whatever was pasted: for what depends on them there is base64. */
+function readBody({ body, bodyIs }: Values): Buffer {
+  const bytes = bodyIs === 'base64' ? Buffer.from(body, 'base64') : Buffer.from(body.replaceAll('\r\n', '\n'))
+  if (bytes.length > checkedBytesAtMost)
+    throw new Invalid([
+      { field: 'body', problem: `must have at most ${checkedBytesAtMost.toLocaleString('en')} bytes` },
+    ])
+  return bytes
+}
+
+const bodyKinds: readonly Choice[] = [
+  { value: 'text', label: 'text' },
+  { value: 'base64', label: 'base64 of the exact bytes' },
+]
+
+async function sendForm(visit: Visit, member: Member, draft: Draft, answered: Answered | undefined) {
+  const webhooks = await listWebhooks(visit.context.db, member.branch, 0, webhooksPerBranch)
+  return sendPortal(visit, member, {
+    title: 'Signature debugger',
+    section: '/signature',
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Signature debugger</h1>
+${answered && printAnswer(answered)}
+${printForm(webhooks, draft, member)}`,
+  })
+}
+
+function printForm(webhooks: readonly Webhook[], draft: Draft, { home, csrf }: Member): Html {
+  const any = { value: '', label: 'any of mine' }
+  const choices = [any, ...webhooks.map(({ id, url }) => ({ value: String(id), label: cut(`${id}: ${url}`, 80) }))]
+  const code = html`spellcheck="false" autocapitalize="none" autocomplete="off"`
+  return html`<section class="card">
+<p>Paste a request that your program refuses. Nothing of it is kept, and no secret is shown.</p>
+${formNotice(draft, 'headers', 'body', 'computed')}
+<form method="post" action="${home}/signature/check">${csrfField(csrf)}
+${longField(draft, { name: 'headers', label: 'Headers', hint: 'All that came; x-webhook-signature at least. With webhook-id, the body is compared with what was sent.', more: html`${code} maxlength="10000"` })}
+${longField(draft, { name: 'body', label: 'Body', hint: 'As your program sees it when it verifies.', more: html`${code} maxlength="${checkedBytesAtMost}"` })}
+${choiceField(draft, { name: 'bodyIs', label: 'The body is', hint: 'Line breaks do not survive a field of a form. Where they matter, paste base64.' }, bodyKinds)}
+${textField(draft, { name: 'computed', label: 'What your program computed', hint: 'Optional, and the quickest way to the mistake.', more: html`${code} maxlength="300"` })}
+${choiceField(draft, { name: 'webhook', label: 'Webhook' }, choices)}
+<button class="primary">Check</button></form></section>`
+}
+
+function printAnswer({ answer, headers, secrets, event }: Answered): Html {
+  const { findings, difference, isAsSent, isCutShort } = answer
+  return html`<section class="card created" role="status" aria-label="Result"><h2>${summarise(findings)}</h2>
+${findings.map(printFinding)}
+${difference && printDifference(difference)}
+${facts([
+  ['Event', printEvent(headers, event)],
+  ['Body', isAsSent === true && 'as it was sent, byte for byte'],
+  ['Tried', printTried(secrets)],
+])}
+${isCutShort && html`<p class="small">The body is large: not every mistake was tried.</p>`}</section>`
+}
+
+function summarise(findings: readonly Finding[]): string {
+  if (findings.every(({ isRight }) => isRight)) return 'The signature is right'
+  const [first] = findings.flatMap(({ mistakes }) => mistakes)
+  return `It does not verify: ${first?.name ?? 'unknown'}`
+}
+
+const stateWords: Record<NamedSecret['state'], string> = {
+  current: 'current',
+  next: 'next, does not sign yet',
+  previous: 'previous, still verifies',
+  ended: 'ended',
+}
+
+function printFinding({ source, secret, isRight, mistakes }: Finding): Html {
+  const what = source === 'computed' ? 'What your program computed' : source
+  const by = secret ? `made with the ${secret.name} (${stateWords[secret.state]})` : 'made with none of your secrets'
+  return html`<p>${badge(isRight ? 'good' : 'bad', isRight ? 'right' : 'wrong')} <strong>${what}</strong>: ${by}</p>
+${mistakes.length > 0 && html`<ul>${mistakes.map(({ name, words, fix }) => html`<li><strong>${name}</strong>: ${words} ${fix}</li>`)}</ul>`}`
+}
+
+function printDifference(difference: NonNullable<SignatureAnswer['difference']>): Html {
+  const { offset, sent, pasted, sentBytes, pastedBytes } = difference
+  const byte = (side: typeof sent) => (side.byte === undefined ? 'the end' : `byte 0x${side.byte}`)
+  const line = (side: typeof sent) => html`${side.before}<mark>${side.from === '' ? '‹end›' : side.from}</mark>`
+  return html`<p>The first difference is at byte ${offset.toLocaleString('en')}: ${byte(sent)} was sent, ${byte(pasted)} was pasted. ${sentBytes.toLocaleString('en')} bytes were sent, ${pastedBytes.toLocaleString('en')} pasted.</p>
+<pre tabindex="0" aria-label="What was sent, and what was pasted">sent:   ${line(sent)}
+pasted: ${line(pasted)}</pre>`
+}
+
+function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
+  if (id === undefined) return 'unknown: webhook-id was not pasted'
+  if (!event) return `not among your last ${recentEvents.toLocaleString('en')} events`
+  return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)} UTC`
+}
+
+function printTried(secrets: readonly NamedSecret[]): Content {
+  if (secrets.length === 0) return notice('error', 'There is no secret: no client and no webhook has one.')
+  return html`<ul>${secrets.map(({ name, state }) => html`<li>${name} (${stateWords[state]})</li>`)}</ul>`
+}

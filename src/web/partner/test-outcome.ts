@@ -1,0 +1,87 @@
+/** What became of a test event at each URL, and what to do about one that waits. */
+import type { Sql } from '../../database/database.ts'
+import { NotFound } from '../../problem.ts'
+import {
+  type Ahead,
+  type EventDelivery,
+  type FoundEvent,
+  findAhead,
+  findEvent,
+  listDeliveriesOfEvent,
+} from '../../webhooks/delivery.ts'
+import { printEventId } from '../../webhooks/event.ts'
+import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { stateBadge } from '../frame/health-words.ts'
+import { type Html, html } from '../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../frame/live.ts'
+import { badge, crumbs, table } from '../frame/parts.ts'
+import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import { type Member, memberWatcher } from '../gates.ts'
+import { printAhead } from './ahead.ts'
+import { sendPortal } from './portal.ts'
+
+export async function showTestOutcome(visit: Visit, member: Member) {
+  const { db } = visit.context
+  const id = idOf(paramsOf(visit.request).event)
+  const event = await findEvent(db, member.branch, id)
+  if (!event) throw new NotFound()
+  const print = async () => {
+    const deliveries = await listDeliveriesOfEvent(db, id)
+    if (deliveries.length === 0) return printNone(await isExpected(db, member, event), member)
+    return printOutcomes(deliveries, await findAhead(db, deliveries), member)
+  }
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
+  const again = `${member.home}/test?kind=${event.kind}${event.webhookId === null ? '' : `&webhook=${event.webhookId}`}`
+  return sendPortal(visit, member, {
+    title: 'Test hook',
+    section: '/test',
+    live: true,
+    body: html`${crumbs([{ path: `${member.home}/test?kind=${event.kind}`, label: 'Test hooks' }])}
+<h1>${event.kind} ${event.action}</h1>
+<p>Event <code>${printEventId(event.uid)}</code>. Without script, load the page again to see what became of it.</p>
+${livePart(visit.request, await print())}
+<p><a class="button" href="${again}">Send another</a></p>`,
+  })
+}
+
+/** Whether somebody is there who will be told. */
+async function isExpected(sql: Sql, { branch }: Member, { webhookId }: FoundEvent): Promise<boolean> {
+  const webhooks = await listWebhooks(sql, branch, 0, webhooksPerBranch)
+  return webhooks.some(({ id }) => webhookId === null || id === webhookId)
+}
+
+function printNone(expected: boolean, { home }: Member): Html {
+  if (expected) return html`<p class="card empty">It is on its way.</p>`
+  return html`<p class="card empty">The webhook it was for is no longer registered, so nobody was told. <a href="${home}/webhooks">See your webhooks</a>.</p>`
+}
+
+function printOutcomes(deliveries: readonly EventDelivery[], ahead: ReadonlyMap<number, Ahead>, member: Member): Html {
+  const rows = deliveries.map(
+    (each) => html`<tr>
+<td class="url">${printUrl(each, member)}</td>
+<td>${stateBadge(each)}</td>
+<td>${printLast(each)}</td>
+</tr>`,
+  )
+  const waits = deliveries.map((each) => printWait(each, ahead.get(each.id), member))
+  return html`${table('Outcomes', ['Webhook', 'State', 'Last attempt'], rows)}${waits}`
+}
+
+/** The deliveries of a deleted webhook are no longer shown. */
+function printUrl({ id, url, webhookState }: EventDelivery, { home }: Member): Html {
+  if (webhookState === 'deleted') return html`${url} <span class="faint">deleted since</span>`
+  return html`<a href="${home}/deliveries/${id}">${url}</a>`
+}
+
+function printWait({ state, webhookId, webhookState, url }: EventDelivery, ahead: Ahead | undefined, member: Member) {
+  if (ahead)
+    return html`<p class="notice">${url}: ${printAhead(ahead, member)} A test event with an id of its own waits for nothing: send another.</p>`
+  if (state !== 'waiting' || (webhookState !== 'paused' && webhookState !== 'disabled')) return undefined
+  return html`<p class="notice">${url} is ${webhookState}, so the event waits. <a href="${member.home}/webhooks/${webhookId}">Resume it</a>, and it goes out.</p>`
+}
+
+function printLast({ lastAttempt }: EventDelivery): Html {
+  if (!lastAttempt) return html`<span class="faint">none yet</span>`
+  const { outcome, status, why, durationMs } = lastAttempt
+  return html`${badge(outcome === 'accepted' ? 'good' : 'bad', outcome)} ${status === null ? (why ?? '') : `HTTP ${status}`} <span class="faint">${durationMs} ms</span>`
+}

@@ -1,0 +1,186 @@
+/** What charts count: attempts by when they were made, and everything that waits. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { day, hour, minute, second } from '../../src/clock.ts'
+import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Period, periods } from '../../src/webhooks/columns.ts'
+import {
+  countWaiting,
+  everyWebhook,
+  openAttemptCounter,
+  readCounts,
+  thinCounts,
+} from '../../src/webhooks/webhook-counts.ts'
+import { attemptOf } from '../support/attempt-made.ts'
+import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openEngine } from '../support/engine.ts'
+import { fail } from '../support/receiver.ts'
+
+const now = new Date('2026-03-02T10:07:00Z')
+const ago = (ms: number) => new Date(now.getTime() - ms)
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await openTestDatabase()
+  db = openDatabase({ connectionString: database.url, connections: 4 })
+})
+after(async () => {
+  await db?.close()
+  await database?.close()
+})
+beforeEach(() => db.script('TRUNCATE webhook_counts, queued_deliveries'))
+
+const attemptsOf = ({ accepted, refused, unreachable }: Record<'accepted' | 'refused' | 'unreachable', number>) =>
+  accepted + refused + unreachable
+
+test('an attempt counts when it was made, however long before that its delivery was created', async () => {
+  const engine = await openEngine()
+  try {
+    engine.receiver.on('/retried', fail)
+    const webhook = await engine.makeWebhook('/retried')
+    engine.house.clock.advance(hour - (engine.house.clock.now().getTime() % hour))
+    await engine.publish({ entity: 'transaction:1' })
+    await engine.receiver.count('/retried', 1)
+    for (let attempts = 2; attempts <= 5; attempts++) {
+      await engine.idle()
+      await engine.advanceToNextLook()
+      await engine.receiver.count('/retried', attempts)
+    }
+    // After 5 s, 30 s, 2 min, 10 min: four in the first quarter of an hour. The next after an hour.
+    await engine.idle()
+    await engine.advanceToNextLook()
+    await engine.receiver.count('/retried', 6)
+    await engine.idle()
+    await engine.house.gateway.context.attemptCounter.flush()
+    for (const id of [webhook.id, everyWebhook]) {
+      const { columns, all } = await readCounts(engine.db, id, 'day', engine.house.clock.now())
+      assert.deepEqual(columns.slice(-2).map(attemptsOf), [5, 1])
+      assert.deepEqual([all.refused, all.accepted, all.delivered.p50], [6, 0, null])
+    }
+  } finally {
+    await engine.close()
+  }
+})
+
+test('nothing is counted twice or lost: by several processes at once, and when the database was away', async () => {
+  const counters = [1, 2, 3].map(() => openAttemptCounter(db))
+  const away = openDatabase({ connectionString: database.url, connections: 1 })
+  const unlucky = openAttemptCounter(away)
+  for (const counter of [...counters, unlucky])
+    for (const kind of ['accepted', 'accepted', 'refused', 'unreachable'] as const)
+      for (const webhookId of [7, 8]) counter.note(attemptOf({ webhookId, at: ago(minute), kind }))
+  await away.close()
+  await assert.rejects(unlucky.flush())
+  const again = openAttemptCounter({ ...db, query: (...words) => db.query(...words) })
+  again.note(attemptOf({ webhookId: 7, at: ago(minute) }))
+  again.note(attemptOf({ webhookId: 7, at: ago(minute), accepted: false }))
+  await Promise.all([...counters, again].map((counter) => counter.flush()))
+  await Promise.all(counters.map((counter) => counter.flush()))
+  const counted = async (id: number) => {
+    const { accepted, refused, unreachable } = (await readCounts(db, id, 'hour', now)).all
+    return [accepted, refused, unreachable]
+  }
+  assert.deepEqual(
+    [await counted(7), await counted(8)],
+    [
+      [7, 3, 3],
+      [6, 3, 3],
+    ],
+  )
+  assert.deepEqual(await counted(everyWebhook), [13, 6, 6])
+})
+
+test('what could not be written is written with what came meanwhile', async () => {
+  let isAway = true
+  const query: Database['query'] = (asked, values) =>
+    isAway ? Promise.reject(new Error('away')) : db.query(asked, values)
+  const counter = openAttemptCounter({ ...db, query })
+  counter.note(attemptOf({ webhookId: 7, at: now, ms: 10 }))
+  await assert.rejects(counter.flush(), /away/)
+  counter.note(attemptOf({ webhookId: 7, at: now, ms: 5_000 }))
+  isAway = false
+  await counter.flush()
+  const { all } = await readCounts(db, 7, 'hour', now)
+  assert.equal(all.accepted, 2)
+  assert.ok(all.answered.p99! > 4_000 && all.answered.p50! < 15)
+})
+
+test('each period ends with the column of this moment, begins as far back as it says, and has what was made then', async () => {
+  const counter = openAttemptCounter(db)
+  const made = [0, 50 * minute, 20 * hour, 6 * day, 29 * day, 30 * day]
+  for (const ms of made) counter.note(attemptOf({ webhookId: 7, at: ago(ms) }))
+  await counter.flush()
+  const expected: Record<Period, number> = { hour: 2, day: 3, '7days': 4, '30days': 5 }
+  for (const [period, count] of Object.entries(expected) as [Period, number][]) {
+    const { columns, all, columnMs, startsAt } = await readCounts(db, 7, period, now)
+    assert.equal(columns.length, periods[period].columns)
+    assert.equal(all.accepted, count, period)
+    assert.equal(columns.at(-1)!.accepted >= 1, true)
+    assert.equal(startsAt.getTime() % columnMs, 0, 'columns begin with the clock')
+    assert.ok(startsAt.getTime() + columns.length * columnMs > now.getTime())
+  }
+})
+
+test('how soon is told of answers alone, and of first deliveries alone', async () => {
+  const counter = openAttemptCounter(db)
+  counter.note(attemptOf({ webhookId: 7, at: now, ms: 100, publishedMsBefore: 900 }))
+  counter.note(attemptOf({ webhookId: 7, at: now, ms: 100, publishedMsBefore: 9 * hour, repeats: 1 }))
+  counter.note(attemptOf({ webhookId: 7, at: now, ms: 10_000, kind: 'unreachable' }))
+  await counter.flush()
+  const { answered, delivered } = (await readCounts(db, 7, 'hour', now)).all
+  assert.ok(Math.abs(answered.p99! - 100) <= 25, `${answered.p99}`)
+  assert.ok(Math.abs(delivered.p99! - second) <= 250, `${delivered.p99}`)
+})
+
+test('waiting counts everything that waits, what happens and what is sent again, due and behind another; the most of a column', async () => {
+  const queue = (id: number, webhookId: number, urgency: number, afterId: number | null) =>
+    db.query(
+      statement(
+        '',
+        `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
+         VALUES ($1, $2, 1, 'transaction:1', $3, $4, CASE WHEN $4::bigint IS NULL THEN now() ELSE 'infinity' END, now())`,
+      ),
+      [id, webhookId, urgency, afterId],
+    )
+  await queue(1, 7, 0, null)
+  await queue(2, 7, 0, 1)
+  await queue(3, 7, 1, null)
+  await queue(4, 7, 1, 3)
+  await queue(5, 8, 0, null)
+  await Promise.all([countWaiting(db, now), countWaiting(db, now)])
+  await db.script('DELETE FROM queued_deliveries WHERE webhook_id = 7 AND after_id IS NULL')
+  await countWaiting(db, now)
+  const waits = async (id: number) => {
+    const { waiting, blocked } = (await readCounts(db, id, 'hour', now)).columns.at(-1)!
+    return [waiting, blocked]
+  }
+  assert.deepEqual(await waits(7), [4, 2])
+  assert.deepEqual(await waits(8), [1, 0])
+  assert.deepEqual(await waits(everyWebhook), [5, 2])
+})
+
+test('what is a day old is kept by the hour and tells the same; what is a month old leaves; two nodes may do it at once', async () => {
+  const counter = openAttemptCounter(db)
+  for (let n = 0; n < 500; n++)
+    counter.note(
+      attemptOf({
+        ...{ webhookId: 7 + (n % 2), at: ago(n * 90 * minute), ms: n * 17 },
+        kind: n % 5 === 0 ? 'refused' : 'accepted',
+      }),
+    )
+  await counter.flush()
+  const before = await readCounts(db, 7, '30days', now)
+  await Promise.all([thinCounts(db, now), thinCounts(db, now)])
+  const thinned = await readCounts(db, 7, '30days', now)
+  assert.deepEqual(thinned, { ...before, countedSince: thinned.countedSince })
+  const [kept] = await db.query<{ fine: Date; first: Date }>(
+    statement(
+      '',
+      'SELECT min(starts_at) FILTER (WHERE minutes = 5) AS fine, min(starts_at) AS first FROM webhook_counts',
+    ),
+  )
+  assert.ok(kept!.fine >= ago(27 * hour), 'the last day stays fine')
+  assert.ok(kept!.first >= ago(32 * day))
+  assert.equal(await thinCounts(db, now), 0, 'nothing is left to do')
+})

@@ -1,0 +1,266 @@
+/** The attention queue: what needs an operator, with its reason, its age and its acts, on the console's home. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { day, hour, after as later, minute } from '../../../src/clock.ts'
+import { readConfig } from '../../../src/config.ts'
+import { type Database, openDatabase, statement } from '../../../src/database/database.ts'
+import { rotateSecret } from '../../../src/partners/client-secret.ts'
+import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
+import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import { askForScopes } from '../../../src/partners/scope-request.ts'
+import { listLockedPeople } from '../../../src/users/locked-people.ts'
+import { setUserStatus } from '../../../src/users/user.ts'
+import { findAttention } from '../../../src/web/console/attention.ts'
+import { makeCertificate } from '../../support/certificate.ts'
+import { type Desk, openDesk } from '../../support/console.ts'
+import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
+import { type Looks, openLookingDatabase } from '../../support/plans.ts'
+import { openPartner } from '../../support/portal.ts'
+import { makeFolder } from '../../support/process.ts'
+import { makeGuardedUser } from '../../support/second-factor.ts'
+import { guess } from '../../support/web.ts'
+
+const keys = [randomBytes(32), randomBytes(32)].map((key) => key.toString('hex'))
+
+let house: TestGateway
+let db: Database
+let olga: Desk
+before(async () => {
+  house = await openTestGateway({ SECRET_KEY: keys[0]! })
+  db = house.gateway.context.db
+  olga = await openDesk(house)
+})
+after(() => house?.close())
+
+const application: Application = {
+  website: 'https://app.example.com',
+  contact: 'dev@app.example.com',
+  purpose: 'Portfolios for <everybody>.',
+}
+
+async function apply(name: string, at = house.clock.now()) {
+  await applyWithDetails(db, await house.makeUser(), { name, ...application }, { by: operator, at })
+  return getPartner(db, name)
+}
+
+async function home(query = ''): Promise<string> {
+  const page = await olga.browser.get(`/console${query}`)
+  assert.equal(page.status, 200, page.text)
+  return page.text
+}
+
+/** The rows of the queue, each as its text. */
+async function rows(): Promise<string[]> {
+  const [, list = ''] = /<ol class="tokens attention">([\s\S]*?)<\/ol>/.exec(await home()) ?? []
+  return list
+    .split('<li>')
+    .slice(1)
+    .map((row) =>
+      row
+        .replaceAll(/<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
+}
+
+/** Sends one of the queue's forms as it stands there. */
+async function press(action: string, fields: Record<string, string> = {}) {
+  return olga.browser.submit(await olga.browser.get('/console'), action, fields)
+}
+
+const secretsOf = (env: NodeJS.ProcessEnv) => readConfig({ ...house.settings, ...env })
+const attentionWith = (env: NodeJS.ProcessEnv) =>
+  findAttention({ db, config: secretsOf(env), vault: house.gateway.context.vault, csrf: '', now: house.clock.now() })
+
+test('an empty queue says so', async () => {
+  assert.match(await home(), /Nothing waits for an operator, and nothing is about to end\./)
+})
+
+test('the most urgent comes first, of those what waits longest, each with its reason, age and acts', async () => {
+  const now = house.clock.now()
+  const own = await openPartner(house)
+  await apply('Second Desk', later(now, -2 * hour))
+  await apply('First Desk', later(now, -3 * day))
+  const asking = await house.makePartner({ refresh: false })
+  await askForRefresh(db, asking, 'long evenings', { by: operator, at: later(now, -hour) })
+  await askForScopes(db, own.client, { wider: 'trade', reason: 'orders' }, { by: operator, at: now }).catch(() => {})
+  const webhook = await own.program.register('https://failing.example/hooks')
+  await db.script(
+    `UPDATE lanes SET failures = 7, evidence = 5, failing_since = '${later(now, -hour).toISOString()}' WHERE webhook_id = ${webhook}`,
+  )
+  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
+    SELECT ${own.partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', n::text FROM generate_series(1, 60) n`)
+  const locked = await house.makeUser()
+  await setUserStatus(db, locked, 'disabled', { by: operator, at: now })
+  const found = await rows()
+  assert.deepEqual(
+    found.map((row) => row.split(' ').slice(0, 4).join(' ')),
+    [
+      'Failing webhook https://failing.example/hooks for',
+      `Failed API calls ${own.partner.name.split(' ')[0]}`,
+      'Application First Desk applied',
+      'Application Second Desk applied',
+      `Refresh access ${asking.name}`,
+      'Locked Ada Holder locked',
+    ],
+  )
+  assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute Pause/)
+  assert.match(found[1]!, /60 calls were refused in the last hour, of those that are kept\. See why/)
+  assert.match(
+    found[2]!,
+    /applied 3 d ago “Portfolios for &lt;everybody&gt;\.” Decide .*Approve.*Reason to decline.*Decline/,
+  )
+  assert.match(found[4]!, /asked 1 h ago “long evenings” Grant .* Decline/)
+  assert.match(found[5]!, /Locked out by an operator.* Unlock/)
+})
+
+test('acts of the queue lead back to it, and it says what was done to whom', async () => {
+  const { branchId } = await getPartner(db, 'First Desk')
+  const at = `/console/partners/${branchId}`
+  const approved = await press(`${at}/approve`)
+  assert.equal(approved.location, `/console?done=approved&about=branch%3A${branchId}`)
+  const page = await home(approved.location!.slice('/console'.length))
+  assert.match(
+    page,
+    new RegExp(`<a href="${at}" title="branch:${branchId}">First Desk</a>: The partner is approved\\.`),
+  )
+  assert.equal((await getPartner(db, 'First Desk')).status, 'approved')
+  const other = await getPartner(db, 'Second Desk')
+  const declined = await press(`/console/partners/${other.branchId}/suspend`, { reason: 'We know too little.' })
+  assert.equal(declined.status, 303)
+  assert.equal((await getPartner(db, 'Second Desk')).statusReason, 'We know too little.')
+  const empty = await olga.browser.submit(await olga.browser.get(at), `${at}/suspend`, { reason: ' ', from: 'queue' })
+  assert.equal(empty.status, 400, 'without a reason nothing is declined')
+  assert.ok(!(await rows()).some((row) => row.startsWith('Application')))
+})
+
+test('an address puts no words into the queue', async () => {
+  for (const query of [
+    '?done=approved&about=%3Cb%3E',
+    '?done=approved&about=branch:99999999999',
+    '?done=constructor&about=user:x',
+    '?done=a&done=b',
+  ])
+    assert.doesNotMatch(await home(query), /class="notice success"|<b>/, query)
+})
+
+test('of each kind a few are shown, and the others are counted up to a bound', async () => {
+  await db.script(
+    `INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Crowd ' || n, 'applied', now(), now() FROM generate_series(1, 42) n`,
+  )
+  assert.match(await home(), /<a href="\/console\/partners\?state=applied">and 37 more applications<\/a>/)
+  await db.script(
+    `INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Throng ' || n, 'applied', now(), now() FROM generate_series(1, 500) n`,
+  )
+  const page = await home()
+  assert.match(page, /and at least 100 more applications/)
+  assert.equal(page.match(/Crowd \d/g)?.length, page.match(/Crowd [1-5]\b/g)?.length)
+  await db.script(`UPDATE partners SET status = 'suspended' WHERE status = 'applied'`)
+})
+
+test('who cannot sign in is in the queue as long as that lasts: locked, guessed at, or with a locked app', async () => {
+  const now = () => house.clock.now()
+  const isIn = async (reason: 'locked' | 'app locked' | 'must wait', id: string) =>
+    (await listLockedPeople(db, reason, now(), 100)).some(({ userId }) => userId === id)
+  const user = await house.makeUser()
+  await setUserStatus(db, user, 'disabled', house.act())
+  assert.ok(await isIn('locked', user.id))
+  const unlocked = await press(`/console/users/${user.id}/unlock`)
+  assert.equal(unlocked.location, `/console?done=unlocked&about=user%3A${user.id}`)
+  assert.ok(!(await isIn('locked', user.id)))
+
+  const guessed = await house.makeUser()
+  for (let time = 0; time < 5; time++) await guess(house, guessed.username)
+  assert.ok(await isIn('must wait', guessed.id))
+  await press(`/console/users/${guessed.id}/throttle/lift`)
+  assert.ok(!(await isIn('must wait', guessed.id)))
+  for (let time = 0; time < 5; time++) await guess(house, guessed.username)
+  house.clock.advance(2 * minute)
+  await house.signIn(guessed)
+  assert.ok(!(await isIn('must wait', guessed.id)), 'whoever gets in waits no more')
+  // Nobody is named by guesses at a name that nobody has.
+  for (let time = 0; time < 6; time++) await guess(house, `nobody-${makeUpWord()}`)
+
+  const { user: guarded } = await makeGuardedUser(house)
+  await db.script(`UPDATE totp_factors SET locked_at = now(), wrong_in_a_row = 100 WHERE user_id = '${guarded.id}'`)
+  assert.ok(await isIn('app locked', guarded.id))
+  assert.match((await rows()).join('\n'), /^Authenticator locked Ada Holder/m)
+  await db.script(`DELETE FROM totp_factors WHERE user_id = '${guarded.id}'`)
+  assert.ok(!(await isIn('app locked', guarded.id)))
+})
+
+test('what ends soon is told before it does: a secret in use, a certificate, a rotation that nobody finished', async () => {
+  const now = house.clock.now()
+  const client = await house.makeClient()
+  const rotation = { overlapMs: 2 * day }
+  await rotateSecret(db, house.gateway.context.vault, client, rotation, { by: operator, at: now })
+  const told = async (env: NodeJS.ProcessEnv = {}) =>
+    (await attentionWith(env)).rows
+      .map(({ kind, urgency }) => `${kind} ${urgency}`)
+      .filter((row) => !/^(Failing|Failed|Locked|Refresh)/.test(row))
+  assert.deepEqual(await told(), [], 'nobody uses it any more')
+  await db.query(
+    statement('', 'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL'),
+    [client.id, now],
+  )
+  assert.deepEqual(await told(), ['Client secret soon'])
+  house.clock.advance(1.5 * day)
+  await db.query(
+    statement('', 'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL'),
+    [client.id, house.clock.now()],
+  )
+  assert.deepEqual(await told(), ['Client secret now'])
+  house.clock.advance(day)
+
+  const folder = makeFolder()
+  const endingIn = (ms: number) => {
+    const { cert, key } = makeCertificate(['gateway.example'], later(now, -day), later(house.clock.now(), ms))
+    writeFileSync(join(folder, 'cert.pem'), cert)
+    writeFileSync(join(folder, 'key.pem'), key)
+    return { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
+  }
+  assert.deepEqual(await told(endingIn(30 * day)), [])
+  assert.deepEqual(await told(endingIn(20 * day)), ['Certificate soon'])
+  assert.deepEqual(await told(endingIn(2 * day)), ['Certificate now'])
+  assert.deepEqual(await told(endingIn(-day)), ['Certificate now'])
+})
+
+test('a second sealing key is told of until it is gone', async () => {
+  const two = await openTestGateway({ SECRET_KEY: keys.join(',') })
+  const desk = await openDesk(two)
+  assert.match((await desk.browser.get('/console')).text, /2 keys are in use/)
+  await two.close()
+})
+
+test('the queue is found by indexes, however many people, partners and entries there are', async () => {
+  // Without the limits of the gateway's own connections: it takes as long as the machine needs.
+  const patient = openDatabase({ connectionString: house.databaseUrl, connections: 2 })
+  await patient.script(`
+    INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
+      SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now() FROM generate_series(1, 20000) n;
+    INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Many ' || n, 'approved', now(), now() FROM generate_series(1, 20000) n;
+    INSERT INTO audit_entries (at, actor, action, subject, details) SELECT now(), 'gateway', 'token.refreshed', 'user:x', '{}' FROM generate_series(1, 20000);
+    WITH made AS (INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+      SELECT (SELECT max(branch_id) FROM partners), 'live', 'https://a.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 5000) n RETURNING id)
+      INSERT INTO lanes (webhook_id, part) SELECT id, 1 FROM made;
+    ANALYZE`)
+  const looks: Looks = new Map()
+  const looking = await openLookingDatabase(patient, looks)
+  const { config, vault } = house.gateway.context
+  await findAttention({ db: looking, config, vault, csrf: '', now: house.clock.now() })
+  await patient.close()
+  assert.ok(looks.size >= 8, `${looks.size} statements`)
+  const large = ['users', 'partners', 'audit_entries', 'webhooks', 'lanes']
+  for (const [name, { readWhole, rows: touched }] of looks) {
+    assert.deepEqual(
+      large.filter((table) => readWhole.has(table)),
+      [],
+      name,
+    )
+    assert.ok(touched < 2_000, `${name}: ${touched} rows`)
+  }
+})

@@ -1,0 +1,146 @@
+/**
+ * Charts and test events in a real browser: a chart is read by keyboard, by pointer and as a table, and a test event is followed from its form to a receiver.
+ * With SCREENSHOTS set to a folder, the pages are also photographed there.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Locator } from 'playwright-core'
+import { hour, minute } from '../../../src/clock.ts'
+import { countWaiting, openAttemptCounter } from '../../../src/webhooks/webhook-counts.ts'
+import { attemptOf } from '../../support/attempt-made.ts'
+import { transaction } from '../../support/branch.ts'
+import { type Chromium, openChromium } from '../../support/chromium.ts'
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { accept, fail, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { fine, lookAt, openScreen } from '../../support/screen.ts'
+
+let house: TestGateway
+let chromium: Chromium
+let receiver: Receiver
+before(async () => {
+  house = await openTestGateway()
+  receiver = await openReceiver()
+  chromium = await openChromium()
+})
+after(async () => {
+  await chromium?.close()
+  await house?.close()
+  await receiver?.close()
+})
+
+/** A webhook with a month behind it, one delivery that fails and one behind that. */
+async function makeBusy(partner: PartnerHouse): Promise<number> {
+  const { db } = house.gateway.context
+  receiver.on('/busy', fail)
+  const webhookId = await partner.program.register(receiver.url('/busy'))
+  for (const transactionId of [1, 1]) await partner.program.fire(transaction({ transactionId }))
+  await house.gateway.context.attemptCounter.flush()
+  const counter = openAttemptCounter(db)
+  const now = house.clock.now().getTime()
+  for (let n = 0; n < 720; n++)
+    for (let each = 0; each < 3 + (n % 7); each++)
+      counter.note(
+        attemptOf({
+          ...{ webhookId, at: new Date(now - n * hour - each * 5 * minute), ms: 20 + 13 * ((n * each) % 29) },
+          kind: (n + each) % 11 === 0 ? 'refused' : 'accepted',
+        }),
+      )
+  await counter.flush()
+  await countWaiting(db, house.clock.now())
+  return webhookId
+}
+
+const isShown = (reading: Locator) => reading.evaluate(`(each) => getComputedStyle(each).clipPath === 'none'`)
+
+test('a chart is read by keyboard, by pointer and as a table, on a phone, at a desk, in the dark and in colours of the reader’s own', async () => {
+  const partner = await openPartner(house)
+  const webhookId = await makeBusy(partner)
+  const screen = await openScreen(chromium, { bypassCSP: true })
+  const { page, complaints } = screen
+  const path = `${house.baseUrl}${partner.home}/webhooks/${webhookId}`
+  await screen.enter(path, partner.user)
+  await page.waitForURL(path)
+
+  await page.getByRole('link', { name: 'Last 30 days' }).focus()
+  await page.keyboard.press('Tab')
+  const columns = page.getByRole('list', { name: 'Attempts in each 5 minutes' }).getByRole('listitem')
+  const now = columns.last()
+  assert.equal(await now.evaluate('(each) => each.matches(":focus")'), true, 'the newest column comes first')
+  const newest = now.locator('.reading')
+  assert.match(await newest.innerText(), /UTC: \d+ attempts: \d+ accepted, \d+ refused, \d+ unreachable$/)
+  assert.equal(await isShown(newest), true)
+  await page.keyboard.press('ArrowLeft')
+  assert.equal(await isShown(newest), false)
+  assert.equal(await isShown(columns.nth(10).locator('.reading')), true)
+  await page.keyboard.press('Home')
+  await page.keyboard.press('ArrowLeft')
+  assert.equal(await isShown(columns.first().locator('.reading')), true)
+  await page.keyboard.press('End')
+  assert.equal(await isShown(newest), true)
+  await page.keyboard.press('Tab')
+  const waiting = page.getByRole('list', { name: /^Deliveries waiting in each 5 minutes/ }).getByRole('listitem')
+  assert.match(await waiting.last().innerText(), /2 waiting, 1 of them behind another/)
+  assert.equal(await isShown(waiting.last().locator('.reading')), true, 'one step of the tab key further')
+
+  await columns.nth(3).hover()
+  assert.equal(await isShown(columns.nth(3).locator('.reading')), true)
+  for (const period of ['Last day', 'Last 7 days', 'Last 30 days'])
+    await page.getByRole('link', { name: period }).click()
+  await page.getByText('As a table').click()
+  const table = page.getByRole('region', { name: 'Attempts' })
+  assert.equal(await table.getByRole('row').count(), 31)
+
+  for (const period of ['hour', 'day', '7days', '30days']) {
+    await page.goto(`${path}?period=${period}`)
+    assert.deepEqual(await lookAt(page, `charts-${period}`), fine)
+  }
+  await page.setViewportSize({ width: 320, height: 700 })
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
+  await page.emulateMedia({ forcedColors: 'active' })
+  assert.deepEqual(await lookAt(page, 'charts-forced'), fine)
+  assert.deepEqual(complaints, [])
+  await screen.close()
+})
+
+test('a test event goes from its form to one receiver, and one that waits behind another is led to it', async () => {
+  const partner = await openPartner(house)
+  const [chosen, other] = ['/chosen-one', '/another-one']
+  await partner.program.register(receiver.url(other))
+  const webhookId = await partner.program.register(receiver.url(chosen))
+  const screen = await openScreen(chromium, { bypassCSP: true })
+  const { page, complaints } = screen
+  const path = `${house.baseUrl}${partner.home}/webhooks/${webhookId}`
+  await screen.enter(path, partner.user)
+  await page.waitForURL(path)
+  await page.getByRole('link', { name: 'Send a test event' }).click()
+  const id = await page.getByLabel('transactionId').inputValue()
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('delivered', { exact: true }).waitFor()
+  assert.deepEqual(
+    receiver.at(chosen).map(({ headers, body }) => [headers['x-webhook-test'], String(JSON.parse(body).transactionId)]),
+    [['true', id]],
+  )
+  assert.equal(receiver.at(other).length, 0)
+
+  receiver.on(chosen, fail)
+  await page.getByRole('link', { name: 'Send another' }).click()
+  assert.notEqual(await page.getByLabel('transactionId').inputValue(), id, 'a fresh one')
+  for (const turn of [1, 2]) {
+    await page.getByLabel('transactionId').fill('7')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await receiver.count(chosen, 2)
+    await page.getByText(turn === 1 ? 'HTTP 500' : 'Queued behind').waitFor()
+    if (turn === 1) await page.getByRole('link', { name: 'Send another' }).click()
+  }
+  assert.deepEqual(await lookAt(page, 'test-event-waits'), fine)
+  receiver.on(chosen, accept)
+  await page.getByRole('link', { name: /^#\d+$/ }).click()
+  await page.getByRole('button', { name: 'Skip it' }).click()
+  await page.getByText('canceled', { exact: true }).waitFor()
+  await receiver.count(chosen, 3)
+  await page.goto(`${house.baseUrl}${partner.home}/test?webhook=${webhookId}`)
+  assert.deepEqual(await lookAt(page, 'test-event-form'), fine)
+  assert.deepEqual(complaints, [])
+  await screen.close()
+})
