@@ -39,9 +39,9 @@ export const freeForgotten = statement(
 const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, environment, url, rate_limit FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
    CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND may_act(status, w.environment) OFFSET 0) p`
 
-/** Of what is due, if anything is, at a webhook `w`. */
-const dueColumns =
-  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, due.repeats, w.url, w.rate_limit AS "rateLimit"'
+/** Of what is `due` at a webhook `w`, which is asked for its id where nothing may be due. */
+const dueColumns = (webhookId: 'w.id' | 'due.webhook_id') =>
+  `due.id, ${webhookId} AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, due.repeats, w.url, w.rate_limit AS "rateLimit"`
 
 const due = (urgency: 0 | 1) => `
      (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
@@ -56,7 +56,7 @@ const due = (urgency: 0 | 1) => `
  */
 export const selectDue = statement(
   'select_due_deliveries',
-  `SELECT ${dueColumns}
+  `SELECT ${dueColumns('w.id')}
    FROM unnest($1::bigint[], $2::int[], $5::timestamptz[]) AS lane (webhook_id, most, due_from)
    ${sendable}
    LEFT JOIN LATERAL (SELECT * FROM (${due(0)} UNION ALL ${due(1)}) both_urgencies LIMIT lane.most) due ON true`,
@@ -81,7 +81,7 @@ export const nextProbe = (now: string) => `SELECT * FROM (
 
 export const selectProbes = statement(
   'select_probes',
-  `SELECT ${dueColumns}
+  `SELECT ${dueColumns('due.webhook_id')}
    FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
    ${sendable}
    CROSS JOIN LATERAL (${nextProbe('$2')}) due`,
