@@ -22,7 +22,7 @@ ALTER TABLE webhooks
 CREATE TABLE webhook_headers (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   webhook_id bigint NOT NULL REFERENCES webhooks,
-  name       text NOT NULL CHECK (name ~ '^[a-z0-9!#$%&''*+.^_`|~-]{1,64}$'),
+  name       text NOT NULL CHECK (name ~ '^[a-z0-9][a-z0-9!#$%&''*+.^_`|~-]{0,63}$'),
   sealed     bytea NOT NULL,
   created_at timestamptz NOT NULL,
   UNIQUE (webhook_id, name)

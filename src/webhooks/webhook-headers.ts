@@ -16,7 +16,7 @@ export const headerLimits = { headers: 10, nameCharacters: 64, valueCharacters: 
 export type HeaderChange = Readonly<Record<string, string | null>>
 
 /** RFC 9110. */
-const isName = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/
+const isName = /^[a-z0-9][a-z0-9!#$%&'*+.^_`|~-]{0,63}$/
 /** Printable ASCII that neither begins nor ends with a space: nothing that could end a line, and nothing that a server might trim. */
 const isValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
@@ -30,7 +30,7 @@ const reserved = new Set([
 const reservedBeginnings = ['webhook-', 'x-webhook-', 'proxy-', 'sec-', 'x-forwarded-', 'x-http-method', 'x-method-']
 
 /** As it is stored: names mean the same in any case. */
-export function parseHeaders(given: HeaderChange): HeaderChange {
+function parseHeaders(given: HeaderChange): HeaderChange {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.trim().toLowerCase(), value]))
 }
 
@@ -114,7 +114,7 @@ export async function listHeaderNames(
   return new Map(ids.map((id) => [id, (byWebhook.get(id) ?? []).map(({ name }) => name)]))
 }
 
-export type Headers = Readonly<Record<string, string>>
+type Headers = Readonly<Record<string, string>>
 
 export interface HeaderKeeper {
   /** Undefined when one of them cannot be opened. Without a promise when they are remembered. */
