@@ -62,7 +62,7 @@ async function sendIncident(visit: Visit, member: Member, problem: Problem | und
       { path: `${member.home}/webhooks`, label: 'Webhooks' },
       { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
     ])}
-<h1>Why webhook ${webhook.id} fails ${conditionBadge(condition)}</h1>
+<h1>Why webhook ${webhook.id} fails</h1>
 <p><code>${webhook.url}</code></p>
 ${problem && notice('error', problem.message)}
 ${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? noted?.since, member)}
@@ -94,7 +94,8 @@ async function printPart(visit: Visit, member: Member): Promise<Html> {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
   const condition = judgeHealth(webhook, (await readHealth(db, [webhook])).get(webhook.id))
-  return printIncident(await readIncident(db, webhook, condition, readProbe(visit)), linksOf(webhook, member))
+  const incident = await readIncident(db, webhook, condition, readProbe(visit))
+  return html`<p>${conditionBadge(condition)}</p>${printIncident(incident, linksOf(webhook, member))}`
 }
 
 function linksOf({ id }: Webhook, { home }: Member): IncidentLinks {

@@ -175,7 +175,7 @@ pasted: ${line(pasted)}</pre>`
 function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
   if (id === undefined) return 'unknown: webhook-id was not pasted'
   if (!event) return `not among your last ${recentEvents.toLocaleString('en')} events`
-  return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)} UTC`
+  return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)}`
 }
 
 function printTried(secrets: readonly NamedSecret[]): Content {
