@@ -26,8 +26,9 @@ function tell() {
   for (const time of document.querySelectorAll('time[datetime]:not([data-told])')) {
     const date = new Date(time.dateTime)
     time.dataset.told = ''
-    if (Number.isNaN(date.getTime())) continue
-    time.title = `${time.textContent.trim()}`
+    // `3 min ago` is the same everywhere.
+    if (Number.isNaN(date.getTime()) || !/ UTC$/.test(time.textContent.trim())) continue
+    time.title = time.textContent.trim()
     time.textContent = print(date, 'short' in time.dataset)
   }
 }

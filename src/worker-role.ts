@@ -11,6 +11,7 @@ import type { Announcer } from './webhooks/announcer.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
 import { usualLingerMs } from './webhooks/held-lanes.ts'
+import { openHeaderKeeper } from './webhooks/webhook-headers.ts'
 import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
 import { openWorker } from './webhooks/worker.ts'
 
@@ -32,6 +33,7 @@ export function openDelivery(
     log,
     sender,
     secrets,
+    headers: openHeaderKeeper(shared.db, shared.vault, changes),
     attempted: listenersOf(shared),
     dispatched({ branches }) {
       eventSignal.fire()

@@ -18,6 +18,7 @@ import { testHook } from './v2/test-hooks.ts'
 import {
   createWebhook,
   deleteWebhook,
+  fetchSettings,
   fetchWebhook,
   listWebhooks,
   pauseWebhook,
@@ -49,6 +50,7 @@ const table: readonly Route[] = [
   route('POST', '/v2/webhooks/:id/pause', branch, pauseWebhook),
   route('POST', '/v2/webhooks/:id/resume', branch, resumeWebhook),
   route('POST', '/v2/webhooks/:id/secret', branch, rotateSecret),
+  route('GET', '/v2/webhooks/:id/settings', branch, fetchSettings),
   route('GET', '/v2/webhooks/:id/deliveries', branch, listDeliveries),
   route('POST', '/v2/webhooks/:id/recover', branch, recoverWebhook),
   route('POST', '/v2/webhooks/:id/replays', branch, startReplay),

@@ -152,7 +152,5 @@ export function toEntry(printed: PrintedEntry): BlockEntry {
 /** The public key that somebody keeps: 43 characters of base64url. */
 export function parsePublicKey(given: string): string {
   if (key(given)) return given
-  throw new Invalid([
-    { field: 'key', problem: 'must be the public key of the log, as the command line prints it' },
-  ])
+  throw new Invalid([{ field: 'key', problem: 'must be the public key of the log, 43 characters of base64url' }])
 }

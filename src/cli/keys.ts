@@ -5,6 +5,7 @@ import { changeKeysAlone, reseal } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
+import { sealedWebhookHeaders } from '../webhooks/webhook-headers.ts'
 import type { Command, Desk } from './command.ts'
 
 /** With the keys as they are now, which another command may have changed since this one began. */
@@ -13,10 +14,11 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   const progress = (resealed: number) => print.progress(`${resealed} secrets sealed anew`)
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
   const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
+  const webhookHeaders = await reseal(db, vault, sealedWebhookHeaders, progress)
   const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
   const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
   print.progress('')
-  return { vault, resealed: clientSecrets + webhookSecrets + totpSecrets + anchorKeys }
+  return { vault, resealed: clientSecrets + webhookSecrets + webhookHeaders + totpSecrets + anchorKeys }
 }
 
 export const keyCommands: readonly Command[] = [

@@ -8,6 +8,7 @@ import type { SealedTable } from '../database/reseal.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
+import { sealedWebhookHeaders } from '../webhooks/webhook-headers.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 
 /** Group members may read, as mounted secrets need it; nobody else, and nobody but the owner may write. */
@@ -59,6 +60,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
   const tally: Tally = { total: 0, older: 0, unopened: new Map() }
   await count(db, vault, keys[0]?.id, sealedClientSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedWebhookSecrets, tally)
+  await count(db, vault, keys[0]?.id, sealedWebhookHeaders, tally)
   await count(db, vault, keys[0]?.id, sealedTotpSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedAnchorKey, tally)
   const { total, older, unopened } = tally

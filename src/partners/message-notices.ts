@@ -2,10 +2,11 @@
 import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
 import { tellDecided, tellMembersOfMessage, tellOperatorsOfMessage } from './message-notices.sql.ts'
-import type { Partner } from './partner.ts'
 import type { Decided } from './partner-status.ts'
 
-type Told = Pick<Partner, 'branchId'>
+interface Told {
+  readonly branchId: number
+}
 
 export async function tellOfDecision(
   sql: Sql,

@@ -7,15 +7,20 @@ import { after, day } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { findTextProblem } from '../name.ts'
 import { Conflict, Invalid } from '../problem.ts'
+import type { Application } from './application-details.ts'
 import { tellOfMessage } from './message-notices.ts'
-import type { Application, Partner } from './partner.ts'
 import * as table from './partner-messages.sql.ts'
 import type { Decided } from './partner-status.ts'
+
+/** Whose it is. */
+interface Thread {
+  readonly branchId: number
+}
 
 export type Side = 'partner' | 'brokerage'
 
 /** As it was sent: later ones replace what the partner says of itself, and not what it said then. */
-export interface KeptApplication extends Application {
+interface KeptApplication extends Application {
   readonly name: string
 }
 
@@ -42,28 +47,28 @@ interface NewMessage {
 export const messagesADay = 50
 const mostCharacters = 2_000
 
-export async function sendMessage(db: Database, partner: Partner, side: Side, text: string, act: Act): Promise<void> {
+export async function sendMessage(db: Database, thread: Thread, side: Side, text: string, act: Act): Promise<void> {
   const problem = findTextProblem(text, mostCharacters)
   if (problem) throw new Invalid([{ field: 'message', problem }])
   await db.transaction(async (sql) => {
-    await sql.query(table.lockThread, [partner.branchId])
+    await sql.query(table.lockThread, [thread.branchId])
     const [today] = await sql.query<{ messages: number }>(table.countSince, [
-      partner.branchId,
+      thread.branchId,
       side,
       after(act.at, -day),
     ])
     if (today!.messages >= messagesADay)
       throw new Conflict(`That were ${messagesADay} messages in a day. Write again tomorrow.`)
-    const id = await writeDown(sql, partner, { kind: 'message', side, text }, act)
-    await recordAct(sql, act, 'partner.message_sent', `branch:${partner.branchId}`, { side, messageId: id })
-    await tellOfMessage(sql, partner, { id, side }, act.at)
+    const id = await writeDown(sql, thread, { kind: 'message', side, text }, act)
+    await recordAct(sql, act, 'partner.message_sent', `branch:${thread.branchId}`, { side, messageId: id })
+    await tellOfMessage(sql, thread, { id, side }, act.at)
   })
 }
 
 /** In the transaction of what it tells of. */
 export async function writeDown(
   sql: Sql,
-  { branchId }: Pick<Partner, 'branchId'>,
+  { branchId }: Thread,
   { kind, side, text, application }: NewMessage,
   act: Act,
 ): Promise<number> {
@@ -74,10 +79,6 @@ export async function writeDown(
 }
 
 /** The newest so many, oldest of them first. */
-export async function listMessages(
-  sql: Sql,
-  { branchId }: Pick<Partner, 'branchId'>,
-  most: number,
-): Promise<PartnerMessage[]> {
+export async function listMessages(sql: Sql, { branchId }: Thread, most: number): Promise<PartnerMessage[]> {
   return (await sql.query<PartnerMessage>(table.selectMessages, [branchId, most])).reverse()
 }

@@ -2,10 +2,10 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { findNameProblem, findTextProblem } from '../name.ts'
-import { unprintable } from '../printable.ts'
-import { Conflict, type FieldProblem, Forbidden, Invalid, NotFound } from '../problem.ts'
+import { findTextProblem } from '../name.ts'
+import { Conflict, Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
+import { type Application, checkApplication, findPartnerNameProblem, isBranchId } from './application-details.ts'
 import { tellOfDecision } from './message-notices.ts'
 import { writeDown } from './partner-message.ts'
 import { type Decided, decidedFrom, type PartnerStatus, partnerStatuses } from './partner-status.ts'
@@ -36,22 +36,6 @@ async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
   return partner!
 }
 
-export function findPartnerNameProblem(name: string): string | undefined {
-  if (isBranchId(name.trim())) return 'must not be a number, which would read as a branch id'
-  return findNameProblem(name, 200)
-}
-
-function isBranchId(text: string): boolean {
-  return /^\d+$/.test(text)
-}
-
-/** What an applicant says of itself, for whoever decides. */
-export interface Application {
-  readonly website: string
-  readonly contact: string
-  readonly purpose: string
-}
-
 /** The applicant becomes the first member. Of one user one application waits at a time, also when two race. */
 export async function applyWithDetails(
   db: Database,
@@ -78,33 +62,12 @@ export async function applyWithDetails(
   })
 }
 
-export function checkApplication(name: string, { website, contact, purpose }: Application): void {
-  const problems = [
-    { field: 'name', problem: findPartnerNameProblem(name) },
-    {
-      field: 'website',
-      problem: isWebsite(website) ? undefined : 'must be an address such as https://app.example.com',
-    },
-    { field: 'contact', problem: isMail(contact) ? undefined : 'must be an e-mail address' },
-    { field: 'purpose', problem: findTextProblem(purpose, 2_000) },
-  ].filter((each): each is FieldProblem => each.problem !== undefined)
-  if (problems.length > 0) throw new Invalid(problems)
-}
-
 /** Whoever could apply anew under another name would not need an approval. */
 const remedies: Readonly<Record<PartnerStatus, (name: string) => string>> = {
   applied: () => 'You have applied already. Wait for the answer before you apply again.',
   declined: (name) => `The application of ${name} was declined. Open it, change it and apply again there.`,
   suspended: (name) => `${name} is suspended. Write to the brokerage on its page before you apply again.`,
   approved: () => '',
-}
-
-function isWebsite(text: string): boolean {
-  return text.length <= 300 && !unprintable.test(text) && /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
-}
-
-function isMail(text: string): boolean {
-  return text.length <= 320 && !unprintable.test(text) && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
 }
 
 export async function findApplication(sql: Sql, { branchId }: Partner): Promise<Application | undefined> {

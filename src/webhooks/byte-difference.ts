@@ -46,9 +46,9 @@ function sideOf(bytes: Buffer, offset: number): Side {
 function printVisibly(bytes: Buffer): string {
   return bytes
     .toString('utf8')
-    .replaceAll('\r', '␍')
-    .replaceAll('\n', '␊')
-    .replaceAll('\t', '␉')
+    .replaceAll('\r', '‹CR›')
+    .replaceAll('\n', '‹LF›')
+    .replaceAll('\t', '‹TAB›')
     .replaceAll('\uFEFF', '‹BOM›')
     .replaceAll('\u00a0', '‹NBSP›')
 }

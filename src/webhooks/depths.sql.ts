@@ -7,12 +7,13 @@ const first = (
 
 /**
  * Since when the first of each webhook whose deliveries may be sent waits for somebody. What is sent again waits behind what happens, and a long replay
- * takes its time: it is overdue only while nobody is at its lane who should be. A lane that is held says until when; one that is not, since when it wants somebody.
+ * takes its time, as all does whose receiver wants so many a second: it is overdue only while nobody is at its lane who should be. A lane that is held says until when; one that is not, since when it wants somebody.
  */
 const firstDue = `FROM webhooks w JOIN partners p ON p.branch_id = w.branch_id AND may_act(p.status, w.environment)
       JOIN lanes l ON l.webhook_id = w.id
       CROSS JOIN LATERAL (
-        SELECT due_at FROM ${first(0)} now UNION ALL SELECT greatest(due_at, l.attention_at) FROM ${first(1)} again) d
+        SELECT CASE WHEN w.rate_limit IS NULL THEN due_at ELSE greatest(due_at, l.attention_at) END AS due_at FROM ${first(0)} now
+        UNION ALL SELECT greatest(due_at, l.attention_at) FROM ${first(1)} again) d
       WHERE w.state = 'active' AND l.held_until <= $1`
 
 export const selectDepths = statement(

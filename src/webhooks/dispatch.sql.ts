@@ -1,11 +1,18 @@
 import { statement } from '../database/database.ts'
 import { statementOfDay } from './days.sql.ts'
 import { lineOf, placeOf } from './queue-key.ts'
+import { wants } from './webhooks.sql.ts'
 
 /** Asked for only where somebody traces. */
 export const selectPublishes = statement(
   'select_publishes',
   'SELECT traceparent, count(*) AS events FROM events WHERE id = ANY ($1::bigint[]) AND traceparent IS NOT NULL GROUP BY traceparent',
+)
+
+/** What the inbox does not say of entries that nodes of the release before wrote. */
+export const selectActions = statement(
+  'select_event_actions',
+  'SELECT id, action FROM events WHERE id = ANY ($1::bigint[])',
 )
 
 /** Test events may be for one webhook alone. */
@@ -50,8 +57,8 @@ export const openBranchDays = statement(
 export const createDeliveries = statementOfDay(
   'create_deliveries',
   (day) => `WITH told AS MATERIALIZED (
-     SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[])
-       WITH ORDINALITY AS t (event_id, branch_id, environment, kind, entity, simulated, only_id, repeats, replay_id, place)),
+     SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[], $13::text[])
+       WITH ORDINALITY AS t (event_id, branch_id, environment, kind, entity, simulated, only_id, repeats, replay_id, action, place)),
    ${creating(day, { offset: '$10::bigint', now: '$11::timestamptz' })},
    locked AS MATERIALIZED (
      SELECT webhook_id, claim_id, attention_at, has_news, evidence, held_until FROM lanes
@@ -69,7 +76,7 @@ export function creating(day: number, { offset, now }: { offset: string; now: st
      SELECT ${offset} + nextval('delivery_numbers') AS id, pair.* FROM (
        SELECT told.*, w.id AS webhook_id, CASE WHEN told.repeats IS NULL THEN 0 ELSE 1 END AS urgency
        FROM told JOIN webhooks w ON w.branch_id = told.branch_id AND w.environment = told.environment AND w.state <> 'deleted'
-         AND CASE WHEN told.only_id IS NULL THEN told.simulated OR told.kind = ANY (w.kinds) ELSE w.id = told.only_id END
+         AND CASE WHEN told.only_id IS NULL THEN told.simulated OR (${wants('w', 'told')}) ELSE w.id = told.only_id END
        ORDER BY told.place, w.id) pair),
    chained AS MATERIALIZED (
      SELECT pairs.*, coalesce(

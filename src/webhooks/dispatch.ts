@@ -41,6 +41,8 @@ interface Unread {
   readonly branchId: number
   readonly environment: string
   readonly kind: string
+  /** Null where a node of the release before wrote the entry. */
+  readonly action: string | null
   readonly entity: string
   readonly simulated: boolean
   readonly webhookId: number | null
@@ -165,6 +167,7 @@ async function create(
   day: number,
 ): Promise<Created> {
   const { deliveryOffset } = await days.open(day)
+  const actions = await findActions(sql, entries)
   const aims = await findAims(sql, entries)
   const branches = [...new Map(entries.map((each) => [`${each.environment} ${each.branchId}`, each])).values()]
   const branchDays = [branches.map((each) => each.branchId), branches.map((each) => each.environment), day]
@@ -183,6 +186,7 @@ async function create(
       deliveryOffset,
       clock.now(),
       breakerThreshold,
+      entries.map((entry) => entry.action ?? actions.get(entry.eventId)),
     ]),
   ])
   const news = {
@@ -190,6 +194,14 @@ async function create(
     webhookIds: webhooks.map((row) => row.webhookId),
   }
   return { news, deliveries: webhooks[0]?.deliveries ?? 0 }
+}
+
+/** Of new events whose entry does not say. */
+async function findActions(sql: Sql, entries: readonly Unread[]): Promise<ReadonlyMap<number, string>> {
+  const ids = entries.flatMap((entry) => (entry.action === null && entry.webhookId === null ? [entry.eventId] : []))
+  if (ids.length === 0) return new Map()
+  const rows = await sql.query<{ id: number; action: string }>(table.selectActions, [ids])
+  return new Map(rows.map((row) => [row.id, row.action]))
 }
 
 /** Which test events are for one webhook alone. */

@@ -14,8 +14,8 @@ export const insertEvents = statement(
      INSERT INTO events (id, uid, environment, branch_id, kind, action, entity, body, simulated, created_at, traceparent)
      SELECT id, uid, environment, branch_id, kind, action, entity, body, simulated, $9, traceparent FROM numbered),
    noted AS (
-     INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated)
-     SELECT branch_id % 16, id, branch_id, environment, kind, entity, simulated FROM numbered)
+     INSERT INTO inbox (part, event_id, branch_id, environment, kind, action, entity, simulated)
+     SELECT branch_id % 16, id, branch_id, environment, kind, action, entity, simulated FROM numbered)
    SELECT id FROM numbered ORDER BY place`,
 )
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Clock, second } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { handBack, type Lane, notBefore, openLane } from './lane.ts'
+import { handBack, type Lane, limitedBeyond, notBefore, openLane, waitOfLimit } from './lane.ts'
 import * as table from './lanes.sql.ts'
 import type { Company } from './membership.ts'
 
@@ -122,23 +122,31 @@ export class HeldLanes {
     const now = performance.now()
     const patienceMs = this.#lanes.size > lanesHeldAtMost / 2 ? 0 : this.#desk.lingerMs
     // One that is lost is somebody else's, or it is nobody's from here on.
-    const done = this.all().filter((lane) => (lane.lost ? lane.inHand.size === 0 : isDone(lane, now, patienceMs)))
+    const isOver = (lane: Lane) => isDone(lane, now, patienceMs) || (patienceMs === 0 && this.#waits(lane))
+    const done = this.all().filter((lane) => (lane.lost ? lane.inHand.size === 0 : isOver(lane)))
     if (done.length > 0) await this.#release(done)
     if (done.some((lane) => lane.leaving)) await this.#desk.db.query(table.wakeOthers)
   }
 
+  /** For its receiver's next second: where there is little room, it waits for that in nobody's hands. */
+  #waits(lane: Lane): boolean {
+    return lane.inHand.size === 0 && waitOfLimit(lane, this.#desk.clock) > 0
+  }
+
   async #release(lanes: readonly Lane[]): Promise<void> {
+    const now = this.#desk.clock.now()
     for (const lane of lanes) this.#lanes.delete(lane.webhookId)
     const released = this.#desk.db.query(table.releaseLanes, [
       lanes.map((lane) => lane.webhookId),
       lanes.map((lane) => lane.claimId),
       lanes.map((lane) => lane.failures),
       lanes.map((lane) => lane.failingSince),
-      lanes.map(notBefore),
+      lanes.map((lane) => notBefore(lane, now)),
       lanes.map((lane) => lane.evidence),
       lanes.map((lane) => lane.dueFrom),
-      this.#desk.clock.now(),
+      now,
       lanes.map((lane) => lane.heldUntil),
+      lanes.map((lane) => limitedBeyond(lane, now)),
     ])
     await released.catch((error: unknown) => {
       // They are let go again later; whatever is no longer ours by then is let go by nobody.
@@ -262,10 +270,22 @@ export interface LeasedRow {
   readonly failingSince: Date | null
   readonly evidence: number
   readonly dueFrom: Date
+  readonly limitedUntil: Date
 }
 
 /** `-infinity` is read as a number. */
-function claimedOf({ webhookId, branchId, part, failures, failingSince, evidence, dueFrom: from }: LeasedRow) {
-  const dueFrom = from instanceof Date ? from : new Date(0)
-  return { webhookId, branchId, part, failures, failingSince: failingSince ?? undefined, evidence, dueFrom }
+export function claimedOf(row: LeasedRow) {
+  const { webhookId, branchId, part, failures, failingSince, evidence } = row
+  const dueFrom = row.dueFrom instanceof Date ? row.dueFrom : new Date(0)
+  const limitedUntil = row.limitedUntil instanceof Date ? row.limitedUntil : undefined
+  return {
+    webhookId,
+    branchId,
+    part,
+    failures,
+    failingSince: failingSince ?? undefined,
+    evidence,
+    dueFrom,
+    limitedUntil,
+  }
 }

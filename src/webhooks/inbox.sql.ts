@@ -9,7 +9,7 @@ export const selectRead = statement(
 )
 
 const columns =
-  'xid, id, event_id AS "eventId", branch_id AS "branchId", environment, kind, entity, simulated, webhook_id AS "webhookId", repeats, replay_id AS "replayId"'
+  'xid, id, event_id AS "eventId", branch_id AS "branchId", environment, kind, action, entity, simulated, webhook_id AS "webhookId", repeats, replay_id AS "replayId"'
 
 /**
  * What `target` ($3) sees and the last read did not: rows of the transactions that were under way then ($2), each found by its number, and
@@ -69,8 +69,8 @@ export const clearReads = statement(
 export const rewriteInbox = statement(
   'rewrite_inbox',
   `WITH old AS (DELETE FROM inbox WHERE part = $1 RETURNING *)
-   INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id)
-   SELECT part, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id FROM old
+   INSERT INTO inbox (part, event_id, branch_id, environment, kind, action, entity, simulated, webhook_id, repeats, replay_id)
+   SELECT part, event_id, branch_id, environment, kind, action, entity, simulated, webhook_id, repeats, replay_id FROM old
    WHERE CASE WHEN webhook_id IS NULL
      THEN NOT EXISTS (SELECT FROM branch_log l WHERE l.branch_id = old.branch_id AND l.environment = old.environment AND l.event_id = old.event_id)
      ELSE NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = old.event_id AND d.webhook_id = old.webhook_id AND d.repeats = old.repeats) END

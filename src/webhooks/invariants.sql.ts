@@ -5,6 +5,7 @@
  */
 import { statement } from '../database/database.ts'
 import { before } from './lanes.sql.ts'
+import { wants } from './webhooks.sql.ts'
 
 /**
  * A question for each row, by one index and no other: rows are compared with rows in the order of that index, and the first is asked for. Whatever
@@ -101,7 +102,7 @@ export const findBrokenLogs = statement(
    UNION ALL SELECT 'wanted', $1::int, n.environment || ':' || n.branch_id || ' ' || n.sequence
    FROM newest n WHERE n.deliveries < (
      SELECT count(*) FROM events e JOIN webhooks w ON w.branch_id = n.branch_id AND w.environment = n.environment AND w.state <> 'deleted'
-       AND w.updated_at < e.created_at - ${slack} AND CASE WHEN e.webhook_id IS NULL THEN e.simulated OR e.kind = ANY (w.kinds) ELSE w.id = e.webhook_id END WHERE e.id = n.event_id)
+       AND w.updated_at < e.created_at - ${slack} AND CASE WHEN e.webhook_id IS NULL THEN e.simulated OR (${wants('w', 'e')}) ELSE w.id = e.webhook_id END WHERE e.id = n.event_id)
    UNION ALL SELECT 'gap', $1::int, environment || ':' || branch_id FROM newest GROUP BY branch_id, environment, day, first, last
      HAVING count(*) <> max(sequence) - min(sequence) + 1 OR max(sequence) <> last
        OR (count(*) < (SELECT most FROM room) AND min(sequence) <> first)

@@ -15,11 +15,13 @@ export function isPublishedKind(word: unknown): word is PublishedKind {
   return typeof word === 'string' && Object.hasOwn(payloads, word)
 }
 
-const actions = {
+/** Spec 3. */
+export const actions = {
   TRANSACTION: ['SUBMITTED', 'APPROVED', 'COMPLETED'],
   APPLICATION: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'VERIFIED', 'COMPLETED', 'CANCELED', 'AUTHORIZED'],
   ACH_PROFILE: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'CANCELED', 'MICRODEPOSITS_POSTED'],
-} as const
+  AUTHORIZATION: ['GRANTED', 'CHANGED', 'REVOKED'],
+} as const satisfies Record<Kind, readonly string[]>
 
 const id = (description: string) => integer(description, 42, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const kindWord = (kind: PublishedKind) => oneOf([kind], { description: 'The kind, always the same.' })

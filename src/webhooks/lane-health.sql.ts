@@ -4,7 +4,7 @@ import { webhookColumns } from './webhooks.sql.ts'
 const first = (urgency: 0 | 1) =>
   `(SELECT q.due_at FROM queued_deliveries q WHERE q.webhook_id = webhooks.id AND q.urgency = ${urgency} AND q.due_at >= l.due_from AND q.due_at < 'infinity' ORDER BY q.due_at LIMIT 1)`
 
-/** $1: from how much evidence on a breaker is open; $2: what was due before is late; what is sent again, only while nobody is at it who should be. */
+/** $1: from how much evidence on a breaker is open; $2: what was due before is late; what is sent again, or at a rate that the receiver chose, only while nobody is at it who should be. */
 const judged = (
   which: string,
 ) => `SELECT ${webhookColumns}, p.name AS partner, l.failures, l.failing_since AS "failingSince", due.due_at AS "dueAt",
@@ -12,7 +12,8 @@ const judged = (
       WHEN due.late_since < $2 THEN 'late' ELSE 'healthy' END AS condition
   FROM webhooks JOIN partners p ON p.branch_id = webhooks.branch_id JOIN lanes l ON l.webhook_id = webhooks.id
   LEFT JOIN LATERAL (
-    SELECT least(now.due_at, again.due_at) AS due_at, least(now.due_at, greatest(again.due_at, l.attention_at)) AS late_since
+    SELECT least(now.due_at, again.due_at) AS due_at, least(CASE WHEN webhooks.rate_limit IS NULL THEN now.due_at ELSE greatest(now.due_at, l.attention_at) END,
+      greatest(again.due_at, l.attention_at)) AS late_since
     FROM (SELECT ${first(0)} AS due_at) now, (SELECT ${first(1)} AS due_at) again) due ON true
   WHERE webhooks.state <> 'deleted' AND ${which}`
 

@@ -3,7 +3,17 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { EventBodies } from './event-bodies.ts'
 import type { HeldLanes } from './held-lanes.ts'
-import { type DueDelivery, freeSlots, isBreakerOpen, type Lane, leaveBehind, noteDrained, takeInHand } from './lane.ts'
+import {
+  type DueDelivery,
+  freeSlots,
+  isBreakerOpen,
+  type Lane,
+  leaveBehind,
+  leftOfLimit,
+  noteDrained,
+  setLimit,
+  takeInHand,
+} from './lane.ts'
 import * as table from './lanes.sql.ts'
 
 /** How far a worker reads ahead in a lane. */
@@ -16,11 +26,12 @@ interface LaneReaderDesk {
   readonly lanes: HeldLanes
 }
 
-type DueRow = Omit<DueDelivery, 'event'>
+type DueRow = Omit<DueDelivery, 'event'> & { readonly rateLimit: number | null }
 
 /** Fills the lanes that have nothing to send. Not ahead of it unless `isLive`: who cannot hear of changes could not keep back what it has read. */
 export async function readDue(desk: LaneReaderDesk, isLive: boolean): Promise<void> {
-  const hungry = desk.lanes.all().filter((lane) => lane.buffer.length === 0 && !lane.drained && freeSlots(lane) > 0)
+  const isHungry = (lane: Lane) => lane.buffer.length === 0 && !lane.drained && freeSlots(lane, desk.clock) > 0
+  const hungry = desk.lanes.all().filter(isHungry)
   for (const lane of hungry) {
     lane.drained = true
     lane.changed = false
@@ -38,7 +49,9 @@ export async function readDue(desk: LaneReaderDesk, isLive: boolean): Promise<vo
 
 async function readPages(desk: LaneReaderDesk, lanes: readonly Lane[], isLive: boolean): Promise<void> {
   if (lanes.length === 0) return
-  const mosts = lanes.map((lane) => (isLive ? readAhead : freeSlots(lane)))
+  const mosts = lanes.map((lane) =>
+    isLive ? Math.min(readAhead, leftOfLimit(lane, desk.clock)) : freeSlots(lane, desk.clock),
+  )
   const now = desk.clock.now()
   const rows = await desk.db.query<DueRow & { id: number | null }>(table.selectDue, [
     lanes.map((lane) => lane.webhookId),
@@ -50,7 +63,9 @@ async function readPages(desk: LaneReaderDesk, lanes: readonly Lane[], isLive: b
   const byWebhook = Map.groupBy(rows, (row) => row.webhookId)
   for (const [index, lane] of lanes.entries()) {
     const page = byWebhook.get(lane.webhookId)
-    if (page && page.length < mosts[index]!) noteDrained(lane, now)
+    if (page) setLimit(lane, page[0]!.rateLimit)
+    const found = page?.filter((row) => row.id !== null).length ?? 0
+    if (page && found < mosts[index]!) noteDrained(lane, now)
     // A full page may have more behind it.
     else if (page) lane.drained = false
   }
@@ -64,13 +79,14 @@ async function readProbes(desk: LaneReaderDesk, lanes: readonly Lane[]): Promise
   if (lanes.length === 0) return
   const values = [lanes.map((lane) => lane.webhookId), desk.clock.now(), lanes.map((lane) => lane.dueFrom)]
   const rows = await desk.db.query<DueRow>(table.selectProbes, values)
+  for (const row of rows) setLimit(desk.lanes.find(row.webhookId)!, row.rateLimit)
   await take(
     desk,
     rows.filter((row) => !desk.lanes.find(row.webhookId)?.inHand.has(row.id)),
   )
 }
 
-async function take({ db, bodies, lanes }: LaneReaderDesk, rows: readonly DueRow[]): Promise<void> {
+async function take({ db, clock, bodies, lanes }: LaneReaderDesk, rows: readonly DueRow[]): Promise<void> {
   try {
     const events = await bodies.find(
       db,
@@ -79,7 +95,7 @@ async function take({ db, bodies, lanes }: LaneReaderDesk, rows: readonly DueRow
     for (const row of rows) {
       const lane = lanes.find(row.webhookId)
       const event = events.get(row.eventId)
-      if (lane && event) takeInHand(lane, { ...row, event })
+      if (lane && event) takeInHand(lane, { ...row, event }, clock)
     }
   } catch (error) {
     for (const row of rows) {

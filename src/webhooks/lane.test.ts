@@ -18,6 +18,7 @@ import {
 } from './lane.ts'
 
 const now = new Date('2026-03-02T10:00:00Z')
+const clock = { now: () => now }
 const fresh = (failures = 0) =>
   openLane({
     webhookId: 1,
@@ -29,6 +30,7 @@ const fresh = (failures = 0) =>
     failingSince: failures > 0 ? now : undefined,
     evidence: failures,
     dueFrom: now,
+    limitedUntil: undefined,
   })
 
 function dueOf(change: Partial<DueDelivery> = {}): DueDelivery {
@@ -64,9 +66,9 @@ function hold(lane: Lane, ...ids: number[]): void {
 test('a lane sends ten at once while its breaker is closed', () => {
   const lane = failTimes(fresh(), 4)
   assert.equal(isBreakerOpen(lane), false)
-  assert.equal(freeSlots(lane), 10)
+  assert.equal(freeSlots(lane, clock), 10)
   lane.sending = 7
-  assert.equal(freeSlots(lane), 3)
+  assert.equal(freeSlots(lane, clock), 3)
 })
 
 test('the fifth entity that fails in a row opens the breaker and hands back what is not sent yet', () => {
@@ -76,7 +78,7 @@ test('the fifth entity that fails in a row opens the breaker and hands back what
   assert.equal(isBreakerOpen(lane), true)
   assert.equal(lane.buffer.length, 0)
   assert.equal(lane.inHand.size, 0)
-  assert.equal(freeSlots(lane), 0)
+  assert.equal(freeSlots(lane, clock), 0)
 })
 
 test('an entity that fails again and again is no evidence: it is held alone', () => {
@@ -90,15 +92,15 @@ test('a receiver that asks to be left alone is, as a whole and until then', () =
   hold(lane, 7, 8)
   holdUntil(lane, after(now, minute))
   holdUntil(lane, after(now, second))
-  assert.deepEqual([freeSlots(lane), lane.inHand.size, notBefore(lane)], [0, 0, after(now, minute)])
+  assert.deepEqual([freeSlots(lane, clock), lane.inHand.size, notBefore(lane, now)], [0, 0, after(now, minute)])
 })
 
 test('what was answered and is not written down yet takes up room', () => {
   const lane = fresh()
   lane.unsettled = 97
-  assert.equal(freeSlots(lane), 3)
+  assert.equal(freeSlots(lane, clock), 3)
   lane.unsettled = 100
-  assert.equal(freeSlots(lane), 0)
+  assert.equal(freeSlots(lane, clock), 0)
 })
 
 test('where a lane looks next lies before everything that it has left behind', () => {
@@ -123,7 +125,7 @@ test('an open breaker probes with one attempt, 5 to 60 seconds apart', () => {
     return (lane.probeAt!.getTime() - now.getTime()) / second
   })
   assert.deepEqual(waits, [5, 10, 20, 40, 60, 60, 60])
-  assert.equal(freeSlots(fresh(5)), 1)
+  assert.equal(freeSlots(fresh(5), clock), 1)
 })
 
 test('ten that fail together open the breaker once: the first probe comes after five seconds', () => {
@@ -135,7 +137,7 @@ test('ten that fail together open the breaker once: the first probe comes after 
 test('one success closes the breaker', () => {
   const lane = failTimes(fresh(), 9)
   noteSuccess(lane)
-  assert.equal(freeSlots(lane), 10)
+  assert.equal(freeSlots(lane, clock), 10)
   assert.equal(lane.failingSince, undefined)
 })
 
@@ -151,27 +153,27 @@ test('five days and a hundred attempts without a success disable; neither alone 
 test('past its lease a lane sends nothing', () => {
   const lane = fresh()
   lane.leasedUntilMs = performance.now() - 1
-  assert.equal(freeSlots(lane), 0)
+  assert.equal(freeSlots(lane, clock), 0)
 })
 
 const due = dueOf()
 
 test('what is read while the breaker opens is not taken in hand: nobody would send it, nor let the lane go', () => {
   const lane = failTimes(fresh(4), 1)
-  takeInHand(lane, due)
+  takeInHand(lane, due, clock)
   assert.deepEqual([lane.buffer.length, lane.inHand.size], [0, 0])
 })
 
 test('a delivery is in hand once, however often it is read', () => {
   const lane = fresh()
-  takeInHand(lane, due)
-  takeInHand(lane, due)
+  takeInHand(lane, due, clock)
+  takeInHand(lane, due, clock)
   assert.equal(lane.buffer.length, 1)
 })
 
 test('a lane that is handed something is not quiet, however short the time that it is busy', () => {
   const lane = fresh()
   lane.quietSince = 1
-  takeInHand(lane, dueOf())
+  takeInHand(lane, dueOf(), clock)
   assert.equal(lane.quietSince, undefined)
 })

@@ -4,7 +4,8 @@
  * with no success between them. Then one attempt at a time probes, at growing distance, until one succeeds. An entity that the
  * receiver refuses again and again is no evidence: it is held alone, by its own schedule.
  */
-import { after, day, minute, second } from '../clock.ts'
+import { after, type Clock, day, minute, second } from '../clock.ts'
+import { SendLimit } from './send-limit.ts'
 
 const attemptsAtOnce = 10
 /** Answered and not written down yet: a database that is slow slows the sending. */
@@ -73,6 +74,10 @@ export interface Lane {
   probeAt: Date | undefined
   /** Nor before this: the receiver asked for it. */
   heldUntil: Date | undefined
+  /** How many attempts a second the receiver wants at most. */
+  limit: SendLimit | undefined
+  /** Nor before this: so many have been begun already, by this worker or the one before. */
+  limitedUntil: Date | undefined
   /** Something may wait behind what is in hand: whoever settles that does not wait for company. */
   awaited: boolean
   /** On its way to another worker: nothing more is begun. */
@@ -86,7 +91,16 @@ export interface Lane {
 
 type ClaimedLane = Pick<
   Lane,
-  'webhookId' | 'branchId' | 'part' | 'claimId' | 'leasedUntilMs' | 'failures' | 'failingSince' | 'evidence' | 'dueFrom'
+  | 'webhookId'
+  | 'branchId'
+  | 'part'
+  | 'claimId'
+  | 'leasedUntilMs'
+  | 'failures'
+  | 'failingSince'
+  | 'evidence'
+  | 'dueFrom'
+  | 'limitedUntil'
 >
 
 export function openLane(claimed: ClaimedLane): Lane {
@@ -102,6 +116,7 @@ export function openLane(claimed: ClaimedLane): Lane {
     changed: false,
     probeAt: undefined,
     heldUntil: undefined,
+    limit: undefined,
     awaited: false,
     leaving: false,
     doubtful: false,
@@ -118,10 +133,40 @@ export function isLeased(lane: Lane): boolean {
   return !lane.lost && performance.now() < lane.leasedUntilMs
 }
 
-export function freeSlots(lane: Lane): number {
+export function freeSlots(lane: Lane, clock: Clock): number {
   if (lane.probeAt || lane.heldUntil || lane.leaving || lane.doubtful || !isLeased(lane)) return 0
   const atOnce = isBreakerOpen(lane) ? 1 : attemptsAtOnce
-  return Math.min(atOnce - lane.sending, unsettledAtMost - lane.unsettled)
+  return Math.min(atOnce - lane.sending, unsettledAtMost - lane.unsettled, leftOfLimit(lane, clock))
+}
+
+/** Most lanes have no limit, and ask for no time. */
+export function leftOfLimit(lane: Lane, clock: Clock): number {
+  if (waitOfLimit(lane, clock) > 0) return 0
+  return lane.limit ? lane.limit.left(clock.now()) : Number.POSITIVE_INFINITY
+}
+
+/** For how long none may be begun, in milliseconds: a second at most, whatever a clock said that has been set back since. */
+export function waitOfLimit({ limitedUntil }: Lane, clock: Clock): number {
+  if (limitedUntil === undefined) return 0
+  const waitMs = limitedUntil.getTime() - clock.now().getTime()
+  return waitMs > second ? 0 : Math.max(0, waitMs)
+}
+
+/** As its webhook says now. What was begun before counts on. */
+export function setLimit(lane: Lane, perSecond: number | null): void {
+  if (lane.limit?.perSecond === (perSecond ?? undefined)) return
+  lane.limit = perSecond === null ? undefined : new SendLimit(perSecond, lane.limit)
+  if (lane.limit === undefined) lane.limitedUntil = undefined
+}
+
+export function noteBegun(lane: Lane, clock: Clock): void {
+  if (lane.limit) lane.limitedUntil = lane.limit.note(clock.now())
+}
+
+/** Whoever holds the lane next begins nothing before this. */
+export function limitedBeyond({ limit, limitedUntil }: Lane, now: Date): Date | undefined {
+  const clearAt = limit?.clearAt(now) ?? limitedUntil
+  return clearAt && clearAt > now ? clearAt : undefined
 }
 
 export function noteSuccess(lane: Lane): void {
@@ -157,9 +202,9 @@ export function holdUntil(lane: Lane, at: Date): void {
 }
 
 /** When the lane may be served again at the earliest. */
-export function notBefore({ probeAt, heldUntil }: Lane): Date | undefined {
-  if (!probeAt || !heldUntil) return probeAt ?? heldUntil
-  return probeAt > heldUntil ? probeAt : heldUntil
+export function notBefore(lane: Lane, now: Date): Date | undefined {
+  const bounds = [lane.probeAt, lane.heldUntil, limitedBeyond(lane, now)].filter((bound) => bound !== undefined)
+  return bounds.sort((one, other) => other.getTime() - one.getTime())[0]
 }
 
 /** Everything that was due at that moment is in hand: what comes later is due later, but for what is being written just now. */
@@ -168,12 +213,19 @@ export function noteDrained(lane: Lane, at: Date): void {
   if (lane.dueFrom < from) lane.dueFrom = from
 }
 
-/** Not what the lane no longer wants: its webhook changed, or its breaker opened, while the reading was under way. */
-export function takeInHand(lane: Lane, delivery: DueDelivery): void {
+/**
+ * Not what the lane no longer wants: its webhook changed, or its breaker opened, while the reading was under way. Nor more than may be begun now: what
+ * happens meanwhile would wait behind what is sent again.
+ */
+export function takeInHand(lane: Lane, delivery: DueDelivery, clock: Clock): void {
   if (lane.inHand.has(delivery.id)) return
   const isWanted = !lane.changed && !lane.probeAt && !lane.heldUntil && !lane.leaving
   if (!isWanted) {
     leaveBehind(lane, delivery)
+    return
+  }
+  if (lane.buffer.length >= leftOfLimit(lane, clock)) {
+    hasMoreSince(lane, delivery.dueAt)
     return
   }
   lane.buffer.push(delivery)

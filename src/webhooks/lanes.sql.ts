@@ -11,7 +11,7 @@ export const claimLanes = statement(
      SELECT webhook_id FROM lanes WHERE attention_at <= $2 AND webhook_id NOT IN (SELECT unnest($4::bigint[]))
      ORDER BY attention_at LIMIT $3 FOR UPDATE SKIP LOCKED))
    RETURNING webhook_id AS "webhookId", (SELECT branch_id FROM webhooks w WHERE w.id = webhook_id) AS "branchId", part, failures,
-     failing_since AS "failingSince", evidence, due_from AS "dueFrom"`,
+     failing_since AS "failingSince", evidence, due_from AS "dueFrom", limited_until AS "limitedUntil"`,
 )
 
 /** A lane that nobody holds needs somebody. */
@@ -36,12 +36,12 @@ export const freeForgotten = statement(
 )
 
 /** Lane by lane: however many webhooks there are, those that are asked for are looked at. */
-const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, environment, url FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
+const sendable = `CROSS JOIN LATERAL (SELECT id, branch_id, environment, url, rate_limit FROM webhooks WHERE id = lane.webhook_id AND state = 'active' OFFSET 0) w
    CROSS JOIN LATERAL (SELECT FROM partners WHERE branch_id = w.branch_id AND may_act(status, w.environment) OFFSET 0) p`
 
-/** Of what is due, if anything is, at a webhook `w`. */
-const dueColumns =
-  'due.id, w.id AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, due.repeats, w.url'
+/** Of what is `due` at a webhook `w`, which is asked for its id where nothing may be due. */
+const dueColumns = (webhookId: 'w.id' | 'due.webhook_id') =>
+  `due.id, ${webhookId} AS "webhookId", due.event_id AS "eventId", due.entity, w.branch_id AS "branchId", due.due_at AS "dueAt", due.attempts, due.repeats, w.url, w.rate_limit AS "rateLimit"`
 
 const due = (urgency: 0 | 1) => `
      (SELECT q.id, q.webhook_id, q.event_id, q.entity, q.attempts, q.due_at, q.repeats FROM queued_deliveries q
@@ -56,7 +56,7 @@ const due = (urgency: 0 | 1) => `
  */
 export const selectDue = statement(
   'select_due_deliveries',
-  `SELECT ${dueColumns}
+  `SELECT ${dueColumns('w.id')}
    FROM unnest($1::bigint[], $2::int[], $5::timestamptz[]) AS lane (webhook_id, most, due_from)
    ${sendable}
    LEFT JOIN LATERAL (SELECT * FROM (${due(0)} UNION ALL ${due(1)}) both_urgencies LIMIT lane.most) due ON true`,
@@ -81,7 +81,7 @@ export const nextProbe = (now: string) => `SELECT * FROM (
 
 export const selectProbes = statement(
   'select_probes',
-  `SELECT ${dueColumns}
+  `SELECT ${dueColumns('due.webhook_id')}
    FROM unnest($1::bigint[], $3::timestamptz[]) AS lane (webhook_id, due_from)
    ${sendable}
    CROSS JOIN LATERAL (${nextProbe('$2')}) due`,
@@ -120,12 +120,13 @@ export const releaseLanes = statement(
      SELECT webhook_id FROM lanes WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id FOR UPDATE)
    UPDATE lanes l SET claim_id = NULL, held_by = NULL, has_news = false, failures = held.failures, failing_since = held.failing_since,
      evidence = held.evidence, due_from = held.due_from, held_until = coalesce(held.held_until, '-infinity'),
+     limited_until = coalesce(held.limited_until, '-infinity'),
      attention_at = CASE
        WHEN (w.state <> 'active' OR NOT may_act(p.status, w.environment)) AND NOT l.has_news THEN NULL
        ELSE greatest(held.not_before, CASE WHEN l.has_news THEN $8 ELSE least(${earliest(0)}, ${earliest(1)}) END)
        END
-   FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::timestamptz[], $5::timestamptz[], $6::int[], $7::timestamptz[], $9::timestamptz[])
-     AS held (webhook_id, claim_id, failures, failing_since, not_before, evidence, due_from, held_until)
+   FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::timestamptz[], $5::timestamptz[], $6::int[], $7::timestamptz[], $9::timestamptz[], $10::timestamptz[])
+     AS held (webhook_id, claim_id, failures, failing_since, not_before, evidence, due_from, held_until, limited_until)
    JOIN webhooks w ON w.id = held.webhook_id JOIN partners p ON p.branch_id = w.branch_id
    WHERE l.webhook_id = held.webhook_id AND l.claim_id = held.claim_id AND l.webhook_id = ANY (ARRAY(SELECT webhook_id FROM locked))`,
 )

@@ -10,8 +10,14 @@ interface SentMessage extends SignedMessage {
   readonly simulated: boolean
 }
 
-export function printHead(message: SentMessage, signatures: Record<string, string>): Record<string, string> {
+/** What the partner chose comes first: nothing of ours can be replaced by it. */
+export function printHead(
+  message: SentMessage,
+  signatures: Record<string, string>,
+  chosen: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   return {
+    ...chosen,
     'content-type': 'application/json',
     'user-agent': userAgent,
     'x-webhook-attempt': String(message.attempt),

@@ -14,9 +14,11 @@ import {
   holdUntil,
   type Lane,
   lookAgainAt,
+  noteBegun,
   noteFailure,
   noteSuccess,
   shouldDisable,
+  waitOfLimit,
 } from './lane.ts'
 import { Pace } from './pace.ts'
 import { printHead } from './request-head.ts'
@@ -24,6 +26,7 @@ import { askedToWaitUntil } from './retry-schedule.ts'
 import type { Settlements } from './settlement.ts'
 import { SignaturesOfEvents } from './signature.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
+import type { HeaderKeeper } from './webhook-headers.ts'
 
 /** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
 const attemptsForAll = { most: 500, least: 100 }
@@ -35,6 +38,7 @@ interface SendingDesk {
   readonly clock: Clock
   readonly sender: Sender
   readonly secrets: SecretKeeper
+  readonly headers: HeaderKeeper
   readonly settlements: Settlements
   /** Each is told of every attempt that was settled. */
   readonly attempted: readonly ((attempt: AttemptMade) => void)[]
@@ -51,6 +55,8 @@ export class Sending {
   readonly #signatures = new SignaturesOfEvents()
   #inFlight = 0
   #unsettled = 0
+  /** Lanes whose receivers want the next attempts later. */
+  readonly #limited = new Map<Lane, NodeJS.Timeout>()
   #closing = false
   #idle: (() => void) | undefined
 
@@ -64,17 +70,33 @@ export class Sending {
   }
 
   sendFrom(lane: Lane): void {
-    while (lane.buffer.length > 0 && freeSlots(lane) > 0 && this.#hasRoomFor(lane) && !this.#closing) {
+    const { clock } = this.#desk
+    while (lane.buffer.length > 0 && freeSlots(lane, clock) > 0 && this.#hasRoomFor(lane) && !this.#closing) {
       const delivery = lane.buffer.shift()!
       lane.sending++
       this.#inFlight++
+      noteBegun(lane, clock)
       void this.#deliver(lane, delivery)
     }
+    if (lane.limitedUntil) this.#resume(lane)
+  }
+
+  /** Goes on with a lane when its receiver's next second has begun. */
+  #resume(lane: Lane): void {
+    const waitMs = waitOfLimit(lane, this.#desk.clock)
+    if (waitMs === 0 || this.#limited.has(lane) || this.#closing) return
+    const goOn = () => {
+      this.#limited.delete(lane)
+      if (lane.buffer.length === 0) this.#desk.isDry()
+      else this.sendFrom(lane)
+    }
+    this.#limited.set(lane, setTimeout(goOn, Math.ceil(waitMs)))
   }
 
   /** Begins nothing more, and waits for what is under way. */
   async close(): Promise<void> {
     this.#closing = true
+    for (const timer of this.#limited.values()) clearTimeout(timer)
     this.#desk.settlements.hurry()
     if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
   }
@@ -131,12 +153,14 @@ export class Sending {
 
   async #post(delivery: DueDelivery, at: Date): Promise<Posted> {
     const found = this.#desk.secrets.find(delivery.webhookId, at)
-    const secrets = found instanceof Promise ? await found : found
-    if (!secrets) return notPosted('no-secret')
+    const foundHeaders = this.#desk.headers.find(delivery.webhookId)
+    const isKnown = !(found instanceof Promise || foundHeaders instanceof Promise)
+    const [secrets, chosen] = isKnown ? [found, foundHeaders] : await Promise.all([found, foundHeaders])
+    if (!secrets || !chosen) return notPosted('no-secret')
     const { url, event } = delivery
     const { body, simulated } = event
     const message = { id: printEventId(event.uid), body, sentAt: at, attempt: delivery.attempts + 1, simulated }
-    const headers = printHead(message, this.#signatures.print(event, message, secrets))
+    const headers = printHead(message, this.#signatures.print(event, message, secrets), chosen)
     return this.#desk.sender.post({ url, headers, body })
   }
 }

@@ -10,7 +10,7 @@ import { type Days, dayOf } from './days.ts'
 import { branchKey, type DispatchMade, type News } from './dispatch.ts'
 import type { EventColumns, NewEvent } from './event.ts'
 import type { HeldLanes, LeasedRow } from './held-lanes.ts'
-import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, takeInHand } from './lane.ts'
+import { breakerThreshold, type DueDelivery, type DueEvent, type Lane, setLimit, takeInHand } from './lane.ts'
 import { lockParts } from './part.sql.ts'
 import { partOf } from './part.ts'
 import * as table from './short-cut.sql.ts'
@@ -49,6 +49,7 @@ export interface PassedRow extends LeasedRow {
   /** False when it waits behind another, or its webhook may have nothing now. */
   readonly isDue: boolean
   readonly url: string
+  readonly rateLimit: number | null
   readonly isLeased: boolean
   readonly heldBy: number | null
   /** Nothing else was due in the lane. */
@@ -149,6 +150,7 @@ function adopt({ lanes }: ShortCutDesk, row: PassedRow, { claimId }: Lease): voi
   if (lanes.find(row.webhookId)?.claimId === claimId) return
   const lane = lanes.adopt(row, claimId)
   lane.drained = row.isIdle
+  setLimit(lane, row.rateLimit)
 }
 
 /**
@@ -166,7 +168,7 @@ function take(desk: ShortCutDesk, row: PassedRow, columns: EventColumns, { isSta
     desk.look(lane === undefined)
     return
   }
-  takeInHand(lane, deliveryOf(row, event))
+  takeInHand(lane, deliveryOf(row, event), desk.clock)
   desk.send(lane)
 }
 

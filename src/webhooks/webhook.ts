@@ -8,7 +8,18 @@ import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findUrlProblem, type GuardPolicy } from './address-guard.ts'
 import { defaultKinds, type Kind } from './kind.ts'
+import { changeHeaders, deleteAllHeaders, listHeaderNames } from './webhook-headers.ts'
 import { tellOfDisabled } from './webhook-notices.ts'
+import {
+  findSettingsProblems,
+  namesOf,
+  refuseStrangeHost,
+  type SettingsChange,
+  settle,
+  usualSettings,
+  valuesOf,
+  type WebhookSettings,
+} from './webhook-settings.ts'
 import * as table from './webhooks.sql.ts'
 
 export const webhooksPerBranch = 100
@@ -24,7 +35,7 @@ export interface Branch {
   readonly environment: Environment
 }
 
-export interface Webhook {
+export interface Webhook extends WebhookSettings {
   readonly id: number
   readonly branchId: number
   readonly environment: Environment
@@ -37,7 +48,7 @@ export interface Webhook {
   readonly updatedAt: Date
 }
 
-export interface WebhookDraft {
+export interface WebhookDraft extends SettingsChange {
   readonly url: string
   readonly secret: string | undefined
   readonly kinds: readonly Kind[] | undefined
@@ -58,7 +69,9 @@ export async function createWebhook(
   draft: WebhookDraft,
   act: Act,
 ): Promise<Webhook> {
-  checkDraft(draft, policy)
+  const kinds = draft.kinds ?? defaultKinds
+  checkDraft({ ...draft, kinds }, policy)
+  const settings = settle(usualSettings, draft, kinds)
   return db.transaction(async (sql) => {
     await sql.query(table.lockBranch, [branchId])
     const [count] = await sql.query<{ living: number }>(table.countWebhooks, [branchId, environment])
@@ -69,8 +82,9 @@ export async function createWebhook(
     if (signer === undefined && draft.secret === undefined) {
       throw new Invalid([{ field: 'secret', problem: 'is missing: this branch has no client whose secret could sign' }])
     }
-    const values = [branchId, environment, signer, draft.url, draft.kinds ?? defaultKinds, act.at]
+    const values = [branchId, environment, signer, draft.url, kinds, act.at, ...valuesOf(settings)]
     const [webhook] = await sql.query<Webhook>(table.insertWebhook, values)
+    if (draft.headers) await changeHeaders(sql, vault, webhook!.id, draft.headers, act.at)
     if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, act.at)
     await recordAct(sql, act, 'webhook.created', subjectOf(webhook!), { branchId, url: draft.url })
     return webhook!
@@ -98,14 +112,17 @@ export async function updateWebhook(
   change: Partial<WebhookDraft>,
   act: Act,
 ): Promise<Webhook> {
-  const draft = { url: change.url ?? webhook.url, kinds: change.kinds ?? webhook.kinds, secret: change.secret }
-  checkDraft(draft, policy)
   return db.transaction(async (sql) => {
-    const [updated] = await sql.query<Webhook>(table.updateWebhook, [webhook.id, draft.url, draft.kinds, act.at])
-    if (!updated) throw absent(webhook.id)
-    if (draft.secret !== undefined) await rotateIn(sql, vault, webhook.id, draft.secret, act.at, act.at)
-    await recordAct(sql, act, 'webhook.updated', subjectOf(webhook), { url: draft.url, kinds: draft.kinds })
-    return updated
+    const before = await lockWebhook(sql, webhook)
+    const { url = before.url, kinds = before.kinds, secret, headers } = change
+    checkDraft({ ...change, url, kinds, secret }, policy)
+    if (url !== before.url) refuseStrangeHost(before.url, url, await headersOf(sql, webhook), headers)
+    const values = [webhook.id, url, kinds, act.at, ...valuesOf(settle(before, change, kinds))]
+    const [updated] = await sql.query<Webhook>(table.updateWebhook, values)
+    if (headers) await changeHeaders(sql, vault, webhook.id, headers, act.at)
+    if (secret !== undefined) await rotateIn(sql, vault, webhook.id, secret, act.at, act.at)
+    await recordAct(sql, act, 'webhook.updated', subjectOf(webhook), { url, kinds, ...namesOf(change) })
+    return updated!
   })
 }
 
@@ -114,6 +131,7 @@ export async function deleteWebhook(db: Database, webhook: Webhook, act: Act): P
   await db.transaction(async (sql) => {
     const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, act.at])
     if (!deleted) throw absent(webhook.id)
+    await deleteAllHeaders(sql, webhook.id)
     await recordAct(sql, act, 'webhook.deleted', subjectOf(webhook))
   })
 }
@@ -218,12 +236,25 @@ async function findDefaultClient(sql: Sql, branchId: number, environment: Enviro
   return client?.id
 }
 
-function checkDraft({ url, secret }: WebhookDraft, policy: GuardPolicy): void {
+/** As it is now, and as it stays until the commit. */
+async function lockWebhook(sql: Sql, { id }: Webhook): Promise<Webhook> {
+  const [webhook] = await sql.query<Webhook>(table.lockWebhook, [id])
+  if (!webhook) throw absent(id)
+  return webhook
+}
+
+async function headersOf(sql: Sql, webhook: Webhook): Promise<readonly string[]> {
+  return (await listHeaderNames(sql, [webhook])).get(webhook.id)!
+}
+
+function checkDraft(draft: WebhookDraft & { readonly kinds: readonly Kind[] }, policy: GuardPolicy): void {
+  const { url, secret, kinds } = draft
   const urlProblem = findUrlProblem(url, policy)
   const secretProblem = secret === undefined ? undefined : findSecretProblem(secret)
   const problems = [
     ...(urlProblem ? [{ field: 'url', problem: urlProblem }] : []),
     ...(secretProblem ? [{ field: 'secret', problem: secretProblem }] : []),
+    ...findSettingsProblems(draft, kinds),
   ]
   if (problems.length > 0) throw new Invalid(problems)
 }

@@ -1,13 +1,18 @@
 import { statement } from '../database/database.ts'
 
 export const webhookColumns = `webhooks.id, webhooks.branch_id AS "branchId", webhooks.environment, webhooks.client_id AS "clientId", webhooks.url, webhooks.kinds,
-  webhooks.state, webhooks.disabled_reason AS "disabledReason", webhooks.created_at AS "createdAt", webhooks.updated_at AS "updatedAt"`
+  webhooks.actions, webhooks.rate_limit AS "rateLimit", webhooks.description, webhooks.state, webhooks.disabled_reason AS "disabledReason", webhooks.created_at AS "createdAt", webhooks.updated_at AS "updatedAt"`
+
+/** Whether a webhook asks for an event: for its kind and, where it names actions of that kind, for its action. */
+export function wants(webhook: string, event: string): string {
+  return `${event}.kind = ANY (${webhook}.kinds) AND coalesce(${webhook}.actions -> ${event}.kind ? ${event}.action, true)`
+}
 
 export const insertWebhook = statement(
   'insert_webhook',
   `WITH created AS (
-     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${webhookColumns}),
+     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, actions, rate_limit, description, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $7, $8, $9, $6, $6) RETURNING ${webhookColumns}),
    lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, "branchId" % 16 FROM created)
    SELECT * FROM created`,
 )
@@ -28,6 +33,11 @@ export const selectWebhook = statement(
   `SELECT ${webhookColumns} FROM webhooks WHERE id = $1 AND branch_id = $2 AND environment = $3 AND state <> 'deleted'`,
 )
 
+export const lockWebhook = statement(
+  'lock_webhook',
+  `SELECT ${webhookColumns} FROM webhooks WHERE id = $1 AND state <> 'deleted' FOR NO KEY UPDATE`,
+)
+
 export const selectWebhooks = statement(
   'select_webhooks',
   `SELECT ${webhookColumns} FROM webhooks WHERE branch_id = $1 AND environment = $2 AND state <> 'deleted' AND id > $3 ORDER BY id LIMIT $4`,
@@ -35,7 +45,7 @@ export const selectWebhooks = statement(
 
 export const updateWebhook = statement(
   'update_webhook',
-  `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
+  `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4, actions = $5, rate_limit = $6, description = $7 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
 )
 
 /** A lane that is switched off is not looked at; switched on, it is looked at once. A worker that holds it goes on holding it. */

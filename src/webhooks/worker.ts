@@ -27,6 +27,7 @@ import { Sending } from './sending.ts'
 import { openSettlements, type Settlements } from './settlement.ts'
 import { openShortCut, type ShortCut } from './short-cut.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
+import type { HeaderKeeper } from './webhook-headers.ts'
 
 const lookEveryMs = second
 const reportEveryMs = second
@@ -44,6 +45,7 @@ interface WorkerDesk {
   readonly log: Logger
   readonly sender: Sender
   readonly secrets: SecretKeeper
+  readonly headers: HeaderKeeper
   readonly days: Days
   readonly readParts: Set<number>
   /** Each is told of every attempt that was settled. */

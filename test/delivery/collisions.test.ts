@@ -41,7 +41,7 @@ test('settling and creating deliveries of one part take turns: whoever comes sec
   await sql('UPDATE lanes SET claim_id = $2, attention_at = $3 WHERE webhook_id = $1', [webhook.id, claimId, now])
   const lane = openLane({
     ...{ webhookId: webhook.id, branchId: engine.branchId, part, claimId, leasedUntilMs: Number.POSITIVE_INFINITY },
-    ...{ failures: 0, failingSince: undefined, evidence: 0, dueFrom: now },
+    ...{ failures: 0, failingSince: undefined, evidence: 0, dueFrom: now, limitedUntil: undefined },
   })
   await engine.publish({ entity: 'transaction:1', action: 'APPROVED' })
   const door = makeDoor()

@@ -154,7 +154,7 @@ test('100,000 events of one entity cost the claim no more than three', async (t)
     due: await pagesOf(api, selectDue, [`'{${webhook.id}}'`, `'{50}'`, now, `'{}'`, `'{-infinity}'`]),
     create: await pagesOf(api, createDeliveries(day), [
       ...[`'{${first}}'`, `'{${api.branchId}}'`, `'{live}'`, `'{TRANSACTION}'`, `'{${entity}}'`, `'{false}'`],
-      ...[`'{NULL}'`, `'{NULL}'`, `'{NULL}'`, `${first}`, now, '5'],
+      ...[`'{NULL}'`, `'{NULL}'`, `'{NULL}'`, `${first}`, now, '5', `'{SUBMITTED}'`],
     ]),
     settle: await pagesOf(api, settleDeliveries(day), [
       ...[

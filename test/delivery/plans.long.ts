@@ -135,15 +135,15 @@ async function deliver(db: Database): Promise<void> {
   await settle(db, held, due)
   await db.query(lanes.releaseLanes, [
     ...[ids, ids.map(() => claimId), ids.map(() => 0), ids.map(() => null), ids.map(() => null)],
-    ...[ids.map(() => 0), from, now, ids.map(() => null)],
+    ...[ids.map(() => 0), from, now, ids.map(() => null), ids.map(() => null)],
   ])
   await db.query(lanes.undoClaims, [[claimId], now])
 }
 
 function heldFrom({ webhookId, branchId, part }: Pick<Lane, 'webhookId' | 'branchId' | 'part'>) {
   // A third of what is settled fails.
-  const failingSince = house.clock.now()
-  return { webhookId, branchId, part, failures: 0, failingSince, evidence: 0, dueFrom: new Date(0) }
+  const failing = { failures: 0, failingSince: house.clock.now(), evidence: 0, limitedUntil: undefined }
+  return { webhookId, branchId, part, ...failing, dueFrom: new Date(0) }
 }
 
 async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
@@ -333,6 +333,16 @@ const notHot: Record<string, string> = {
   select_sealed_webhook_secrets: 'once after a change of keys',
   read_sealed_webhook_secrets: 'once after a change of keys',
   update_sealed_webhook_secret: 'once after a change of keys',
+  lock_webhook: 'a person changes a webhook',
+  select_event_actions: 'a few events by their numbers, while nodes of two releases run',
+  select_webhook_headers: 'a few rows of a webhook, which the node then remembers',
+  select_webhook_header_names: 'a person looks at webhooks',
+  upsert_webhook_headers: 'a person changes a webhook',
+  delete_webhook_headers: 'a person changes a webhook',
+  delete_all_webhook_headers: 'a person changes a webhook',
+  select_sealed_webhook_headers: 'once after a change of keys',
+  read_sealed_webhook_headers: 'once after a change of keys',
+  update_sealed_webhook_header: 'once after a change of keys',
 }
 
 const hotNames = () =>

@@ -8,6 +8,7 @@ import { type Gateway, openGateway } from '../../src/gateway.ts'
 import type { NewEvent, PublishedEvent } from '../../src/webhooks/event.ts'
 import type { Kind } from '../../src/webhooks/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
+import type { SettingsChange } from '../../src/webhooks/webhook-settings.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { basic, nodeOptions, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
@@ -57,7 +58,10 @@ export interface Engine {
   readonly branchId: number
   readonly client: TestClient
   /** A path of the receiver, or a whole URL. */
-  makeWebhook(target: string, options?: { kinds?: readonly Kind[]; branchId?: number }): Promise<Webhook>
+  makeWebhook(
+    target: string,
+    options?: SettingsChange & { kinds?: readonly Kind[]; branchId?: number },
+  ): Promise<Webhook>
   publish(...drafts: EventDraft[]): Promise<PublishedEvent[]>
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
   deliveries(webhook: Webhook): Promise<DeliveryRow[]>
@@ -101,10 +105,10 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
 
   return {
     ...{ house, receiver, db, branchId, client, sql },
-    makeWebhook(target, { kinds, branchId: branch = branchId } = {}) {
+    makeWebhook(target, { kinds, branchId: branch = branchId, ...settings } = {}) {
       const url = target.startsWith('/') ? receiver.url(target) : target
       const owner = { branchId: branch, environment: 'live' as const }
-      const draft = { url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
+      const draft = { ...settings, url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
       return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, house.act())
     },
     publish: async (...drafts) => {

@@ -5,6 +5,7 @@ import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners
 import { openDay } from '../../src/webhooks/days.sql.ts'
 import { defaultKinds } from '../../src/webhooks/kind.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { usualSettings, valuesOf } from '../../src/webhooks/webhook-settings.ts'
 import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
@@ -35,7 +36,8 @@ export async function openFullHouse(): Promise<FullHouse> {
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)
   const makeWebhook = async (branchId: number) => {
-    const values = [branchId, 'live', null, 'https://receiver.example/hook', defaultKinds, clock.now()]
+    const chosen = [defaultKinds, clock.now(), ...valuesOf(usualSettings)]
+    const values = [branchId, 'live', null, 'https://receiver.example/hook', ...chosen]
     return (await db.query<Webhook>(insertWebhook, values))[0]!
   }
   const webhooks: Webhook[] = []

@@ -5,10 +5,11 @@ import { type Database, type Sql, statement } from '../../src/database/database.
 import type { Outcome } from '../../src/webhooks/attempt.ts'
 import type { Days } from '../../src/webhooks/days.ts'
 import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
-import type { LeasedRow } from '../../src/webhooks/held-lanes.ts'
+import { claimedOf, type LeasedRow } from '../../src/webhooks/held-lanes.ts'
 import {
   type DueDelivery,
   type Lane,
+  limitedBeyond,
   notBefore,
   noteDrained,
   noteFailure,
@@ -43,19 +44,7 @@ export async function claim({ db, clock }: HandDesk): Promise<Lane[]> {
   const now = clock.now()
   const claimId = randomUUID()
   const rows = await db.query<LeasedRow>(table.claimLanes, [claimId, now, 100, [], await numberOf(db)])
-  return rows.map((row) =>
-    openLane({
-      ...{
-        webhookId: row.webhookId,
-        branchId: row.branchId,
-        part: row.part,
-        claimId,
-        leasedUntilMs: Number.POSITIVE_INFINITY,
-      },
-      ...{ failures: row.failures, failingSince: row.failingSince ?? undefined, evidence: row.evidence },
-      dueFrom: row.dueFrom instanceof Date ? row.dueFrom : new Date(0),
-    }),
-  )
+  return rows.map((row) => openLane({ ...claimedOf(row), claimId, leasedUntilMs: Number.POSITIVE_INFINITY }))
 }
 
 const readAhead = 50
@@ -94,8 +83,9 @@ export async function settle(desk: HandDesk, lane: Lane, due: readonly DueDelive
 export async function release({ db, clock }: HandDesk, lane: Lane): Promise<void> {
   if (lane.lost) return
   const { webhookId, claimId, failures, failingSince, evidence, dueFrom } = lane
-  const held = [[webhookId], [claimId], [failures], [failingSince], [notBefore(lane)], [evidence], [dueFrom]]
-  await db.query(table.releaseLanes, [...held, clock.now(), [lane.heldUntil]])
+  const now = clock.now()
+  const held = [[webhookId], [claimId], [failures], [failingSince], [notBefore(lane, now)], [evidence], [dueFrom]]
+  await db.query(table.releaseLanes, [...held, now, [lane.heldUntil], [limitedBeyond(lane, now)]])
 }
 
 /** Serves the lanes that want somebody until there is nothing to be sent; answers what was sent, in order. */

@@ -16,6 +16,7 @@ import { advanceReplay } from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
 import { openShortCut } from '../../src/webhooks/short-cut.ts'
 import { setWebhookState, type Webhook } from '../../src/webhooks/webhook.ts'
+import { usualSettings, valuesOf } from '../../src/webhooks/webhook-settings.ts'
 import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
 import { freeLanes } from '../../src/webhooks/workers.sql.ts'
 import { TestClock } from './clock.ts'
@@ -304,7 +305,8 @@ export class InterleavedHouse {
   async #makeWebhook(): Promise<Webhook> {
     this.#ended = 0
     await decide(this.db, this.partner, { status: 'approved' }, operatorAct(this.clock.now()))
-    const values = [this.partner.branchId, 'live', null, 'https://partner.example.com/', wanted, this.clock.now()]
+    const chosen = [wanted, this.clock.now(), ...valuesOf(usualSettings)]
+    const values = [this.partner.branchId, 'live', null, 'https://partner.example.com/', ...chosen]
     return (await this.db.query<Webhook>(insertWebhook, values))[0]!
   }
 

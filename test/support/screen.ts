@@ -39,7 +39,7 @@ export const desk = { width: 1280, height: 800 }
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const tooWide = `document.documentElement.scrollWidth > innerWidth`
 const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
-  .filter((each) => each.getBoundingClientRect().height < 44)
+  .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 44)
   .map((each) => each.outerHTML.slice(0, 80))`
 const faultsBy = (options: object) => `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -35,7 +35,8 @@ test('every moment names its zone and carries the same in UTC', () => {
   assert.ok(moments.length > 20, String(moments.length))
   for (const [whole, attributes, words] of moments) {
     assert.match(attributes!, /datetime="\d{4}-\d\d-\d\dT[\d:.]+Z" title="/, whole)
-    assert.match(words!, / UTC$/, whole)
+    // How long ago something was is the same in every zone.
+    assert.match(words!, / UTC$| ago$|^just now$|^in |^now$/, whole)
   }
 })
 

@@ -53,6 +53,7 @@ const unseen: Record<string, string> = {
   '/account/security/passkey/remove': 'a button',
   '/account/security/recovery': 'a button',
   '/account/security/email/remove': 'a button',
+  '/partner/:branch/apply': 'once declined; its fields are those of the first application',
   '/partner/accept': 'a button',
   '/partner/decline': 'a button',
   '/partner/:branch/members/uninvite': 'a button',

@@ -1,8 +1,11 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import type { Context } from '../../context.ts'
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { kinds } from '../../webhooks/kind.ts'
+import { actions, kinds } from '../../webhooks/kind.ts'
+import { rateLimits } from '../../webhooks/send-limit.ts'
 import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
+import { headerLimits, listHeaderNames } from '../../webhooks/webhook-headers.ts'
+import { descriptionCharacters } from '../../webhooks/webhook-settings.ts'
 
 export const KindBody = oneOf(kinds, { title: 'Kind', description: 'What an event is about.' })
 
@@ -16,10 +19,76 @@ export const WebhookBody = Type.Object(
   { title: 'Webhook', description: 'A registered URL.' },
 )
 
+const actionsOf = (kind: (typeof kinds)[number]) =>
+  Type.Optional(
+    Type.Array(oneOf<string>(actions[kind], { description: 'What happened.' }), {
+      minItems: 1,
+      uniqueItems: true,
+      description: `Of ${kind}.`,
+    }),
+  )
+
+export const ActionLists = Type.Object(
+  {
+    TRANSACTION: actionsOf('TRANSACTION'),
+    APPLICATION: actionsOf('APPLICATION'),
+    ACH_PROFILE: actionsOf('ACH_PROFILE'),
+    AUTHORIZATION: actionsOf('AUTHORIZATION'),
+  },
+  {
+    title: 'ActionLists',
+    description: 'The actions to be told of, for some of the kinds; of the other kinds all.',
+    additionalProperties: false,
+    examples: [{ TRANSACTION: ['COMPLETED'] }],
+  },
+)
+
+export const RateLimit = Type.Unsafe<number | null>({
+  description: 'Attempts a second at most; null for no limit.',
+  examples: [10],
+  type: ['integer', 'null'],
+  minimum: rateLimits.least,
+  maximum: rateLimits.most,
+})
+
+export const Description = text('For people: what it is for.', 'Ledger, production', {
+  maxLength: descriptionCharacters,
+  pattern: '^[^\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}]*$',
+})
+
+export const HeaderValues = Type.Unsafe<Record<string, string | null>>({
+  description:
+    'Headers of your own for each delivery, by name. Values are never shown again; null removes a header, and what is not named stays.',
+  examples: [{ 'X-Api-Key': 'a key of your receiver' }],
+  type: 'object',
+  maxProperties: 2 * headerLimits.headers,
+  additionalProperties: {
+    type: ['string', 'null'],
+    minLength: 1,
+    maxLength: headerLimits.valueCharacters,
+    description: 'What is sent.',
+  },
+})
+
+const settings = {
+  kinds: Type.Array(KindBody, { description: 'The kinds of events it is told of.' }),
+  actions: ActionLists,
+  rateLimit: RateLimit,
+  headers: Type.Array(text('A name, in lower case.', 'x-api-key'), {
+    description: 'The names of its own headers. Their values are shown to nobody.',
+  }),
+  description: Description,
+}
+
+export const WebhookSettingsBody = Type.Object(settings, {
+  title: 'WebhookSettings',
+  description: 'What was chosen for a webhook.',
+})
+
 export const ListedWebhook = Type.Object(
   {
     ...WebhookBody.properties,
-    kinds: Type.Array(KindBody, { description: 'The kinds of events it is told of.' }),
+    ...settings,
     state: oneOf(['active', 'paused', 'disabled'], { description: 'Whether deliveries go out.' }),
     disabledReason: Type.Optional(text('Why the gateway disabled it.', 'The receiver answered 410 Gone.')),
   },
@@ -44,14 +113,19 @@ export function printWebhook({ id, createdAt, updatedAt, url }: Webhook) {
   return { id, createdAt: createdAt.getTime(), updatedAt: updatedAt.getTime(), url }
 }
 
-export function printListedWebhook(webhook: Webhook) {
-  const { kinds: subscribed, state, disabledReason } = webhook
-  return {
+export function printSettings(webhook: Webhook, headers: readonly string[]) {
+  const { kinds: subscribed, actions: wanted, rateLimit, description } = webhook
+  return { kinds: [...subscribed], actions: wanted, rateLimit, headers: [...headers], description }
+}
+
+export async function printListedWebhooks({ db }: Context, webhooks: readonly Webhook[]) {
+  const names = await listHeaderNames(db, webhooks)
+  return webhooks.map((webhook) => ({
     ...printWebhook(webhook),
-    kinds: [...subscribed],
-    state,
-    ...(disabledReason !== null && { disabledReason }),
-  }
+    ...printSettings(webhook, names.get(webhook.id)!),
+    state: webhook.state,
+    ...(webhook.disabledReason !== null && { disabledReason: webhook.disabledReason }),
+  }))
 }
 
 export function registrationDesk({ db, vault, guard }: Context): RegistrationDesk {

@@ -15,9 +15,13 @@ import {
   type Webhook,
   type WebhookDraft,
 } from '../../webhooks/webhook.ts'
+import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import {
+  ActionLists,
+  Description,
+  HeaderValues,
   IdParams,
   idOf,
   KindList,
@@ -27,10 +31,13 @@ import {
   PageQuery,
   parseCursor,
   printCursor,
-  printListedWebhook,
+  printListedWebhooks,
+  printSettings,
   printWebhook,
+  RateLimit,
   registrationDesk,
   WebhookBody,
+  WebhookSettingsBody,
   webhookSchema,
 } from './webhook-resource.ts'
 
@@ -39,7 +46,15 @@ const secret = text('Signs in place of the client secret. It is never shown agai
   maxLength: secretCharacters.most,
 })
 
-const draft = { url: UrlText, secret: Type.Optional(secret), kinds: Type.Optional(KindList) }
+const draft = {
+  url: UrlText,
+  secret: Type.Optional(secret),
+  kinds: Type.Optional(KindList),
+  actions: Type.Optional(ActionLists),
+  rateLimit: Type.Optional(RateLimit),
+  headers: Type.Optional(HeaderValues),
+  description: Type.Optional(Description),
+}
 
 const WebhookDraftBody = Type.Object(draft, {
   title: 'WebhookDraft',
@@ -108,12 +123,12 @@ export const listWebhooks: Endpoint<BranchCaller> = {
     querystring: Type.Object(PageQuery),
     response: { 200: WebhookPage },
   },
-  async handle({ db }, caller, request) {
+  async handle(context, caller, request) {
     const query = request.query as PageQuery
     const most = limitOf(query)
-    const page = await list(db, caller, parseCursor(query.cursor, 0), most)
+    const page = await list(context.db, caller, parseCursor(query.cursor, 0), most)
     return {
-      webhooks: page.map(printListedWebhook),
+      webhooks: await printListedWebhooks(context, page),
       next: printCursor(page.length === most ? page.at(-1)!.id : undefined),
     }
   },
@@ -131,14 +146,30 @@ export const fetchWebhook: Endpoint<BranchCaller> = {
   handle: async (context, caller, request) => printWebhook(await find(context, caller, request)),
 }
 
+export const fetchSettings: Endpoint<BranchCaller> = {
+  schema: {
+    ...webhookSchema,
+    operationId: 'getWebhookSettings',
+    summary: 'Fetch what was chosen for a webhook',
+    description: 'Kinds, actions, rate limit, the names of its own headers and the description.',
+    params: IdParams,
+    response: { 200: WebhookSettingsBody },
+  },
+  async handle(context, caller, request) {
+    const webhook = await find(context, caller, request)
+    return printSettings(webhook, (await listHeaderNames(context.db, [webhook])).get(webhook.id)!)
+  },
+}
+
 /** PUT and PATCH do the same; an operation has one name. */
 export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endpoint<BranchCaller> {
   return {
     schema: {
       ...webhookSchema,
       operationId,
-      summary: 'Change the URL, the kinds or the secret of a webhook',
-      description: 'PUT and PATCH do the same: what is not given stays. A new secret signs at once.',
+      summary: 'Change the URL, the secret or the settings of a webhook',
+      description:
+        'PUT and PATCH do the same: what is not given stays. A new secret signs at once. Headers were given for a host: a URL of another host needs them given again, or removed.',
       params: IdParams,
       body: WebhookChange,
       response: { 200: WebhookBody },
@@ -208,7 +239,7 @@ function stateEndpoint(
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
       const changed = await setWebhookState(context.db, webhook, state, caller.act)
-      return printListedWebhook(changed)
+      return (await printListedWebhooks(context, [changed]))[0]
     },
   }
 }

@@ -10,6 +10,9 @@ import {
 import { printSeen } from '../../partners/partner.ts'
 import { listLockedPeople } from '../../users/locked-people.ts'
 import { listFailingWebhooks } from '../../webhooks/failing-webhooks.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
+import { findCause } from '../../webhooks/likely-cause.ts'
+import { nameAnswer } from '../frame/failure-words.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import { printAge, printAgo } from './ago.ts'
@@ -105,16 +108,22 @@ const failingWebhooks: AttentionKind = {
   plural: 'failing webhooks',
   all: '/console/webhooks',
   async find({ db, csrf, now }, most) {
-    return (await listFailingWebhooks(db, most)).map((each) => ({
+    const failing = await listFailingWebhooks(db, most)
+    const failures = await readFailures(db, failing)
+    return failing.map((each) => ({
       urgency: each.isOpen ? 'now' : 'soon',
       kind: 'Failing webhook',
       title: html`<a class="url" href="/console/webhooks/${each.id}">${each.url}</a>`,
-      reason: html`${toPartner(each.branchId, each.partner)}: ${each.failures.toLocaleString('en')} attempts in a row failed${each.isOpen && '; one retry a minute'}${each.environment === 'sandbox' && ' (sandbox)'}`,
+      reason: html`${toPartner(each.branchId, each.partner)}: ${each.failures.toLocaleString('en')} attempts in a row failed${each.isOpen && '; one retry a minute'}${each.environment === 'sandbox' && ' (sandbox)'}. ${causeOf(failures.get(each.id))}`,
       since: each.since,
       age: html`for ${printAge(now.getTime() - each.since.getTime()) ?? 'less than a minute'}`,
-      acts: act(csrf, `/console/webhooks/${each.id}/pause`, 'Pause', each.url),
+      acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">: ${each.url}</span></a>${act(csrf, `/console/webhooks/${each.id}/pause`, 'Pause', each.url)}`,
     }))
   },
+}
+
+function causeOf(failure: WebhookFailure | undefined): string | undefined {
+  return failure?.last && `${nameAnswer(failure.last)}: ${findCause(failure.last).title}`
 }
 
 const refusedPartners: AttentionKind = {

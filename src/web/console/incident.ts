@@ -89,7 +89,7 @@ async function sendIncident(visit: Visit, operator: Operator, problem: Problem |
     live: problem === undefined,
     status: problem?.status ?? 200,
     body: html`${crumbs(trail(lane))}
-<h1>Why webhook ${lane.id} fails ${laneBadge(lane.condition)}</h1>
+<h1>Why webhook ${lane.id} fails</h1>
 <p><code>${lane.url}</code> of <a href="/console/partners/${lane.branchId}">${lane.partner}</a>, ${lane.environment}</p>
 ${problem && notice('error', problem.message)}
 ${printActs(lane, operator)}
@@ -109,7 +109,8 @@ ${lane.state !== 'paused' && html`<a class="button" href="${webhooks}/${lane.id}
 
 async function printPart(visit: Visit): Promise<Html> {
   const lane = await laneOf(visit)
-  return printIncident(await readIncident(visit.context.db, lane, lane.condition, readProbe(visit)), links)
+  const incident = await readIncident(visit.context.db, lane, lane.condition, readProbe(visit))
+  return html`<p>${laneBadge(lane.condition)}</p>${printIncident(incident, links)}`
 }
 
 async function sendRecovery(visit: Visit, operator: Operator, problem: Problem | undefined) {

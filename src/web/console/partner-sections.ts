@@ -24,7 +24,7 @@ export async function printWebhooksOf({ db, now, most }: Around, branchId: numbe
     (
       lane,
     ) => html`<li><div><a href="/console/webhooks/${lane.id}">${lane.url}</a> ${laneBadge(lane.condition)} ${lane.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}
-${lane.failingSince !== null && html`<br><span class="faint">failing for ${printDuration(now.getTime() - lane.failingSince.getTime())}, ${lane.failures.toLocaleString('en')} in a row</span>`}</div></li>`,
+${lane.failingSince !== null && html`<br><span class="faint">failing for ${printDuration(now.getTime() - lane.failingSince.getTime())}, ${lane.failures.toLocaleString('en')} in a row</span> <a href="/console/webhooks/${lane.id}/incident">Why it fails</a>`}</div></li>`,
   )
   if (items.length === 0) return html`<p class="empty">It has registered none.</p>`
   return html`<ul class="tokens">${items}</ul>

@@ -1,10 +1,10 @@
 /** One partner: what it said of itself, who and what belongs to it, and the answers an operator gives. */
 import type { Database } from '../../database/database.ts'
 import { findTextProblem } from '../../name.ts'
+import type { Application } from '../../partners/application-details.ts'
 import { listClients } from '../../partners/client.ts'
 import { listSecretsOfBranch } from '../../partners/client-secret.ts'
 import {
-  type Application,
   decide,
   findApplication,
   getPartner,

@@ -53,7 +53,7 @@ export function printTrouble(what: Content, failure: WebhookFailure | undefined,
 ${
   last
     ? html`<p><strong>${findCause(last).title}</strong></p>
-<p>Last answer: ${nameAnswer(last)}, ${printMoment(last.at)} UTC. ${printExcerpt(last.response)}</p>`
+<p>Last answer: ${nameAnswer(last)}, ${printMoment(last.at)}. ${printExcerpt(last.response)}</p>`
     : html`<p>How it failed was not noted yet.</p>`
 }
 <p><a class="button" href="${incident}">Why, and how to fix it</a></p></section>`
@@ -65,7 +65,7 @@ export function printAnswer(
 ): Html {
   const { status, detail, response, at, durationMs, number } = attempt
   const seen = status === null ? undefined : (detail ?? undefined)
-  return html`<p><strong>${nameAnswer(attempt)}</strong> <span class="faint">attempt ${number}, ${printMoment(at)} UTC, after ${durationMs.toLocaleString('en')} ms</span></p>
+  return html`<p><strong>${nameAnswer(attempt)}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, after ${durationMs.toLocaleString('en')} ms</span></p>
 ${seen && html`<pre tabindex="0" aria-label="Headers of the answer">${seen}</pre>`}
 ${status === null && detail !== null && html`<pre tabindex="0" aria-label="The error">${detail}</pre>`}
 ${response !== null && response !== '' && html`<pre tabindex="0" aria-label="The beginning of the answer">${response}</pre>`}`

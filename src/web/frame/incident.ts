@@ -106,7 +106,7 @@ ${facts([
   ['Failures in a row', health.failures > 0 && health.failures.toLocaleString('en')],
   [
     'First failure',
-    first && html`${nameAnswer(first)}, ${printMoment(first.at)} UTC, delivery ${delivery(first.deliveryId)}`,
+    first && html`${nameAnswer(first)}, ${printMoment(first.at)}, delivery ${delivery(first.deliveryId)}`,
   ],
   ['Disabled', webhook.disabledReason !== null && webhook.disabledReason],
   ['Failed after all retries', printCount(health.exhausted)],
@@ -119,7 +119,7 @@ function printBacklog({ backlog }: Incident, { entity, delivery }: IncidentLinks
     return html`<section class="card"><h2>Queued</h2><p class="empty">Nothing is queued. Nobody’s order is held up.</p></section>`
   const rows = held.map(
     (each) => html`<tr>
-<td><code>${entity(each.entity)}</code></td>
+<td class="url"><code>${entity(each.entity)}</code></td>
 <td class="number">${each.waiting.toLocaleString('en')}</td>
 <td class="number">${each.behind.toLocaleString('en')}</td>
 <td>${delivery(each.deliveryId)}</td>
@@ -130,7 +130,7 @@ function printBacklog({ backlog }: Incident, { entity, delivery }: IncidentLinks
   const many = (number: number, one: string, more: string) =>
     `${number.toLocaleString('en')} ${number === 1 ? one : more}`
   return html`<section class="card"><h2>Queued</h2>
-<p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued, of ${many(entities, 'entity', 'entities')}. ${many(blocked, 'waits', 'wait')} behind another of the same entity, whose order is kept.
+<p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued, of ${many(entities, 'entity', 'entities')}. ${blocked > 0 && `${many(blocked, 'waits', 'wait')} behind another of the same entity, whose order is kept.`}
 ${looked >= lookedAtMost && `The ${lookedAtMost.toLocaleString('en')} oldest were looked at.`}</p></section>
 ${table('Entities that are held up', ['Entity', 'Queued', 'Behind the first', 'First delivery', 'Attempts', 'Since (UTC)'], rows)}
 ${entities > held.length && html`<p class="small">The ${held.length} with most behind them are shown.</p>`}`
@@ -139,7 +139,7 @@ ${entities > held.length && html`<p class="small">The ${held.length} with most b
 function printProbe(outcome: ProbeOutcome | undefined, { delivery }: IncidentLinks): Html {
   if (!outcome)
     return html`<p class="notice" role="status">The probe is under way. Without script, load the page again to see its outcome.</p>`
-  const what = html`delivery ${delivery(outcome.deliveryId)}, attempt ${outcome.number}, ${printMoment(outcome.at)} UTC, ${outcome.durationMs.toLocaleString('en')} ms`
+  const what = html`delivery ${delivery(outcome.deliveryId)}, attempt ${outcome.number}, ${printMoment(outcome.at)}, ${outcome.durationMs.toLocaleString('en')} ms`
   if (outcome.outcome === 'accepted')
     return notice(
       'success',
@@ -153,6 +153,6 @@ const recoveryWords = { running: 'wait', finished: 'good', canceled: 'off' } as 
 function printRecovery({ id, state, done, total, pulled, createdAt }: Replay, { recovery }: IncidentLinks): Html {
   const name = `Recovery ${id}`
   return html`<section class="card"><h2>Recovery</h2>
-<p>${badge(recoveryWords[state], state)} ${recovery ? html`<a href="${recovery(id)}">${name}</a>` : name}, started ${printMoment(createdAt)} UTC: ${pulled.toLocaleString('en')} that waited are tried now, ${done.toLocaleString('en')} of ${total.toLocaleString('en')} that had failed are sent again.</p>
+<p>${badge(recoveryWords[state], state)} ${recovery ? html`<a href="${recovery(id)}">${name}</a>` : name}, started ${printMoment(createdAt)}: ${pulled.toLocaleString('en')} that waited are tried now, ${done.toLocaleString('en')} of ${total.toLocaleString('en')} that had failed are sent again.</p>
 ${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Sent again"></progress>`}</section>`
 }

@@ -7,6 +7,6 @@ import type { Member } from '../gates.ts'
 export function printAhead({ aheadId, attempts, dueAt }: Ahead, { home }: Member): Html {
   const failed =
     attempts > 0 &&
-    html`, which has failed ${attempts === 1 ? 'once' : `${attempts} times`} and is tried again at ${printMoment(dueAt)} UTC`
+    html`, which has failed ${attempts === 1 ? 'once' : `${attempts} times`} and is tried again at ${printMoment(dueAt)}`
   return html`Queued behind <a href="${home}/deliveries/${aheadId}">#${aheadId}</a>${failed}. It goes out as soon as that one is delivered or skipped.`
 }

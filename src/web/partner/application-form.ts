@@ -1,5 +1,5 @@
 /** What an applicant says of itself, as fields; and the state of the application in a word. */
-import type { Application } from '../../partners/partner.ts'
+import type { Application } from '../../partners/application-details.ts'
 import type { PartnerStatus } from '../../partners/partner-status.ts'
 import { type Draft, longField, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'

@@ -1,7 +1,8 @@
 /** A partner that may not act: why, what it can do about it, and what it and the brokerage told each other. */
 import type { Database } from '../../database/database.ts'
 import { applyAgain as apply } from '../../partners/application.ts'
-import { type Application, findApplication, type Partner } from '../../partners/partner.ts'
+import type { Application } from '../../partners/application-details.ts'
+import { findApplication, type Partner } from '../../partners/partner.ts'
 import { listMessages, sendMessage } from '../../partners/partner-message.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'

@@ -17,6 +17,7 @@ import { printHead } from '../../webhooks/request-head.ts'
 import { printSignatures, type SigningSecrets } from '../../webhooks/signature.ts'
 import { skipDelivery } from '../../webhooks/skip.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
+import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { emptyDraft, findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { stateBadge, stateWords } from '../frame/health-words.ts'
@@ -112,12 +113,14 @@ async function printDelivery(visit: Visit, member: Member, once: Html): Promise<
   const webhook = await getWebhook(db, member.branch, delivery.webhookId)
   const attempts = await listAttempts(db, delivery.id)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
+  const chosen = (await listHeaderNames(db, [webhook])).get(webhook.id)!
+  const hidden = Object.fromEntries(chosen.map((name) => [name, '••••••••']))
   const names = await getNames(db, delivery.canceledBy)
   const ahead = (await findAhead(db, [delivery])).get(delivery.id)
   return html`${printFacts(delivery, webhook, names, ahead, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
-${printRequest(delivery, webhook, attempts.at(-1), secrets)}
+${printRequest(delivery, webhook, attempts.at(-1), secrets, hidden)}
 ${printSendForm(delivery, webhook, once, member)}`
 }
 
@@ -169,11 +172,12 @@ function printRequest(
   { url }: Webhook,
   last: Attempt | undefined,
   secrets: SigningSecrets | undefined,
+  hidden: Readonly<Record<string, string>>,
 ): Html {
   const at = last?.at
   if (!at || !secrets) return html`<h2>Body</h2><section class="card"><pre tabindex="0">${body}</pre></section>`
   const message = { id: printEventId(uid), body, sentAt: at, attempt: last.number, simulated }
-  const head = printHead(message, printSignatures(message, secrets))
+  const head = printHead(message, printSignatures(message, secrets), hidden)
   const lines = [`POST ${url}`, ...Object.entries(head).map(([name, value]) => `${name}: ${value}`)]
   return html`<h2>Request of attempt ${last.number}</h2>
 <section class="card"><pre tabindex="0">${lines.join('\n')}

@@ -1,9 +1,11 @@
 /** Why one of the partner's webhooks fails, with the means to find out whether it is mended. */
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
+import { readFailures } from '../../webhooks/failure.ts'
 import { type Probe, startProbe } from '../../webhooks/probe.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
+import { isFailing } from '../frame/failure-words.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge } from '../frame/health-words.ts'
@@ -47,6 +49,9 @@ function pathOf({ home }: Member, { id }: Webhook): string {
 async function sendIncident(visit: Visit, member: Member, problem: Problem | undefined) {
   const webhook = await webhookOf(visit, member)
   const health = (await readHealth(visit.context.db, [webhook])).get(webhook.id)
+  const condition = judgeHealth(webhook, health)
+  // A lane that is still held has not said since when; what was noted has.
+  const noted = isFailing(condition) ? (await readFailures(visit.context.db, [webhook])).get(webhook.id) : undefined
   const part = await printPart(visit, member)
   return sendPortal(visit, member, {
     title: `Why webhook ${webhook.id} fails`,
@@ -57,10 +62,10 @@ async function sendIncident(visit: Visit, member: Member, problem: Problem | und
       { path: `${member.home}/webhooks`, label: 'Webhooks' },
       { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
     ])}
-<h1>Why webhook ${webhook.id} fails ${conditionBadge(judgeHealth(webhook, health))}</h1>
+<h1>Why webhook ${webhook.id} fails</h1>
 <p><code>${webhook.url}</code></p>
 ${problem && notice('error', problem.message)}
-${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? undefined, member)}
+${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? noted?.since, member)}
 ${problem ? part : livePart(visit.request, part)}`,
   })
 }
@@ -89,7 +94,8 @@ async function printPart(visit: Visit, member: Member): Promise<Html> {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
   const condition = judgeHealth(webhook, (await readHealth(db, [webhook])).get(webhook.id))
-  return printIncident(await readIncident(db, webhook, condition, readProbe(visit)), linksOf(webhook, member))
+  const incident = await readIncident(db, webhook, condition, readProbe(visit))
+  return html`<p>${conditionBadge(condition)}</p>${printIncident(incident, linksOf(webhook, member))}`
 }
 
 function linksOf({ id }: Webhook, { home }: Member): IncidentLinks {

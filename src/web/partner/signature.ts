@@ -105,7 +105,7 @@ ${printForm(webhooks, draft, member)}`,
 function printForm(webhooks: readonly Webhook[], draft: Draft, { home, csrf }: Member): Html {
   const any = { value: '', label: 'any of mine' }
   const choices = [any, ...webhooks.map(({ id, url }) => ({ value: String(id), label: cut(`${id}: ${url}`, 80) }))]
-  const code = html`spellcheck="false" autocapitalize="none" autocomplete="off"`
+  const code = html`class="code" spellcheck="false" autocapitalize="none" autocomplete="off"`
   return html`<section class="card">
 <p>Paste a request that your program refuses. Nothing of it is kept, and no secret is shown.</p>
 ${formNotice(draft, 'headers', 'body', 'computed')}
@@ -123,6 +123,7 @@ function printAnswer({ answer, headers, secrets, event }: Answered): Html {
   const isRight = findings.every((finding) => finding.isRight)
   return html`<section class="card${isRight && ' created'}" role="status" aria-label="Result"><h2>${summarise(findings)}</h2>
 ${findings.map(printFinding)}
+${printMistakes(findings)}
 ${difference && printDifference(difference)}
 ${facts([
   ['Event', printEvent(headers, event)],
@@ -148,14 +149,24 @@ const stateWords: Record<NamedSecret['state'], string> = {
 function printFinding({ source, secret, isRight, mistakes }: Finding): Html {
   const what = source === 'computed' ? 'What your program computed' : source
   const by = secret ? `made with the ${secret.name} (${stateWords[secret.state]})` : 'made with none of your secrets'
-  return html`<p>${badge(isRight ? 'good' : 'bad', isRight ? 'right' : 'wrong')} <strong>${what}</strong>: ${by}</p>
-${mistakes.length > 0 && html`<ul>${mistakes.map(({ name, words, fix }) => html`<li><strong>${name}</strong>: ${words} ${fix}</li>`)}</ul>`}`
+  const names = mistakes.map(({ name }) => name).join(', ')
+  return html`<p>${badge(isRight ? 'good' : 'bad', isRight ? 'right' : 'wrong')} <strong>${what}</strong>: ${by}${names !== '' && `; ${names}`}</p>`
+}
+
+/** Each once, whichever signatures it is found in. */
+function printMistakes(findings: readonly Finding[]): Html | undefined {
+  const all = [...new Set(findings.flatMap(({ mistakes }) => mistakes))]
+  if (all.length === 0) return undefined
+  return html`<h3>What went wrong</h3><ul>${all.map(({ name, words, fix }) => html`<li><strong>${name}</strong>: ${words} ${fix}</li>`)}</ul>`
 }
 
 function printDifference(difference: NonNullable<SignatureAnswer['difference']>): Html {
   const { offset, sent, pasted, sentBytes, pastedBytes } = difference
   const byte = (side: typeof sent) => (side.byte === undefined ? 'the end' : `byte 0x${side.byte}`)
-  const line = (side: typeof sent) => html`${side.before}<mark>${side.from === '' ? '‹end›' : side.from}</mark>`
+  const line = ({ before, from }: typeof sent) => {
+    const [, first = '‹end›', rest = ''] = /^(‹[A-Z]+›|.)(.*)$/su.exec(from) ?? []
+    return html`${before}<mark>${first}</mark>${rest}`
+  }
   return html`<p>The first difference is at byte ${offset.toLocaleString('en')}: ${byte(sent)} was sent, ${byte(pasted)} was pasted. ${sentBytes.toLocaleString('en')} bytes were sent, ${pastedBytes.toLocaleString('en')} pasted.</p>
 <pre tabindex="0" aria-label="What was sent, and what was pasted">sent:   ${line(sent)}
 pasted: ${line(pasted)}</pre>`
@@ -164,7 +175,7 @@ pasted: ${line(pasted)}</pre>`
 function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
   if (id === undefined) return 'unknown: webhook-id was not pasted'
   if (!event) return `not among your last ${recentEvents.toLocaleString('en')} events`
-  return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)} UTC`
+  return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)}`
 }
 
 function printTried(secrets: readonly NamedSecret[]): Content {

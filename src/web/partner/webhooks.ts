@@ -18,6 +18,7 @@ import {
   webhooksPerBranch,
 } from '../../webhooks/webhook.ts'
 import { readCounts } from '../../webhooks/webhook-counts.ts'
+import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { printWhy } from '../frame/failure-words.ts'
@@ -33,6 +34,7 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printTroubles } from './troubles.ts'
+import { kindWords, printSettings, readSettings, settingNames } from './webhook-settings.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)
@@ -57,9 +59,15 @@ export async function showWebhook(visit: Visit, member: Member) {
 export async function updateWebhook(visit: Visit, member: Member, form: SubmittedForm) {
   const webhook = await webhookOf(visit, member)
   const { url, kinds: chosen } = readDraft(form)
-  const problem = await findProblem(() => update(deskOf(visit), webhook, { url, kinds: chosen }, member.act))
-  if (problem)
-    return sendWebhook(visit, member, { ...webhook, kinds: chosen }, { values: { url }, problem }, emptyDraft)
+  const settings = readSettings(form, chosen)
+  const problem = await findProblem(() =>
+    update(deskOf(visit), webhook, { url, kinds: chosen, ...settings }, member.act),
+  )
+  if (problem) {
+    const typed = ['url', 'rateLimit', 'description', 'headerName'].map((name) => [name, form.find(name)])
+    const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
+    return sendWebhook(visit, member, shown, { values: Object.fromEntries(typed), problem }, emptyDraft)
+  }
   return backTo(visit.reply, member, webhook)
 }
 
@@ -124,12 +132,7 @@ function readDraft(form: SubmittedForm) {
   }
 }
 
-const kindChoices = [
-  { value: 'TRANSACTION', label: 'Transactions' },
-  { value: 'APPLICATION', label: 'Account applications' },
-  { value: 'ACH_PROFILE', label: 'ACH profiles' },
-  { value: 'AUTHORIZATION', label: 'What account holders grant, change and revoke' },
-]
+const kindChoices = kinds.map((kind) => ({ value: kind, label: kindWords[kind] }))
 
 async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: readonly Kind[]) {
   const { db } = visit.context
@@ -185,7 +188,7 @@ function printList(
   const rows = webhooks.map((webhook) => {
     const state = health.get(webhook.id)
     return html`<tr>
-<td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a></td>
+<td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>${webhook.description !== '' && html`<br><span class="faint">${webhook.description}</span>`}</td>
 <td>${conditionBadge(judgeHealth(webhook, state))}</td>
 <td class="why">${printWhy(judgeHealth(webhook, state), failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)}</td>
 <td>${webhook.kinds.join(', ')}</td>
@@ -217,7 +220,7 @@ ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
   ...{ period, here: `${member.home}/webhooks/${webhook.id}`, durations: 'answered' },
   ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
 })}
-${printChangeForm(webhook, draft, member)}
+${printChangeForm(webhook, (await listHeaderNames(db, [webhook])).get(webhook.id)!, draft, member)}
 ${printRotationForm(webhook, rotation, switchesAt, member)}
 ${printDeleteForm(webhook, member)}`,
   })
@@ -232,6 +235,8 @@ function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member
 ${webhook.disabledReason !== null && html`<p class="notice error">It was disabled: ${webhook.disabledReason}</p>`}
 ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
+  ['Description', webhook.description !== '' && webhook.description],
+  ['Rate limit', webhook.rateLimit !== null && `${webhook.rateLimit} attempts a second`],
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
   ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
   ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],
@@ -249,13 +254,14 @@ function actButton(action: string, label: string, { csrf }: Member): Html {
   return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
 }
 
-function printChangeForm(webhook: Webhook, draft: Draft, member: Member): Html {
+function printChangeForm(webhook: Webhook, headerNames: readonly string[], draft: Draft, member: Member): Html {
   const values = { url: webhook.url, ...draft.values }
   return html`<section class="card"><h2>Change</h2>
-${formNotice(draft, 'url')}
+${formNotice(draft, 'url', ...settingNames)}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/update">${csrfField(member.csrf)}
 ${printUrlField({ ...draft, values })}
 ${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, webhook.kinds)}
+${printSettings({ ...draft, values: draft.values }, webhook, headerNames)}
 <button class="primary">Save</button></form></section>`
 }
 

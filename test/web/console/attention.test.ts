@@ -7,8 +7,9 @@ import { after, before, test } from 'node:test'
 import { day, hour, after as later, minute } from '../../../src/clock.ts'
 import { readConfig } from '../../../src/config.ts'
 import { type Database, openDatabase, statement } from '../../../src/database/database.ts'
+import type { Application } from '../../../src/partners/application-details.ts'
 import { rotateSecret } from '../../../src/partners/client-secret.ts'
-import { type Application, applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
+import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { listLockedPeople } from '../../../src/users/locked-people.ts'
@@ -108,7 +109,7 @@ test('the most urgent comes first, of those what waits longest, each with its re
       'Locked Ada Holder locked',
     ],
   )
-  assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute Pause/)
+  assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute\. See why .* Pause/)
   assert.match(found[1]!, /60 calls were refused in the last hour, of those that are kept\. See why/)
   assert.match(
     found[2]!,
@@ -130,7 +131,7 @@ test('acts of the queue lead back to it, and it says what was done to whom', asy
   )
   assert.equal((await getPartner(db, 'First Desk')).status, 'approved')
   const other = await getPartner(db, 'Second Desk')
-  const declined = await press(`/console/partners/${other.branchId}/suspend`, { reason: 'We know too little.' })
+  const declined = await press(`/console/partners/${other.branchId}/decline`, { reason: 'We know too little.' })
   assert.equal(declined.status, 303)
   assert.equal((await getPartner(db, 'Second Desk')).statusReason, 'We know too little.')
   const empty = await olga.browser.submit(await olga.browser.get(at), `${at}/suspend`, { reason: ' ', from: 'queue' })

@@ -22,7 +22,8 @@ async function makeFailing(house: TestGateway): Promise<string> {
   return `/console/webhooks/${id}`
 }
 
-const once = 'x'.repeat(22)
+/** Of a form of its own. */
+const mark = (letter: string) => letter.repeat(22)
 
 async function pause(house: TestGateway, page: string): Promise<void> {
   const { db } = house.gateway.context
@@ -53,11 +54,11 @@ export const operationRows: ConsoleRows = {
     },
     '/console/webhooks/:id/incident/probe': async (house) => ({
       address: `${await makeFailing(house)}/incident/probe`,
-      fields: { once },
+      fields: { once: mark('p') },
     }),
     '/console/webhooks/:id/recover/start': async (house) => ({
       address: `${await makeFailing(house)}/recover/start`,
-      fields: { once },
+      fields: { once: mark('r') },
     }),
     '/console/audit/chain/verify': async () => ({ address: '/console/audit/chain/verify', fields: { anchor: '' } }),
   },

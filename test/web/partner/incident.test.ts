@@ -1,27 +1,19 @@
 /** Why first: from every home a failing webhook's reason is one click away, and the page it leads to says what to do. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import type { Browser } from '../../support/browser.ts'
-import { type Desk, openDesk, press } from '../../support/console.ts'
+import { openDesk, press } from '../../support/console.ts'
 import { eventOf } from '../../support/engine.ts'
 import { eventually } from '../../support/eventually.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { accept, answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { accept, answer, openReceiver } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let desk: Desk
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  desk = await openDesk(house)
-})
-after(async () => {
-  await receiver?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const desk = await openDesk(house)
 
 interface Failing {
   readonly own: PartnerHouse

@@ -1,29 +1,19 @@
 /** The signature debugger: it finds the mistake, by the partner's own secrets alone, and gives none of them away. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import type { Answer, Fields } from '../../support/browser.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { openReceiver, type Received, type Receiver } from '../../support/receiver.ts'
+import { openReceiver, type Received } from '../../support/receiver.ts'
 
-let house: TestGateway
-let receiver: Receiver
-let own: PartnerHouse
-let request: Received
-let webhookId: number
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const own = await openPartner(house)
 const ownSecret = 'a secret of its own, kept safe'
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  own = await openPartner(house)
-  ;({ request, webhookId } = await receive(own, '/own'))
-})
-after(async () => {
-  await receiver?.close()
-  await house?.close()
-})
+const { request, webhookId } = await receive(own, '/own')
 
 /** A webhook of the partner, and what came there. */
 async function receive({ program }: PartnerHouse, path: string, secret?: string) {

@@ -4,27 +4,18 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type Chromium, openChromium } from '../../support/chromium.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner } from '../../support/portal.ts'
-import { accept, answer, openReceiver, type Receiver } from '../../support/receiver.ts'
+import { accept, answer, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 
-let house: TestGateway
-let chromium: Chromium
-let receiver: Receiver
-before(async () => {
-  house = await openTestGateway()
-  receiver = await openReceiver()
-  chromium = await openChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await receiver?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const receiver = await keepOpen(openReceiver())
+const chromium = await keepOpen(openChromium())
 
 /** Clicks are counted where they are made. */
 function counting(page: Page) {
@@ -119,7 +110,7 @@ test('a developer pastes what came and what the own program computed, and reads 
   await result.getByText('It does not verify: parsed and printed anew').waitFor()
   await result.getByText('secret of the client Portfolio Pal (current)').first().waitFor()
   await result.getByText('The first difference is at byte 1').waitFor()
-  await result.getByText('base64 for hex').waitFor()
+  await result.getByText('It is written in base64').waitFor()
   assert.equal((await shown.content()).includes(own.client.secret), false)
   const answered = await lookAt(shown, 'why-signature-wrong')
   // What was pasted is still there.

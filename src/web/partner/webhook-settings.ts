@@ -1,0 +1,80 @@
+/** The part of a webhook's form that says what is sent to it, how fast, and with which headers. */
+import { actions as allActions, type Kind, kinds } from '../../webhooks/kind.ts'
+import { rateLimits } from '../../webhooks/send-limit.ts'
+import type { Webhook } from '../../webhooks/webhook.ts'
+import { headerLimits } from '../../webhooks/webhook-headers.ts'
+import { type Actions, descriptionCharacters, type SettingsChange } from '../../webhooks/webhook-settings.ts'
+import { type Draft, textField, ticks } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+
+export const settingNames = ['actions', 'rateLimit', 'headers', 'description'] as const
+
+export const kindWords: Record<Kind, string> = {
+  TRANSACTION: 'Transactions',
+  APPLICATION: 'Account applications',
+  ACH_PROFILE: 'ACH profiles',
+  AUTHORIZATION: 'What account holders grant, change and revoke',
+}
+
+/** A page that was loaded before there were settings sends none, and changes none. */
+export function readSettings(form: SubmittedForm, wanted: readonly Kind[]): SettingsChange {
+  const rate = form.find('rateLimit')?.trim()
+  if (rate === undefined) return {}
+  const name = form.find('headerName')?.trim() ?? ''
+  const removed = form.all('removeHeader').map((each) => [each, null] as const)
+  return {
+    actions: readActions(form.all('actions'), wanted),
+    rateLimit: rate === '' ? null : Number(rate),
+    description: form.find('description') ?? '',
+    headers: Object.fromEntries([...removed, ...(name === '' ? [] : [[name, form.find('headerSecret') ?? '']])]),
+  }
+}
+
+/** All of a kind, or none: then it is not narrowed, and has what comes to be later, too. */
+function readActions(ticked: readonly string[], wanted: readonly Kind[]): Actions {
+  const chosen = wanted.map((kind) => {
+    const some = allActions[kind].filter((action) => ticked.includes(`${kind}.${action}`))
+    return [kind, some] as const
+  })
+  return Object.fromEntries(chosen.filter(([kind, some]) => some.length > 0 && some.length < allActions[kind].length))
+}
+
+export function printSettings(draft: Draft, webhook: Webhook, headerNames: readonly string[]): Html {
+  const { least, most } = rateLimits
+  const { description, rateLimit } = webhook
+  const values = { description, rateLimit: rateLimit === null ? '' : String(rateLimit), ...draft.values }
+  const filled = { ...draft, values }
+  const rate = `Attempts a second, ${least} to ${most}. Empty: no limit. Retries count; what waits is sent in its order.`
+  const name = `Sent with every delivery, ${headerLimits.headers} at most. To replace a value, give its name again.`
+  return html`${printActions(draft, webhook)}
+${textField(filled, { name: 'rateLimit', label: 'Rate limit', hint: rate, more: html`type="number" min="${least}" max="${most}" inputmode="numeric"` })}
+${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${descriptionCharacters}"` })}
+${
+  headerNames.length > 0 &&
+  ticks(
+    draft,
+    { name: 'removeHeader', label: 'Remove headers' },
+    headerNames.map((each) => ({ value: each, label: each })),
+    [],
+  )
+}
+${printHeaderProblem(draft)}
+${textField(filled, { name: 'headerName', label: 'Add a header: name', hint: name, more: html`maxlength="${headerLimits.nameCharacters}" spellcheck="false" autocomplete="off" placeholder="x-api-key"` })}
+${textField({ values: {} }, { name: 'headerSecret', label: 'Its value', hint: 'Kept sealed and never shown again.', more: html`type="password" autocomplete="new-password" maxlength="${headerLimits.valueCharacters}"` })}`
+}
+
+function printHeaderProblem({ problem }: Draft): Html | undefined {
+  const wrong = problem?.fields?.find(({ field }) => field === 'headers')?.problem
+  return wrong === undefined ? undefined : html`<p class="problem" id="headers-problem">Headers: it ${wrong}.</p>`
+}
+
+function printActions(draft: Draft, webhook: Webhook): Html {
+  const isTicked = (kind: Kind, action: string) => webhook.actions[kind]?.includes(action) ?? true
+  const boxes = kinds.map((kind) => {
+    const choices = allActions[kind].map((action) => ({ value: `${kind}.${action}`, label: action }))
+    const ticked = allActions[kind].filter((action) => isTicked(kind, action)).map((action) => `${kind}.${action}`)
+    return ticks({ ...draft, problem: undefined }, { name: 'actions', label: kindWords[kind] }, choices, ticked)
+  })
+  return html`<details><summary>Only some actions</summary><p class="hint">Of a kind that is sent, untick the actions that you do not want.</p>${boxes}</details>`
+}
