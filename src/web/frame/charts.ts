@@ -172,7 +172,7 @@ function printFigure({ caption, label, unit, axis, legend, startsAt, columnMs, c
     const from = after(startsAt, place * columnMs)
     const tick = printTick(from, columnMs)
     const newest = place === columns.length - 1
-    return html`<li tabindex="${newest ? 0 : -1}">${draw(column, axis.top)}<span class="reading">${printSpan(columnMs, from)}: ${column.reading}</span>${tick && html`<span class="tick" aria-hidden="true">${tick}</span>`}</li>`
+    return html`<li tabindex="${newest ? 0 : -1}">${draw(column, axis.top)}<span class="reading">${printSpan(columnMs, from)}: ${column.reading}</span>${tick && html`<span class="moment" aria-hidden="true">${tick}</span>`}</li>`
   })
   const scale = axis.labels.map((each) => html`<li>${each}</li>`)
   const keys = Object.entries(legend).map(([name, word]) => html`<li><span class="key ${name}"></span>${word}</li>`)

@@ -75,6 +75,9 @@ test('a chart is read by keyboard, by pointer and as a table, on a phone, at a d
   await list.getByRole('listitem').nth(3).hover()
   assert.ok((await shown(page)).includes(readings[3]!))
 
+  const box = await page.getByLabel('Delete this webhook for ever').boundingBox()
+  const place = await page.getByRole('heading', { name: 'Delete', exact: true }).boundingBox()
+  assert.ok(box!.y > place!.y, 'what is drawn of charts moves nothing else')
   for (const period of ['Last day', 'Last 7 days', 'Last 30 days'])
     await page.getByRole('link', { name: period }).click()
   await page.getByText('As a table').click()
