@@ -13,6 +13,7 @@ import { userCommands } from '../../src/cli/user.ts'
 import { minute, second } from '../../src/clock.ts'
 import { generateKey, writeKeyFile } from '../../src/crypto/vault.ts'
 import { statement } from '../../src/database/database.ts'
+import { applyAsPartner } from '../../src/partners/partner.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
@@ -207,7 +208,7 @@ const commands: readonly Command[] = [
   ...auditCommands,
 ]
 
-const reading = /^(\w+ (list|show|secrets)|keys generate|audit verify|audit key)$/
+const reading = /^(\w+ (list|show|secrets|messages)|keys generate|audit verify|audit key)$/
 
 /** Runs a command of the command line in this process; answers what it printed. */
 async function runHere(name: string, ...args: string[]): Promise<Record<string, unknown>> {
@@ -244,6 +245,7 @@ test('every command of an operator that changes something is recorded, and those
     return narrow.id
   }
   const [granted, declined] = [await asking(), await asking()]
+  await applyAsPartner(db, 'Late', gatewayAct(house.clock.now()))
   const made: Record<string, Record<string, unknown>> = {}
   const acts: [name: string, args: () => string[], actions: AuditAction[] | 'anything'][] = [
     ['user create', () => ['--username', 'otto', '--name', 'Otto'], ['user.created']],
@@ -260,6 +262,8 @@ test('every command of an operator that changes something is recorded, and those
     ['user reset-second-factor', () => ['otto'], ['second_factor.reset']],
     ['partner suspend', () => ['Quant', '--reason', 'late'], ['partner.suspended']],
     ['partner approve', () => ['Quant'], ['partner.approved']],
+    ['partner decline', () => ['Late', '--reason', 'Say more.'], ['partner.declined']],
+    ['partner write', () => ['Quant', '--text', 'Hello.'], ['partner.message_sent']],
     ['partner withdraw-refresh', () => ['Quant'], ['partner.refresh_withdrawn']],
     ['partner grant-refresh', () => ['Quant'], ['partner.refresh_granted']],
     ['partner add-member', () => ['Quant', 'otto'], ['partner.member_added']],
@@ -318,6 +322,7 @@ test('every command of an operator that changes something is recorded, and those
   const reads: Record<string, string[]> = {
     'user show': ['otto'],
     'partner show': ['Quant'],
+    'partner messages': ['Quant'],
     'token list': ['--user', 'otto'],
   }
   for (const { name } of commands.filter((command) => reading.test(command.name))) {

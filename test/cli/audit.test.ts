@@ -61,7 +61,7 @@ test('a verification prints the head to keep, proves it later, and fails with co
   const { head, entries, intact } = parseRecord((await line.runApart('audit', 'verify')).stdout)
   assert.deepEqual([intact, entries], ['true', '4'])
   assert.match(head!, /^\d+:[0-9a-f]{64}$/)
-  await line.read('partner', 'approve', '1')
+  await line.read('partner', 'suspend', '1', '--reason', 'A test.')
   assert.equal((await line.read('audit', 'verify', '--anchor', head!)).entries, 5)
   const forged = head!.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
   const { code, stderr } = await line.fail('audit', 'verify', '--anchor', forged)
