@@ -57,6 +57,7 @@ export const Description = text('For people: what it is for.', 'Ledger, producti
 })
 
 export const HeaderValues = Type.Unsafe<Record<string, string | null>>({
+  title: 'HeaderValues',
   description:
     'Headers of your own for each delivery, by name. Values are never shown again; null removes a header, and what is not named stays.',
   examples: [{ 'X-Api-Key': 'a key of your receiver' }],
