@@ -73,6 +73,16 @@ test('the first field at fault has the focus, alone', () => {
   assert.equal(focusFault('<input autofocus name="a">'), '<input autofocus name="a">')
 })
 
+test('a form that is printed with a focus of its own keeps it, and no other form does', () => {
+  const body = formOf('<input name="a"><input name="b" type="password" autofocus>')
+  const other = formOf('<input name="c" autofocus>', '/there')
+  assert.equal(
+    fill(other + body, { a: '1' }),
+    formOf('<input name="c">', '/there') +
+      formOf('<input name="a" value="1"><input name="b" type="password" autofocus>'),
+  )
+})
+
 test('what is typed to prove something is secret, a number in a list is not', () => {
   for (const name of [
     'password',

@@ -29,7 +29,9 @@ export function refill(body: string, typed: Typed, remark?: Remark): Refilled | 
   const form = findForm(body, typed)
   if (!form) return undefined
   const hasFields = controls(form.inner).some(isTyped)
-  const filled = focusFirst(fillControls(form.inner, typed.values, remark?.wrong ?? []))
+  const refilled = fillControls(form.inner, typed.values, remark?.wrong ?? [])
+  // The page may know better which field comes next: after a wrong password, that one.
+  const filled = withoutFocus(refilled) === refilled ? focusFirst(refilled) : refilled
   const said = hasFields ? (remark?.text ?? '') : ''
   const before = withoutFocus(openDetails(body.slice(0, form.start)))
   return { body: before + form.head + said + filled + withoutFocus(body.slice(form.end)), hasFields }
