@@ -14,7 +14,8 @@ import { createService, revokeService } from '../../src/services/service.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession, listSessions } from '../../src/users/session.ts'
 import { addAccount, setUserStatus } from '../../src/users/user.ts'
-import { createWebhook, rotateWebhookSecret } from '../../src/webhooks/webhook.ts'
+import { createWebhook, deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../src/webhooks/webhook.ts'
+import { openHeaderKeeper } from '../../src/webhooks/webhook-headers.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
@@ -32,6 +33,7 @@ await psql.script(`
 await psql.close()
 const house = await openHouse({ DATABASE_URL: database.url })
 const { db, vault, guard, changes, signingSecrets } = house.gateway.context
+const headers = openHeaderKeeper(db, vault, changes)
 
 /** Something that a node remembers, and an act that ends it. */
 interface Remembered {
@@ -57,6 +59,12 @@ async function makeSignedWebhook() {
   const draft = { url: 'https://hooks.example.com/', secret: undefined, kinds: undefined }
   const webhook = await createWebhook(desk, owner, client.id, draft, house.act())
   return { client, desk, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
+}
+
+async function makeWebhookWithHeader() {
+  const { desk, webhook } = await makeSignedWebhook()
+  await updateWebhook(desk, webhook, { headers: { 'x-key': 'one' } }, house.act())
+  return { desk, webhook, ask: async () => headers.find(webhook.id) }
 }
 
 const now = () => house.clock.now()
@@ -148,6 +156,18 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
     'a partner replaces the secret of a webhook': async () => {
       const { desk, webhook, ask } = await makeSignedWebhook()
       return { ask, act: () => rotateWebhookSecret(desk, webhook, 'another secret here', now(), house.act()) }
+    },
+    'a partner gives a header another value': async () => {
+      const { desk, webhook, ask } = await makeWebhookWithHeader()
+      return { ask, act: () => updateWebhook(desk, webhook, { headers: { 'x-key': 'another' } }, house.act()) }
+    },
+    'a partner takes a header away': async () => {
+      const { desk, webhook, ask } = await makeWebhookWithHeader()
+      return { ask, act: () => updateWebhook(desk, webhook, { headers: { 'x-key': null } }, house.act()) }
+    },
+    'a partner deletes a webhook that has a header': async () => {
+      const { webhook, ask } = await makeWebhookWithHeader()
+      return { ask, act: () => deleteWebhook(db, webhook, house.act()) }
     },
   },
   session: {
