@@ -137,6 +137,18 @@ test('statements live in the .sql.ts file of the room that owns the table', () =
   )
 })
 
+test('no two statements have the same name: a connection that has prepared one of them refuses the other', () => {
+  const names = shipped.flatMap(({ path, text }) =>
+    [...withoutComments(text).matchAll(/\bstatement\(\s*'(\w+)'/g)].map((found) => ({ path, name: found[1]! })),
+  )
+  const wrong = [...Map.groupBy(names, ({ name }) => name)].filter(([, places]) => places.length > 1)
+  assert.deepEqual(
+    wrong.map(([name, places]) => `${name}: ${places.map(({ path }) => path).join(', ')}`),
+    [],
+  )
+  assert.ok(names.length > 80, `${names.length} names`)
+})
+
 const snakeCase = '[a-z][a-z0-9]*(?:_[a-z0-9]+)+'
 const declared = new RegExp(`readonly (${snakeCase})`, 'g')
 /** Not in a word in quotes, such as an act's name. */

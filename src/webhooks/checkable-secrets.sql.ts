@@ -15,7 +15,7 @@ export const selectOwnSecrets = statement(
 
 /** Of the clients of a branch ($1, $2), or of one of them ($3). A secret that was revoked ended then. */
 export const selectClientSecrets = statement(
-  'select_client_secrets_of_branch',
+  'select_checkable_client_secrets',
   `SELECT c.id AS "clientId", c.name, s.sealed, s.signs_from AS "signsFrom", least(s.expires_at, s.revoked_at) AS "endsAt"
    FROM clients c CROSS JOIN LATERAL (
      SELECT sealed, signs_from, expires_at, revoked_at FROM client_secrets WHERE client_id = c.id ORDER BY id DESC LIMIT ${newest}) s
