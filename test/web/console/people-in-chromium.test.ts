@@ -53,7 +53,9 @@ for (const [name, options] of Object.entries({
     const member = await apply(partner)
     const { page, complaints, close } = await openVisit('/console/partners', options)
     await page.getByRole('link', { name: partner }).first().click()
-    await page.getByText(application.purpose).waitFor()
+    // The thread has it too, folded away.
+    const heading = page.getByRole('heading', { name: 'Application', exact: true })
+    await page.locator('section').filter({ has: heading }).getByText(application.purpose).waitFor()
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByText('The partner is approved.').waitFor()
 
