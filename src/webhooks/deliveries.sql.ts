@@ -40,12 +40,13 @@ export const selectEvent = statement(
   'SELECT uid, kind, action, webhook_id AS "webhookId" FROM events WHERE id = $1 AND branch_id = $2 AND environment = $3',
 )
 
-/** Of those that wait behind another: the first of their line, which is the one that is being tried. */
+/** Of those that wait behind another: the first of their line, which is the one that is being tried. By their numbers, not through all that waits behind something. */
 export const selectAhead = statement(
   'select_deliveries_ahead',
-  `SELECT q.id, ahead.id AS "aheadId", ahead.attempts, ahead.due_at AS "dueAt" FROM queued_deliveries q CROSS JOIN LATERAL (
+  `SELECT q.id, ahead.id AS "aheadId", ahead.attempts, ahead.due_at AS "dueAt"
+   FROM (SELECT * FROM queued_deliveries WHERE id = ANY ($1::bigint[]) OFFSET 0) q CROSS JOIN LATERAL (
      SELECT b.id, b.attempts, b.due_at FROM queued_deliveries b WHERE ${lineOf('b')} = ${lineOf('q')} ORDER BY ${placeOf('b')} LIMIT 1) ahead
-   WHERE q.id = ANY ($1::bigint[]) AND q.after_id IS NOT NULL`,
+   WHERE q.after_id IS NOT NULL`,
 )
 
 /** Asks the dispatcher for new deliveries of the same events. What is gone, or whose webhook is, is not asked for. */

@@ -25,10 +25,11 @@ export const probeNow = statement(
    SELECT chosen.id AS "deliveryId", chosen.attempts AS "attemptsBefore" FROM chosen, woken`,
 )
 
-/** The first attempt of a delivery of this webhook after so many. */
+/** The first attempt of a delivery of this webhook after so many. The delivery is found by its number, not among all of the webhook. */
 export const selectAttemptAfter = statement(
   'select_attempt_after',
   `SELECT a.delivery_id AS "deliveryId", a.number, a.at, a.duration_ms AS "durationMs", a.outcome, a.status, a.why, a.detail, left(a.response, 1000) AS response
-   FROM (SELECT id FROM deliveries WHERE id = $2 AND webhook_id = $1 OFFSET 0) d CROSS JOIN LATERAL (
-     SELECT * FROM attempts WHERE delivery_id = d.id AND day >= $4 AND number > $3 ORDER BY number LIMIT 1) a`,
+   FROM (SELECT id, webhook_id FROM deliveries WHERE id = $2 OFFSET 0) d CROSS JOIN LATERAL (
+     SELECT * FROM attempts WHERE delivery_id = d.id AND day >= $4 AND number > $3 ORDER BY number LIMIT 1) a
+   WHERE d.webhook_id = $1`,
 )
