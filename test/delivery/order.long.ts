@@ -166,7 +166,7 @@ test('100,000 events of one entity cost the claim no more than three', async (t)
         `'{NULL}'`,
         `'{${at.toISOString()}}'`,
       ],
-      ...[`'{1}'`, `'{accepted}'`, `'{200}'`, `'{NULL}'`, `'{ok}'`, now, `${day}`],
+      ...[`'{1}'`, `'{accepted}'`, `'{200}'`, `'{NULL}'`, `'{ok}'`, now, `${day}`, `'{NULL}'`],
     ]),
     newest: await pagesOf(api, searchAll, [
       ...[`'{${webhook.id}}'`, String(Number.MAX_SAFE_INTEGER), '0', '3', 'NULL', 'NULL', 'NULL', 'NULL', 'NULL', '3'],
