@@ -111,7 +111,11 @@ async function openNode(
   }
   const node = {
     origin: `http://127.0.0.1:${settings.PORT}`,
-    gateway: await startGateway(settings),
+    // What a node that does not start leaves open would keep the whole file from ending.
+    gateway: await startGateway(settings).catch(async (error: unknown) => {
+      for (const relay of relays) await relay.close()
+      throw error
+    }),
     change(weather: Weather) {
       for (const relay of relays) relay.change(weather)
     },

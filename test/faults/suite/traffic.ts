@@ -102,6 +102,7 @@ export function startTraffic(house: House): Traffic {
       for (;;) {
         const id = await publish(entity, 1, key, node)
         if (id !== undefined) return id
+        if (stopped) throw new Error(`${node.origin} took no event before everybody stopped.`)
         await wait(50)
       }
     },
