@@ -95,6 +95,19 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   }
 }
 
+/** As an init system does it: again and again, until it stays up. On a busy machine a primary that answers late is taken for one that is away. */
+async function startPatiently(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+  for (let attempt = 1; ; attempt++) {
+    const started = await startGateway(settings).catch((error: unknown) => {
+      if (attempt === startsAtMost) throw error
+    })
+    if (started) return started
+    await wait(200)
+  }
+}
+
+const startsAtMost = 50
+
 async function openNode(
   pair: Pair,
   key: string,
@@ -112,23 +125,15 @@ async function openNode(
   const node = {
     origin: `http://127.0.0.1:${settings.PORT}`,
     // What a node that does not start leaves open would keep the whole file from ending.
-    gateway: await startGateway(settings).catch(async (error: unknown) => {
+    gateway: await startPatiently(settings).catch(async (error: unknown) => {
       for (const relay of relays) await relay.close()
       throw error
     }),
     change(weather: Weather) {
       for (const relay of relays) relay.change(weather)
     },
-    /** As an init system does it: again and again, until it stays up. */
     async restart() {
-      for (;;) {
-        const started = await startGateway(settings).catch(() => undefined)
-        if (started) {
-          node.gateway = started
-          return
-        }
-        await wait(200)
-      }
+      node.gateway = await startPatiently(settings)
     },
     async upgrade(release: string) {
       await node.gateway.stop()
