@@ -24,6 +24,7 @@ export async function checkPromises(house: House, promises: Promises, patienceMs
   await untilAllArrived(house, promises, patienceMs)
   const { events, tokens, revoked, refusals } = promises
   const { received } = house.receiver
+  const missing = findMissing(house, promises)
   const distinct = new Set(received.map(({ path, id }) => `${path} ${id}`))
   return {
     acknowledged: { events: events.size, tokens: tokens.size, revocations: revoked.size },
@@ -33,7 +34,8 @@ export async function checkPromises(house: House, promises: Promises, patienceMs
     lost: [
       ...promises.wrongAnswers,
       ...(await findUnstored(house, promises)),
-      ...findMissing(house, promises),
+      ...missing,
+      ...(missing.length > 0 ? await describeLanes(house) : []),
       ...findInversions(house, promises),
       ...(await findWrongTokens(house, promises)),
       ...(await findBrokenPromises(house.db)),
@@ -52,6 +54,19 @@ function findMissing({ hooks, receiver }: House, { events }: Promises): string[]
     const seen = new Set(receiver.at(path).map(({ id }) => id))
     return [...events.keys()].filter((id) => !seen.has(id)).map((id) => `${id} never reached ${path}`)
   })
+}
+
+const selectLanes = statement(
+  '',
+  `SELECT to_jsonb(l) AS lane, w.url, w.state, q.* FROM lanes l JOIN webhooks w ON w.id = l.webhook_id CROSS JOIN LATERAL (
+     SELECT count(*) AS waiting, count(*) FILTER (WHERE after_id IS NOT NULL) AS blocked, min(due_at) AS due, max(attempts) AS attempts
+     FROM queued_deliveries WHERE webhook_id = l.webhook_id) q WHERE q.waiting > 0`,
+)
+
+/** What did not arrive waits somewhere, or is nowhere: whoever reads of it wants to know which. */
+async function describeLanes({ db }: House): Promise<string[]> {
+  const lanes = (await db.query<{ url: string }>(selectLanes)).map((lane) => `waiting: ${JSON.stringify(lane)}`)
+  return lanes.length > 0 ? lanes : ['nothing waits in any queue']
 }
 
 const selectUids = statement('', 'SELECT uid FROM events')
