@@ -1,4 +1,4 @@
--- How somebody joins: an application that can be declined and amended, a sandbox that opens with it, members with roles.
+-- How somebody joins: an application that can be declined and amended, a sandbox that opens with it, and what both sides tell each other.
 
 -- Where a partner in which state may act: one rule, for whoever asks in SQL (src/partners/partner-status.ts has it for everybody else). An applicant
 -- has the sandbox and nothing else; who was declined or suspended has nothing.
@@ -71,56 +71,8 @@ END $$;
 CREATE TRIGGER partner_messages_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON partner_messages
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_changed_message();
 
--- The receiver that the sandbox has built in: one webhook of a branch, at an address that cannot be guessed. `verified_at` is when it was
--- first sent something that was signed well.
-CREATE TABLE test_receivers (
-  branch_id   integer PRIMARY KEY REFERENCES partners,
-  token       text NOT NULL UNIQUE CHECK (token ~ '^[A-Za-z0-9]{43}$'),
-  webhook_id  bigint NOT NULL REFERENCES webhooks,
-  created_at  timestamptz NOT NULL,
-  verified_at timestamptz
-);
-
--- The last that each of them received: a ring, and for a while only.
-CREATE TABLE test_receipts (
-  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  branch_id   integer NOT NULL REFERENCES partners,
-  event_uid   text NOT NULL CHECK (length(event_uid) <= 100),
-  verdict     text NOT NULL CHECK (verdict IN ('verified', 'wrong signature')),
-  headers     jsonb NOT NULL CHECK (length(headers::text) <= 16000),
-  body        text NOT NULL CHECK (length(body) <= 16000),
-  received_at timestamptz NOT NULL
-);
-CREATE INDEX test_receipts_of_branch ON test_receipts (branch_id, id);
-CREATE INDEX test_receipts_by_age ON test_receipts (received_at);
-
--- What a member may do. Whoever was one before roles were may go on doing everything.
-ALTER TABLE partner_members ADD COLUMN role text NOT NULL DEFAULT 'owner' CHECK (role IN ('owner', 'developer', 'viewer'));
-CREATE TRIGGER announce_role AFTER UPDATE ON partner_members FOR EACH ROW
-  WHEN (OLD.role <> NEW.role) EXECUTE FUNCTION announce_change('user', 'user_id');
-ALTER TABLE member_invitations ADD COLUMN role text NOT NULL DEFAULT 'developer' CHECK (role IN ('owner', 'developer', 'viewer'));
-
--- An invitation that goes to an e-mail address, whether or not a user has it. Its link carries a token, of which there is the hash alone; it
--- counts once, and for a week. Those that ended stay for a while: they count among the messages of a day.
-CREATE TABLE mail_invitations (
-  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  branch_id  integer NOT NULL REFERENCES partners,
-  email      text NOT NULL CHECK (length(email) BETWEEN 3 AND 254),
-  role       text NOT NULL CHECK (role IN ('owner', 'developer', 'viewer')),
-  token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
-  invited_by text NOT NULL REFERENCES users,
-  invited_at timestamptz NOT NULL,
-  expires_at timestamptz NOT NULL,
-  ended_at   timestamptz
-);
-CREATE UNIQUE INDEX mail_invitations_open ON mail_invitations (branch_id, lower(email)) WHERE ended_at IS NULL;
-CREATE INDEX mail_invitations_of_branch ON mail_invitations (branch_id, invited_at);
-CREATE INDEX mail_invitations_by_age ON mail_invitations (expires_at);
-
--- New kinds of notices. An invitation goes to somebody who may be no user. What was written before fits: nobody has to read it again.
+-- New kinds of notices. What was written before fits: nobody has to read it again.
 ALTER TABLE notices DROP CONSTRAINT notices_kind_check;
 ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (kind IN (
   'sign-in', 'application', 'address', 'password', 'second-factor', 'recovery-codes', 'api-token',
-  'webhook-failing', 'webhook-disabled', 'secret-expiring', 'partner-decided', 'partner-message', 'member-invitation')) NOT VALID;
-ALTER TABLE notices ALTER COLUMN user_id DROP NOT NULL;
-ALTER TABLE notices ADD CONSTRAINT notices_for_somebody CHECK (user_id IS NOT NULL OR kind = 'member-invitation') NOT VALID;
+  'webhook-failing', 'webhook-disabled', 'secret-expiring', 'partner-decided', 'partner-message')) NOT VALID;
