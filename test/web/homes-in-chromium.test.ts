@@ -1,22 +1,15 @@
 /** A member of two partners in a real browser: home after the sign-in, to the other partner and to the sandbox without losing the page. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
-import { type Chromium, openChromium } from '../support/chromium.ts'
-import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
+import { openChromium } from '../support/chromium.ts'
+import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openPartner } from '../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
-let house: TestGateway
-let chromium: Chromium
-before(async () => {
-  house = await openTestGateway()
-  chromium = await openChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const chromium = await keepOpen(openChromium())
 
 for (const javaScriptEnabled of [true, false]) {
   test(`a member of two partners looks at the webhooks of both, live and in the sandbox, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {

@@ -1,23 +1,16 @@
 /** What was typed survives in a real browser, with and without JavaScript: a confirmation, an ended session, something wrong in the form. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { minute } from '../../src/clock.ts'
-import { type Chromium, openChromium } from '../support/chromium.ts'
-import { openTestGateway, password, type TestGateway } from '../support/gateway.ts'
+import { openChromium } from '../support/chromium.ts'
+import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openPartner } from '../support/portal.ts'
 import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
 
-let house: TestGateway
-let chromium: Chromium
-before(async () => {
-  house = await openTestGateway()
-  chromium = await openChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const chromium = await keepOpen(openChromium())
 
 const focused = (page: Page) => page.evaluate('document.activeElement.name')
 

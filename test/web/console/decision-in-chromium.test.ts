@@ -1,26 +1,19 @@
 /** An operator decides an application from the console's home, in a real browser, with two clicks; with JavaScript and without. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
-import { type Chromium, openChromium } from '../../support/chromium.ts'
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner } from '../../support/portal.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 import { guess } from '../../support/web.ts'
 
-let house: TestGateway
-let chromium: Chromium
-before(async () => {
-  house = await openTestGateway()
-  chromium = await openChromium()
-})
-after(async () => {
-  await chromium?.close()
-  await house?.close()
-})
+const house = await openHouse()
+const chromium = await keepOpen(openChromium())
 
 async function apply(name: string): Promise<void> {
   const purpose = 'Portfolios for everybody, with charts that their grandparents understand.'
