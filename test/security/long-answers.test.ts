@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { everything } from '../../src/database/changes.ts'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
@@ -264,8 +264,22 @@ function changeSilently(text: string): Promise<void> {
   })
 }
 
-/** While it runs, no node can listen; what is connected already goes on working. */
+/** Has a database open so many connections: each is held until all are there. */
+async function connectWholly(database: Database, count: number): Promise<void> {
+  const { promise: all, resolve } = Promise.withResolvers<void>()
+  let missing = count
+  const hold = async () => {
+    if (--missing === 0) resolve()
+    await all
+  }
+  await Promise.all(Array.from({ length: count }, () => database.transaction(hold)))
+}
+
+/** While it runs, no node can listen; what is connected already goes on working, and nothing needs a connection more. */
 async function withoutListening(work: () => Promise<void>): Promise<void> {
+  const { config, db: requests, streamDb } = there.context
+  await connectWholly(requests, config.databaseConnections)
+  await connectWholly(streamDb, config.streamConnections)
   const [{ name }] = (await run('SELECT current_database() AS name')) as [{ name: string }]
   const { changes } = there.context
   const lost = new Promise<void>((resolve) => {
