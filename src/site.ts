@@ -25,7 +25,7 @@ import { openFlights } from './single-flight.ts'
 import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/frame/assets.ts'
 import { printErrorPage } from './web/frame/error-page.ts'
-import { isHere, leadToLiveSite } from './web/frame/other-site.ts'
+import { isHere, leadToOtherSite } from './web/frame/other-site.ts'
 import { pageRoutes } from './web/routes.ts'
 
 /** A site's context whose addresses are filled in once its server listens. */
@@ -72,7 +72,7 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
   refuseOtherMethods(app)
   // Not addresses of this site: no method is one of theirs.
   const elsewhere = pageRoutes.filter((route) => !isHere(context, route))
-  if (isApi) leadToLiveSite(app, context, elsewhere)
+  if (isApi) leadToOtherSite(app, context, elsewhere)
   return app
 }
 

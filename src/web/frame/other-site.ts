@@ -1,4 +1,4 @@
-/** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
+/** What is on one site alone has an address on the other too: there it is not found, and the page says where it is. */
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Environment } from '../../environment.ts'
@@ -6,8 +6,16 @@ import { routedMethods } from '../../http/methods.ts'
 import { Elsewhere } from '../../problem.ts'
 
 /** An address on the live site, seen from either. */
-export function onLiveSite({ environment, sisterUrl }: Context, path: string): string {
-  return environment === 'live' ? path : sisterUrl + path
+export function onLiveSite(context: Context, path: string): string {
+  return onSite(context, 'live', path)
+}
+
+export function inSandbox(context: Context, path: string): string {
+  return onSite(context, 'sandbox', path)
+}
+
+function onSite({ environment, sisterUrl }: Context, site: Environment, path: string): string {
+  return environment === site ? path : sisterUrl + path
 }
 
 interface Placed {
@@ -20,7 +28,8 @@ export function isHere({ environment }: Context, { sites }: Placed): boolean {
 }
 
 /** For the rows that are not of this site. */
-export function leadToLiveSite(app: FastifyInstance, context: Context, routes: readonly Placed[]): void {
+export function leadToOtherSite(app: FastifyInstance, context: Context, routes: readonly Placed[]): void {
+  const where = context.environment === 'live' ? 'This is in the sandbox alone' : 'This is on the live site alone'
   for (const url of new Set(routes.map(({ path }) => path))) {
     app.route({
       method: [...routedMethods],
@@ -31,7 +40,7 @@ export function leadToLiveSite(app: FastifyInstance, context: Context, routes: r
       // Before the body is read: what it holds does not matter.
       onRequest: (request, _reply, done) => {
         const path = request.method === 'GET' ? request.url.split('?')[0]! : '/account'
-        done(new Elsewhere('This is on the live site alone', onLiveSite(context, path)))
+        done(new Elsewhere(where, context.sisterUrl + path))
       },
       handler: () => {},
     })
