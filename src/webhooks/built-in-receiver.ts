@@ -23,10 +23,10 @@ import { lockBranch } from './webhooks.sql.ts'
 const tokenLetters = 43
 const pathPattern = /\/receiver\/([A-Za-z0-9]{43})$/
 /** Of one branch, in one process: what comes beyond is answered and not kept. */
-export const keptPerMinute = 60
+const keptPerMinute = 60
 export const receiptsKept = 20
 export const receiptDays = 7
-export const bodyCharacters = 16_000
+const bodyCharacters = 16_000
 const headCharacters = 8_000
 
 export interface BuiltInReceiver {
