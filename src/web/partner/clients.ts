@@ -187,12 +187,15 @@ function printList(clients: readonly Client[], { home }: Member): Html {
   return table('Clients', ['Name', 'Client id', 'State', 'Callback', 'Scopes'], rows)
 }
 
+/** What nearly every application asks for, and nothing that changes anything. */
+const usualScope: Scope = 'read'
+
 function printDraftFields(draft: Draft, atMost: readonly Scope[], hint?: string): Html {
   const choices = atMost.map((scope) => ({ value: scope, label: scope }))
   const { values } = draft
   return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="100"` })}
 ${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="2000" placeholder="https://app.example.com/callback" spellcheck="false"` })}
-${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? '').split(' '))}
+${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? usualScope).split(' '))}
 <label class="tick"><input type="checkbox" name="rotate" value="yes"${values.rotate === 'yes' && html` checked`}><span>Replace the refresh token at each use</span></label>`
 }
 

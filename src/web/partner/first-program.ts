@@ -27,10 +27,7 @@ export function printFirstProgram(
   return html`<section class="card" id="quick-start"><h2>Quick start</h2>
 ${facts([
   ['Branch id', copyLine('the branch id', partner.branchId)],
-  [
-    'Client id',
-    client ? copyLine('the client id', client.id) : html`none yet: <a href="${home}/clients">register a client</a>`,
-  ],
+  ['Client id', client ? copyLine('the client id', client.id) : 'none yet'],
   ['Webhook id', webhook && copyLine('the webhook id', webhook.id)],
 ])}
 <h3>Watch events in a terminal</h3>
