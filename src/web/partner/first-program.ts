@@ -36,7 +36,7 @@ ${copyBlock('the command', printListen(quick))}
 <nav class="tabs" aria-label="Language">${tabs}</nav>
 <h3>Register a webhook and send a test</h3>
 ${copyBlock('the program', start(quick))}
-${webhook && html`<h3>See what became of it</h3>${copyBlock('the look', look(quick, webhook.id))}`}
+${webhook && html`<h3>See what became of it</h3>${copyBlock('the request', look(quick, webhook.id))}`}
 ${verify !== undefined && html`<h3>Verify what arrives</h3>${copyBlock('the check', verify)}`}
 <p class="small">The <a href="${home}/reference">reference</a> has everything else.</p></section>`
 }
