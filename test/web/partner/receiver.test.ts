@@ -80,8 +80,19 @@ test('one click makes a webhook and sends an event, which is signed, delivered a
 
 test('two clicks at once make one webhook and send two events to it', async () => {
   const visitor = await enter()
-  await Promise.all([tryIt(visitor), tryIt(visitor)])
-  await received(visitor.partner.branchId, 2)
+  const { branchId } = visitor.partner
+  const waiting = statement(
+    '',
+    `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+  )
+  const clicks = await db.transaction(async (sql) => {
+    await sql.query(statement('', 'SELECT FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE'), [branchId])
+    const both = [tryIt(visitor), tryIt(visitor)]
+    await eventually('both wait for the partner', async () => (await db.query(waiting)).length === 2)
+    return { both }
+  })
+  await Promise.all(clicks.both)
+  await received(branchId, 2)
   assert.equal(await countOf('webhooks', visitor.partner.branchId), 1)
 })
 
