@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import type { TObject, TSchema } from 'typebox'
 import type { Context } from '../context.ts'
 import type { OperationSchema } from '../described-route.ts'
-import type { ErrorShape } from '../http/errors.ts'
+import type { ErrorShape } from '../http/addresses.ts'
 import { Problem } from '../problem.ts'
 import { readFormFault } from './form-fields.ts'
 import type { Gate, Protection } from './gate.ts'
