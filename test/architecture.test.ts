@@ -137,16 +137,28 @@ test('statements live in the .sql.ts file of the room that owns the table', () =
   )
 })
 
+/** Name by name, where it stands more than once. */
+function findTwice(pattern: RegExp): { names: number; twice: string[] } {
+  const found = shipped.flatMap(({ path, text }) =>
+    [...withoutComments(text).matchAll(pattern)].map((match) => ({ path, name: match[1]! })),
+  )
+  const twice = [...Map.groupBy(found, ({ name }) => name)].filter(([, places]) => places.length > 1)
+  return {
+    names: found.length,
+    twice: twice.map(([name, places]) => `${name}: ${places.map(({ path }) => path).join(', ')}`),
+  }
+}
+
 test('no two statements have the same name: a connection that has prepared one of them refuses the other', () => {
-  const names = shipped.flatMap(({ path, text }) =>
-    [...withoutComments(text).matchAll(/\bstatement\(\s*'(\w+)'/g)].map((found) => ({ path, name: found[1]! })),
-  )
-  const wrong = [...Map.groupBy(names, ({ name }) => name)].filter(([, places]) => places.length > 1)
-  assert.deepEqual(
-    wrong.map(([name, places]) => `${name}: ${places.map(({ path }) => path).join(', ')}`),
-    [],
-  )
-  assert.ok(names.length > 80, `${names.length} names`)
+  const { names, twice } = findTwice(/\bstatement\(\s*'(\w+)'/g)
+  assert.deepEqual(twice, [])
+  assert.ok(names > 80, `${names} names`)
+})
+
+test('no two rooms give a type of theirs the same name', () => {
+  const { names, twice } = findTwice(/^export (?:interface|type|class) (\w+)/gm)
+  assert.deepEqual(twice, [])
+  assert.ok(names > 300, `${names} names`)
 })
 
 const snakeCase = '[a-z][a-z0-9]*(?:_[a-z0-9]+)+'

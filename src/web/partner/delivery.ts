@@ -31,7 +31,7 @@ import { type Member, memberWatcher } from '../gates.ts'
 import { printAhead } from './ahead.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
-import { describeCanceler, getNames, type Names, readReason, reasonField } from './skips.ts'
+import { describeCanceler, type EntityNames, getNames, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
   const once = onceField()
@@ -127,7 +127,7 @@ ${printSendForm(delivery, webhook, once, member)}`
 function printFacts(
   delivery: Delivery,
   webhook: Webhook,
-  names: Names,
+  names: EntityNames,
   ahead: Ahead | undefined,
   member: Member,
 ): Html {
