@@ -43,7 +43,7 @@ export interface PostDesk {
   readonly closing: AbortSignal
 }
 
-export interface SentNotices {
+interface SentNotices {
   readonly sent: number
   readonly failed: number
 }

@@ -5,7 +5,7 @@
  */
 import { openQuery } from './authorization-request.ts'
 
-export interface RequestAnswered {
+interface RequestAnswered {
   readonly callbackUrl: string
   readonly code: string
   readonly issuer: string

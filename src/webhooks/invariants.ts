@@ -27,7 +27,7 @@ export interface Broken {
   readonly subject: string
 }
 
-export interface CheckedScope {
+interface CheckedScope {
   readonly parts: readonly number[]
   /** Of each part: the oldest that wait, and the newest of the log. */
   readonly rowsAtMost: number
