@@ -53,7 +53,12 @@ export function collectAddresses(app: FastifyInstance): void {
 export function refuseOtherMethods(app: FastifyInstance, others: readonly Address[] = []): void {
   const known = [...app.knownAddresses]
   const addresses = [...known.map(describeKnown), ...others]
-  for (const address of addresses) refuseForWiderOnes(app, address, known)
+  const bySegments = Map.groupBy(known.map(takeApart), ({ segments }) => segments.length)
+  for (const address of addresses) {
+    const segments = address.url.split('/')
+    const wider = (bySegments.get(segments.length) ?? []).filter((other) => isWider(other.segments, segments))
+    refuseForWiderOnes(app, address, new Set(wider.flatMap(({ taken }) => taken)))
+  }
   let find: FastifyInstance['findAddress'] | undefined
   app.decorate('findAddress', (url) => {
     find ??= openBook(addresses)
@@ -61,23 +66,22 @@ export function refuseOtherMethods(app: FastifyInstance, others: readonly Addres
   })
 }
 
+const takeApart = ([url, { taken }]: [string, Known]) => ({ segments: url.split('/'), taken })
+
+function isWider(wider: readonly string[], segments: readonly string[]): boolean {
+  return wider.every((each, n) => each === segments[n] || each.startsWith(':'))
+}
+
 /** What `/webhooks/transaction` does not take would go to `/webhooks/:id`, which may. */
-function refuseForWiderOnes(app: FastifyInstance, address: Address, known: readonly [string, Known][]): void {
+function refuseForWiderOnes(app: FastifyInstance, address: Address, taken: ReadonlySet<string>): void {
   const own = app.knownAddresses.get(address.url)?.taken ?? []
-  const wider = known.filter(([url]) => url !== address.url && includesAddress(url, address.url))
-  const method = [...new Set(wider.flatMap(([, { taken }]) => taken))].filter((each) => !own.includes(each))
+  const method = [...taken].filter((each) => !own.includes(each))
   if (method.length === 0) return
   const schema = { hide: true } as object
   const config = address.errors ? { errors: address.errors } : {}
   // Before the body is read: what it holds does not matter.
   const onRequest: onRequestHookHandler = (request, _reply, done) => done(address.refuse(request))
   app.route({ method, url: address.url, schema, config, exposeHeadRoute: false, onRequest, handler: () => {} })
-}
-
-function includesAddress(wider: string, url: string): boolean {
-  const parts = wider.split('/')
-  const others = url.split('/')
-  return parts.length === others.length && parts.every((part, n) => part.startsWith(':') || part === others[n])
 }
 
 function describeKnown([url, { taken, errors }]: [string, Known]): Address {
