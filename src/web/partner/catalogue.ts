@@ -13,6 +13,7 @@ import { type Html, html } from '../frame/html.ts'
 import { table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
+import { printWords } from './code-words.ts'
 import { sendPortal } from './portal.ts'
 
 export async function showCatalogue(visit: Visit, member: Member) {
@@ -32,13 +33,11 @@ ${events.map((each) => printKind(each, home))}`,
 }
 
 function printIndex(events: readonly CatalogueKind[]): Html {
-  const rows = events.flatMap(({ kind, actions }) =>
-    actions.map(
-      ({ action, meaning }) =>
-        html`<tr><td><a href="#${kind}">${kind}</a></td><td><a href="#${kind}.${action}">${action}</a></td><td>${meaning}</td></tr>`,
-    ),
-  )
-  return table('Events', ['Kind', 'Action', 'Meaning'], rows)
+  const rows = events.map(({ kind, meaning, actions }) => {
+    const links = actions.map(({ action }) => html`<a href="#${kind}.${action}">${action}</a> `)
+    return html`<tr><td><a href="#${kind}">${kind}</a></td><td>${meaning}</td><td class="links">${links}</td></tr>`
+  })
+  return table('Events', ['Kind', 'Meaning', 'Actions'], rows)
 }
 
 function printHeaders(): Html {
@@ -60,14 +59,14 @@ ${actions.map((each) => printAction(kind, each))}`
 interface Property {
   readonly type?: string | readonly string[]
   readonly enum?: readonly string[]
-  readonly description?: string
+  readonly description: string
 }
 
 /** Each of them is always there. */
 function printFields({ properties }: CatalogueKind['schema'], title: string): Html {
   const rows = Object.entries(properties as unknown as Record<string, Property>).map(
     ([name, { type, description, enum: words }]) =>
-      html`<tr><td><code>${name}</code></td><td>${[type ?? []].flat().join(' or ')}</td><td>${description} ${words && words.length > 1 && html`<span class="faint">${words.join(', ')}</span>`}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td>${[type ?? []].flat().join(' or ')}</td><td>${printWords(description)} ${words && words.length > 1 && html`<span class="faint">${words.join(', ')}</span>`}</td></tr>`,
   )
   return table(`Fields of ${title}`, ['Field', 'Type', 'Meaning'], rows)
 }

@@ -15,6 +15,7 @@ import {
   type Parameter,
   type Schema,
 } from './api-document.ts'
+import { printWords } from './code-words.ts'
 import { printCurl } from './curl-line.ts'
 import { printLibrarySettings } from './library-settings.ts'
 import { sendPortal } from './portal.ts'
@@ -71,7 +72,7 @@ ${isSandbox && printTry(operation, own)}</details>`
 function printParameters(parameters: readonly Parameter[]): Html {
   const rows = parameters.map(
     ({ name, in: place, required, description, schema }) =>
-      html`<tr><td><code>${name}</code></td><td>${place}</td><td>${required ? 'required' : ''}</td><td>${description ?? schema?.description ?? ''} ${typeOf(schema)}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td>${place}</td><td>${required ? 'required' : ''}</td><td>${printWords(description ?? schema?.description ?? '')} ${typeOf(schema)}</td></tr>`,
   )
   return table('Parameters', ['Parameter', 'In', '', 'Meaning'], rows)
 }
@@ -79,7 +80,7 @@ function printParameters(parameters: readonly Parameter[]): Html {
 function printBody({ type, schema: { properties = {}, required = [] } }: Body): Html {
   const rows = Object.entries(properties).map(
     ([name, schema]) =>
-      html`<tr><td><code>${name}</code></td><td>${required.includes(name) ? 'required' : ''}</td><td>${schema.description ?? ''} ${typeOf(schema)}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td>${required.includes(name) ? 'required' : ''}</td><td>${printWords(schema.description ?? '')} ${typeOf(schema)}</td></tr>`,
   )
   return html`<p class="small">Body: <code>${type}</code></p>${table('Fields', ['Field', '', 'Meaning'], rows)}`
 }

@@ -5,6 +5,7 @@
 import type { Client } from '../../partners/client.ts'
 import { type Html, html } from '../frame/html.ts'
 import { type Operation, type Own, ownExample, ownIdOf, type Parameter, type Schema } from './api-document.ts'
+import { printWords } from './code-words.ts'
 
 export const tryScript = 'try-it.js'
 
@@ -56,7 +57,7 @@ function printParameter(operation: Operation, { name, in: place, required, schem
 function printField(operationId: string, { place, name, isRequired, value, schema, hint }: TryField): Html {
   const id = `${operationId}-${place}-${name}`
   const marks = html`id="${id}" data-place="${place}" data-name="${name}"${isRequired && html` required`} aria-describedby="${id}-hint"`
-  const words = html`<p class="hint" id="${id}-hint">${isRequired ? 'Required. ' : ''}${hint ?? ''}</p>`
+  const words = html`<p class="hint" id="${id}-hint">${isRequired ? 'Required. ' : ''}${printWords(hint ?? '')}</p>`
   const whole = schema?.type === 'integer' && html` inputmode="numeric" pattern="[0-9]{1,16}"`
   const field = schema?.enum
     ? html`<select ${marks}>${!isRequired && html`<option></option>`}${schema.enum.map((each) => html`<option>${each}</option>`)}</select>`
