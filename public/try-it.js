@@ -16,16 +16,26 @@ class Refused extends Error {
 
 const typed = (field) => field?.value.trim() ?? ''
 
-/** Live secrets and tokens begin so. They do not leave the page. */
-function refuseLive(field) {
-  if (/^csl/.test(typed(field))) {
-    field.value = ''
-    throw new Refused('That is a live credential. This page calls the sandbox alone, and has sent nothing.', field)
+/** As the gateway writes secrets and tokens of the live site, and of either. They may be part of a body. */
+const ofLive = /\bcsl[a-z][A-Za-z0-9]{49}\b/
+const ofEither = /\bcs[ls][a-z][A-Za-z0-9]{49}\b/
+
+function forget(field, message) {
+  field.value = ''
+  throw new Refused(message, field)
+}
+
+/** What is live does not leave the page, in whichever field it stands; and no credential gets into an address. */
+function refuseMisplaced(part) {
+  for (const field of [secret, token, ...part.querySelectorAll('[data-place]')]) {
+    if (ofLive.test(typed(field)))
+      forget(field, 'That is a live credential. This page calls the sandbox alone, and has sent nothing.')
+    if (/^(path|query)$/.test(field?.dataset.place) && ofEither.test(typed(field)))
+      forget(field, 'That is a credential, and would stand in the address. Nothing was sent.')
   }
 }
 
 function authorize(takes) {
-  for (const field of [secret, token]) refuseLive(field)
   if (takes.includes('client') && typed(secret) !== '') {
     const bytes = new TextEncoder().encode(`${client.value}:${typed(secret)}`)
     return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` }
@@ -70,6 +80,7 @@ function bodyOf(part) {
 
 function requestOf(part) {
   const { method, type, takes } = part.dataset
+  refuseMisplaced(part)
   const invalid = [...part.querySelectorAll('input, select')].find((field) => !field.checkValidity())
   if (invalid) throw new Refused(`${invalid.dataset.name}: ${invalid.validationMessage}`, invalid)
   const url = addressOf(part)
@@ -155,7 +166,8 @@ if (panel && document.body.classList.contains('sandbox')) {
   }
   // Browsers keep pages that are left, with what was typed into them.
   addEventListener('pagehide', () => {
-    for (const field of [secret, token]) if (field) field.value = ''
+    for (const field of [secret, token, ...document.querySelectorAll('input[data-place="form"]')])
+      if (field) field.value = ''
     for (const part of document.querySelectorAll('.try .answer')) part.replaceChildren()
   })
 }

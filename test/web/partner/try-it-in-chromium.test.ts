@@ -114,6 +114,16 @@ test('what is another partner’s is not there, live is out of reach, and nothin
   assert.match(await fetchOne.call(), /^That is a live credential\./)
   assert.equal(await page.getByLabel('Client secret').inputValue(), '')
   assert.equal(calls.length, 2, 'nothing was sent')
+  const revoke = operationOn(page, 'revokeToken')
+  await revoke.open()
+  await page.getByLabel('Client secret').fill(own.client.secret)
+  await revoke.fill('token form', await house.makeToken(own.user))
+  assert.match(await revoke.call(), /^That is a live credential\./)
+  const list = operationOn(page, 'listWebhooks')
+  await list.open()
+  await list.fill('cursor query', own.client.secret)
+  assert.match(await list.call(), /^That is a credential, and would stand in the address\./)
+  assert.equal(calls.length, 2, 'nothing was sent')
   const reach = (url: string) =>
     page.evaluate(
       (at) =>
