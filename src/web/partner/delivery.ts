@@ -160,10 +160,11 @@ const whyWords = new Map([
   ['no-secret', 'There is no secret left to sign with: the client has none, and the webhook has none of its own.'],
 ])
 
-function printAttempt({ number, at, durationMs, outcome, status, why, response }: Attempt): Html {
+function printAttempt({ number, at, durationMs, outcome, status, why, detail, response }: Attempt): Html {
   const answered = status === null ? undefined : `HTTP ${status}`
   return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)} <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, ${durationMs} ms</span></p>
 ${why !== null && html`<p>${whyWords.get(why) ?? why}</p>`}
+${detail !== null && html`<pre tabindex="0" aria-label="${why === null ? 'Headers of the answer' : 'The error'}">${detail}</pre>`}
 ${response !== null && response !== '' && html`<details><summary>Response (${response.length} characters kept)</summary><pre tabindex="0">${response}</pre></details>`}</li>`
 }
 
