@@ -17,6 +17,7 @@ const sections: readonly Link[] = [
   { path: '/refusals', label: 'Refusals' },
   { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
+  { path: '/events', label: 'Events' },
 ]
 
 interface PortalPage {
@@ -26,6 +27,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly calls?: boolean
   readonly scripts?: readonly string[]
 }
 
