@@ -13,6 +13,7 @@ import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
+import { removeOldInvitations } from './partners/invitation.ts'
 import { type Repeated, repeat } from './repeat.ts'
 import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
@@ -51,6 +52,7 @@ export interface Removed {
   readonly submissions: number
   readonly keptForms: number
   readonly formerEmails: number
+  readonly invitations: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -66,6 +68,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
     keptForms: await inBatches(() => removeOldKeptForms(db, now, batchSize)),
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
+    invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
   }
 }
 

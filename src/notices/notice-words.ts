@@ -1,12 +1,15 @@
 /**
- * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret and no link that carries
- * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
+ * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret, and no link that carries one
+ * but an invitation's (decision 0024). Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
 import { brand } from '../brand.ts'
+import type { Vault } from '../crypto/vault.ts'
 import type { Environment, SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
+import { roleWords } from '../words/role-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
+import { findLinkToken, linkPath } from './invitation-link.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
@@ -18,11 +21,18 @@ interface Told {
   readonly advice: string
   /** Why it comes here, or what it stands for. */
   readonly notes?: readonly string[]
+  /** Whoever reads there may have no account: nothing is said of one. */
+  readonly isForStranger?: true
   /** The site that it is about. */
   readonly environment: Environment
 }
 
-type Teller<Kind extends NoticeKind> = (facts: NoticeFacts[Kind], at: Date, addresses: SiteAddresses) => Told
+type Teller<Kind extends NoticeKind> = (
+  facts: NoticeFacts[Kind],
+  at: Date,
+  addresses: SiteAddresses,
+  vault: Vault,
+) => Told
 
 const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
@@ -133,6 +143,40 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
   }),
+  invitation: (facts, _at, addresses, vault) => ({
+    environment: 'live',
+    isForStranger: true,
+    subject: `Invitation to “${oneLine(facts.partner)}”`,
+    happened: `${facts.invitedBy === null ? 'You are invited' : `${oneLine(facts.invitedBy)} invites you`} to the partner portal of ${brand.name}.`,
+    facts: [
+      ['Partner', `“${oneLine(facts.partner)}”`],
+      ['Role', `${facts.role}. ${roleWords[facts.role].text}`],
+      ['Until', printMoment(new Date(facts.expiresAt))],
+    ],
+    advice: `To accept or decline, open this link and sign in with your own account at ${brand.name}:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
+    notes: [
+      'The link counts once. Whoever has it can accept in your place, so do not pass it on.',
+      'If you did not expect this message, ignore it: nothing happens.',
+    ],
+  }),
+  'member-joined': ({ partner, branchId, name, role }, at, addresses) => ({
+    environment: 'live',
+    subject: `A new member of “${oneLine(partner)}”`,
+    happened: 'Somebody accepted an invitation and is a member now.',
+    facts: [
+      ['Partner', `“${oneLine(partner)}”`],
+      ['Member', `“${oneLine(name)}”`],
+      ['Role', role],
+      ['When', printMoment(at)],
+    ],
+    advice: `If you do not know them, remove them at ${addresses.live}/partner/${branchId}/members after signing in.`,
+  }),
+}
+
+function printLinkPath({ seed, tokenHash }: NoticeFacts['invitation'], vault: Vault): string {
+  const token = findLinkToken(vault, seed, Buffer.from(tokenHash, 'hex'))
+  if (token === undefined) throw new Error('The key that made the link of an invitation is gone.')
+  return linkPath(token)
 }
 
 const decisionWords = {
@@ -153,16 +197,17 @@ const decisionWords = {
   },
 } as const
 
-export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses): NoticeWords {
+export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses, vault: Vault): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.createdAt, addresses)
+  const told = tell(notice.facts, notice.createdAt, addresses, vault)
+  const { subject, happened, facts, advice, notes = [], environment } = told
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
   const all = [...facts, ...site]
   const width = Math.max(...all.map(([name]) => name.length)) + 3
   const table = all.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${value}`).join('\n')
   return {
     subject: oneLine(environment === 'sandbox' ? `${subject} (sandbox)` : subject, 200),
-    text: `Hello ${oneLine(notice.name)},
+    text: `Hello${notice.name === null ? '' : ` ${oneLine(notice.name)}`},
 
 ${happened}
 
@@ -171,7 +216,7 @@ ${table}
 ${[advice, ...notes].join('\n\n')}
 
 --
-Sent by ${brand.name} at ${addresses[environment]} where “Security” says which notices come.
+Sent by ${brand.name} at ${addresses[environment]} ${told.isForStranger ? 'because somebody entered this address there.' : 'where “Security” says which notices come.'}
 Nobody who writes to you in its name asks for your password, a code or a secret.
 `,
   }
