@@ -10,7 +10,7 @@ import type { Vault } from '../crypto/vault.ts'
 const purpose = 'invitation'
 const seedLetters = 22
 
-export interface InvitationLink {
+interface InvitationLink {
   readonly seed: string
   readonly token: Token
 }

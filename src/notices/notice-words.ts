@@ -4,35 +4,15 @@
  */
 import { brand } from '../brand.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Environment, SiteAddresses } from '../environment.ts'
+import type { SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
-import { roleWords } from '../words/role-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
-import { findLinkToken, linkPath } from './invitation-link.ts'
+import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
-
-interface Told {
-  readonly subject: string
-  readonly happened: string
-  readonly facts: readonly (readonly [name: string, value: string])[]
-  readonly advice: string
-  /** Why it comes here, or what it stands for. */
-  readonly notes?: readonly string[]
-  /** Whoever reads there may have no account: nothing is said of one. */
-  readonly isForStranger?: true
-  /** The site that it is about. */
-  readonly environment: Environment
-}
-
-type Teller<Kind extends NoticeKind> = (
-  facts: NoticeFacts[Kind],
-  at: Date,
-  addresses: SiteAddresses,
-  vault: Vault,
-) => Told
+import { printMoment, type Teller, type Told } from './told.ts'
 
 const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
@@ -143,40 +123,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
   }),
-  invitation: (facts, _at, addresses, vault) => ({
-    environment: 'live',
-    isForStranger: true,
-    subject: `Invitation to “${oneLine(facts.partner)}”`,
-    happened: `${facts.invitedBy === null ? 'You are invited' : `${oneLine(facts.invitedBy)} invites you`} to the partner portal of ${brand.name}.`,
-    facts: [
-      ['Partner', `“${oneLine(facts.partner)}”`],
-      ['Role', `${facts.role}. ${roleWords[facts.role].text}`],
-      ['Until', printMoment(new Date(facts.expiresAt))],
-    ],
-    advice: `To accept or decline, open this link and sign in with your own account at ${brand.name}:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
-    notes: [
-      'The link counts once. Whoever has it can accept in your place, so do not pass it on.',
-      'If you did not expect this message, ignore it: nothing happens.',
-    ],
-  }),
-  'member-joined': ({ partner, branchId, name, role }, at, addresses) => ({
-    environment: 'live',
-    subject: `A new member of “${oneLine(partner)}”`,
-    happened: 'Somebody accepted an invitation and is a member now.',
-    facts: [
-      ['Partner', `“${oneLine(partner)}”`],
-      ['Member', `“${oneLine(name)}”`],
-      ['Role', role],
-      ['When', printMoment(at)],
-    ],
-    advice: `If you do not know them, remove them at ${addresses.live}/partner/${branchId}/members after signing in.`,
-  }),
-}
-
-function printLinkPath({ seed, tokenHash }: NoticeFacts['invitation'], vault: Vault): string {
-  const token = findLinkToken(vault, seed, Buffer.from(tokenHash, 'hex'))
-  if (token === undefined) throw new Error('The key that made the link of an invitation is gone.')
-  return linkPath(token)
+  ...memberTellers,
 }
 
 const decisionWords = {
@@ -306,10 +253,4 @@ function listScopes(granted: readonly string[]): string {
     .filter((scope: Scope) => granted.includes(scope))
     .map((scope) => scopeWords[scope].title.toLowerCase())
     .join(', ')
-}
-
-/** `2 March 2026, 10:00 UTC` */
-function printMoment(date: Date): string {
-  const words = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
-  return `${words}, ${date.toISOString().slice(11, 16)} UTC`
 }

@@ -5,18 +5,18 @@
  */
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
-import { listMembers, listPartnersOf, type Membership } from '../partners/partner.ts'
+import { listPartnersOf, type Membership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
 import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import type { Branch } from '../webhooks/webhook.ts'
-import { roleWords } from '../words/role-words.ts'
 import { readForm, type SubmittedForm } from './frame/forms.ts'
 import { html } from './frame/html.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
 import type { Watcher } from './frame/live.ts'
 import { sendPage } from './frame/page.ts'
+import { sendRoleNeeded } from './frame/role-needed.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import { currentSession, type SignedIn, signedInAs } from './frame/visitor.ts'
 
@@ -206,31 +206,6 @@ function servedGate(least: MemberRole) {
 function notServed({ partner: { status, name, statusReason } }: AnyMember): Forbidden {
   if (status === 'applied') return new Forbidden(`The application of ${name} has not been decided yet.`)
   return new Forbidden(`${name} is ${status}: ${statusReason ?? 'no reason was given'}`)
-}
-
-/** Which role it takes, and who can give it. */
-async function sendRoleNeeded(visit: Visit, member: AnyMember, least: MemberRole): Promise<undefined> {
-  const { context, request, reply } = visit
-  const { partner, session, csrf, home } = member
-  const owners = (await listMembers(context.db, partner)).filter(({ role }) => role === 'owner')
-  request.refusal = 'forbidden'
-  sendPage(reply, {
-    title: `This takes the role ${least}`,
-    environment: context.environment,
-    status: 403,
-    account: { user: session.user, csrf, here: home },
-    body: html`<section class="card narrow">
-<h1>This takes the role ${least}</h1>
-<p>You are ${roleWords[partner.role].title} of ${partner.name}.</p>
-${
-  owners.length === 0
-    ? html`<p>It has no owner at present. Ask the brokerage to name one.</p>`
-    : html`<p>Its owners can change your role:</p>
-<ul>${owners.map(({ name, username }) => html`<li><strong>${name}</strong> <span class="faint">${username}</span></li>`)}</ul>`
-}
-<p><a class="button primary" href="${home}">Back to ${partner.name}</a></p>
-</section>`,
-  })
 }
 
 export function isServed(member: AnyMember): member is Member {

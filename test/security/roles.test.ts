@@ -185,11 +185,12 @@ for (const [what, change] of Object.entries({ demoted: demote, removed: remove }
       const own = await openPartner(house)
       const rival = await addOwner(house, own.partner)
       const began = Promise.withResolvers<void>()
+      const over = new AbortController()
       const first = one.transaction(async (sql) => {
         await sql.script(`SET TRANSACTION ISOLATION LEVEL ${isolation}`)
         await sql.query(change, [own.partner.branchId, rival.id])
         began.resolve()
-        await waiting()
+        await untilSomebodyWaits(over.signal)
       })
       await began.promise
       const late = other.transaction(async (sql) => {
@@ -198,18 +199,21 @@ for (const [what, change] of Object.entries({ demoted: demote, removed: remove }
         await sql.query(statement('', 'SELECT count(*) FROM partner_members'))
         await sql.query(change, [own.partner.branchId, own.user.id])
       })
-      await assert.rejects(late, lastOwner)
+      await assert.rejects(
+        late.finally(() => over.abort()),
+        lastOwner,
+      )
       await first
       assert.equal(await ownersOf(own), 1)
     })
 
-/** Until somebody waits for a lock of somebody else. */
-async function waiting(): Promise<void> {
+/** For a lock of somebody else. */
+async function untilSomebodyWaits(over: AbortSignal): Promise<void> {
   const blocked = statement(
     '',
     `SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
   )
-  while ((await db.query(blocked)).length === 0);
+  while (!over.aborted && (await db.query(blocked)).length === 0);
 }
 
 test('all owners at once, whoever deletes or moves them, is refused; members of a release before are owners', async () => {
