@@ -163,7 +163,7 @@ export function branch(least: MemberRole): Gate<BranchCaller> {
 
 function lackingRole(role: MemberRole, least: MemberRole): Forbidden {
   return new Forbidden(
-    `This takes the role ${least}, and this user is a ${role}. An owner of the partner can change that.`,
+    `This needs the ${least} role, and this user is a ${role}. An owner of the partner can change that.`,
   )
 }
 

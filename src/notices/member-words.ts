@@ -16,11 +16,11 @@ export const memberTellers: { readonly [Kind in 'invitation' | 'member-joined']:
     facts: [
       ['Partner', `“${oneLine(facts.partner)}”`],
       ['Role', `${facts.role}. ${roleWords[facts.role].text}`],
-      ['Until', printMoment(new Date(facts.expiresAt))],
+      ['Expires', printMoment(new Date(facts.expiresAt))],
     ],
     advice: `To accept or decline, open this link and sign in with your own account at ${brand.name}:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
     notes: [
-      'The link counts once. Whoever has it can accept in your place, so do not pass it on.',
+      'The link works once. Whoever has it can accept in your place, so do not pass it on.',
       'If you did not expect this message, ignore it: nothing happens.',
     ],
   }),

@@ -46,7 +46,7 @@ for (const role of lesser) {
       const answer =
         method === 'GET' ? await browser.get(address) : await browser.post(address, { csrf, once: 'x'.repeat(22) })
       assert.equal(answer.status, 403, `${method} ${path}`)
-      assert.match(answer.text, new RegExp(`<h1>This takes the role ${gate.least}</h1>`), path)
+      assert.match(answer.text, new RegExp(`<h1>This needs the ${gate.least} role</h1>`), path)
       assert.match(answer.text, new RegExp(`You are a ${role} of ${own.partner.name}`), path)
       assert.ok(
         answer.text.includes(`<strong>${own.user.name}</strong> <span class="faint">${own.user.username}</span>`),
@@ -123,7 +123,7 @@ test('a personal token may do what its user may do: a viewer’s reads, a develo
     if (method !== 'GET')
       assert.match(
         refused.json<ProblemAnswer>().error_description,
-        /^This takes the role developer, and this user is a viewer\./,
+        /^This needs the developer role, and this user is a viewer\./,
       )
     assert.notEqual((await asDeveloper(String(method), path)).status, 403, `${method} ${path}`)
   }

@@ -19,12 +19,12 @@ export async function sendRoleNeeded(visit: Visit, member: Refused, least: Membe
   const owners = members.filter(({ role }) => role === 'owner')
   request.refusal = 'forbidden'
   sendPage(reply, {
-    title: `This takes the role ${least}`,
+    title: `This needs the ${least} role`,
     environment: context.environment,
     status: 403,
     account: { user: session.user, csrf, here: home },
     body: html`<section class="card narrow">
-<h1>This takes the role ${least}</h1>
+<h1>This needs the ${least} role</h1>
 <p>You are ${roleWords[partner.role].title} of ${partner.name}.</p>
 ${owners.length === 0 ? html`<p>It has no owner at present. Ask the brokerage to name one.</p>` : printOwners(owners)}
 <p><a class="button primary" href="${home}">Back to ${partner.name}</a></p>

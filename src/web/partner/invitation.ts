@@ -77,8 +77,8 @@ function printQuestion(token: Token, invitation: Invitation, { session, csrf }: 
   return html`${facts([
     ['Your role', html`<strong>${role}</strong><br>${roleWords[role].text}`],
     ['Invited by', invitedBy ?? 'the brokerage'],
-    ['Ends', printDate(expiresAt)],
-    ['You are', html`${session.user.name} <span class="faint">${session.user.username}</span>`],
+    ['Expires', printDate(expiresAt)],
+    ['Signed in as', html`${session.user.name} <span class="faint">${session.user.username}</span>`],
   ])}
 <p class="small">Accepted, the owners see your name and user name.${hasPartner && " With more than one partner, programs need a client's credentials instead of your personal token."}</p>
 <div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div>`

@@ -22,7 +22,7 @@ ${printForm(draft, member)}`
 
 function printForm(draft: Draft, { home, csrf }: Member): Html {
   const values = { role: 'developer', ...draft.values }
-  const hint = `They get a link that counts once, for ${invitationLifeMs / day} days. Whoever follows it signs in with an account of their own.`
+  const hint = `They get a link that works once, for ${invitationLifeMs / day} days. They sign in with their own account and see the role before they accept.`
   const choices = memberRoles.map((value) => ({ value, label: value }))
   return html`<section class="card"><h2>Invite somebody</h2>
 <form method="post" action="${home}/members/invite">${csrfField(csrf)}${onceField()}
@@ -35,7 +35,7 @@ function printMailed(each: ListedInvitation, { home, csrf }: Member): Html {
   const { id, email, role, isOpen, invitedBy, sentAt, expiresAt } = each
   const which = html`${csrfField(csrf)}<input type="hidden" name="invitation" value="${id}">`
   return html`<li><div><strong class="address">${email}</strong> ${badge('off', role)} ${isOpen ? badge('wait', 'invited') : badge('bad', 'no longer works')}<br>
-<span class="faint">sent ${printDate(sentAt)} by ${invitedBy ?? 'the brokerage'} · ${isOpen ? html`ends ${printDate(expiresAt)}` : 'it ended, or its sender is no owner any more'}</span></div>
+<span class="faint">sent ${printDate(sentAt)} by ${invitedBy ?? 'the brokerage'} · ${isOpen ? html`expires ${printDate(expiresAt)}` : 'it expired, or its sender is no longer an owner'}</span></div>
 <div class="acts"><form method="post" action="${home}/members/resend">${which}${onceField()}<button>Send again<span class="unseen"> to ${email}</span></button></form>
 <form method="post" action="${home}/members/uninvite">${which}<button class="danger">Withdraw<span class="unseen"> the invitation of ${email}</span></button></form></div></li>`
 }

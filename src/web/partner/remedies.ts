@@ -52,7 +52,7 @@ const remedies: readonly Remedy[] = [
   },
   {
     code: 'forbidden',
-    words: /takes the role/,
+    words: /needs the \w+ role/,
     text: 'The token is of a member whose role does not reach so far. Send the credentials of a client, or ask an owner under Members for the role that the message names.',
   },
   {
