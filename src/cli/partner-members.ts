@@ -55,7 +55,7 @@ export const partnerMemberCommands: readonly Command[] = [
     },
   },
   {
-    name: 'partner withdraw-invitation',
+    name: 'partner uninvite',
     needs: 'database',
     summary: 'Withdraws an invitation: its link no longer works.',
     positionals: ['partner', 'invitation'],

@@ -88,8 +88,8 @@ test('somebody is invited by mail, listed and uninvited', async () => {
   assert.deepEqual([sent.email, sent.role, sent.invited_by, sent.open], ['new@example.com', 'developer', null, true])
   const listed = parseTable((await line.run('partner', 'invitations', '1')).stdout)
   assert.deepEqual([listed.length, listed[0]!.email], [1, 'new@example.com'])
-  assert.equal((await line.read('partner', 'withdraw-invitation', '1', String(sent.id))).open, false)
-  assert.deepEqual(await line.fail('partner', 'withdraw-invitation', '1', String(sent.id)), {
+  assert.equal((await line.read('partner', 'uninvite', '1', String(sent.id))).open, false)
+  assert.deepEqual(await line.fail('partner', 'uninvite', '1', String(sent.id)), {
     code: 1,
     stderr: `Quant Desk has no invitation ${sent.id}.\n`,
   })

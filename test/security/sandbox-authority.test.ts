@@ -30,7 +30,7 @@ const fill = (path: string, user: User = partner.user) =>
 
 test('the console, the security of a person and what concerns a partner as a whole are on the live site alone', () => {
   const alone =
-    /^\/console\b|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/:branch\/apply$|\/clients\/refresh$/
+    /^\/console\b|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/invitation\/|^\/partner\/:branch\/apply$|\/clients\/refresh$/
   for (const { path, sites } of pageRoutes)
     assert.deepEqual([...sites], alone.test(path) ? ['live'] : ['live', 'sandbox'], path)
 })
