@@ -220,13 +220,13 @@ export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]>
 }
 
 /** A partner, and what somebody may do for it. */
-export interface Membership extends Partner {
+export interface PartnerMembership extends Partner {
   readonly role: MemberRole
 }
 
 /** Whatever their state, for the pages of their members. */
-export function listPartnersOf(sql: Sql, userId: string): Promise<Membership[]> {
-  return sql.query<Membership>(table.selectPartnersOfMember, [userId])
+export function listPartnersOf(sql: Sql, userId: string): Promise<PartnerMembership[]> {
+  return sql.query<PartnerMembership>(table.selectPartnersOfMember, [userId])
 }
 
 /** The branch a member acts for on a site, and in which role: that of the one partner they belong to which may act there. One that has only applied leaves an approved one its place. */
@@ -234,8 +234,8 @@ export async function getBranchOfMember(
   sql: Sql,
   userId: string,
   environment: Environment,
-): Promise<Pick<Membership, 'branchId' | 'role'>> {
-  const all = await sql.query<Pick<Membership, 'branchId' | 'status' | 'role'>>(table.selectBranchesOfMember, [
+): Promise<Pick<PartnerMembership, 'branchId' | 'role'>> {
+  const all = await sql.query<Pick<PartnerMembership, 'branchId' | 'status' | 'role'>>(table.selectBranchesOfMember, [
     userId,
     environment,
   ])

@@ -5,7 +5,7 @@
  */
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
-import { listPartnersOf, type Membership } from '../partners/partner.ts'
+import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
 import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
@@ -138,10 +138,10 @@ export type StronglySignedIn = FreshlySignedIn & WithFactor
 
 /** Of a partner in whatever state. */
 export interface AnyMember extends SignedIn {
-  readonly partner: Membership
+  readonly partner: PartnerMembership
   readonly branch: Branch
   /** All that the visitor is a member of, this one among them. */
-  readonly partners: readonly Membership[]
+  readonly partners: readonly PartnerMembership[]
   /** Where the partner's pages begin. */
   readonly home: string
   /** Whether its partner may act on this site. */
@@ -260,7 +260,7 @@ export function memberWatcher({ context, request }: Visit, { partner }: Member):
       const session = await currentSession(context, request, false)
       if (!session) return undefined
       // With another role the page offers something else: it is to be loaded again.
-      const isStillServed = ({ branchId, role, status }: Membership) =>
+      const isStillServed = ({ branchId, role, status }: PartnerMembership) =>
         branchId === partner.branchId && role === partner.role && mayAct(status, context.environment)
       const partners = await listPartnersOf(context.db, session.user.id)
       if (!partners.some((each) => isStillServed(each))) return undefined

@@ -99,6 +99,7 @@ const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
+const catalogue = whenVisited(() => import('./partner/catalogue.ts'))
 
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
 const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
@@ -144,6 +145,7 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/signature', viewer, signature.showSignature),
   form('/partner/:branch/signature/check', viewer, signature.checkSignature),
   page('/partner/:branch/reference', viewer, reference.showReference),
+  page('/partner/:branch/events', viewer, catalogue.showCatalogue),
 ]
 
 const members = whenVisited(() => import('./partner/members.ts'))

@@ -1,6 +1,6 @@
 /** For a member whose role does not reach: which one it takes, and who can give it. */
 import type { MemberRole } from '../../member-role.ts'
-import { listMembers, type Membership } from '../../partners/partner.ts'
+import { listMembers, type PartnerMembership } from '../../partners/partner.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { type Html, html } from './html.ts'
 import { sendPage } from './page.ts'
@@ -8,7 +8,7 @@ import type { Visit } from './visit.ts'
 import type { SignedIn } from './visitor.ts'
 
 interface Refused extends SignedIn {
-  readonly partner: Membership
+  readonly partner: PartnerMembership
   readonly home: string
 }
 

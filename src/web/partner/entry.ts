@@ -8,7 +8,13 @@ import {
   listNamedInvitationsOf,
   type NamedInvitation,
 } from '../../partners/named-invitation.ts'
-import { applyWithDetails, getPartner, listPartnersOf, type Membership, type Partner } from '../../partners/partner.ts'
+import {
+  applyWithDetails,
+  getPartner,
+  listPartnersOf,
+  type Partner,
+  type PartnerMembership,
+} from '../../partners/partner.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -90,7 +96,7 @@ ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}
   })
 }
 
-function printPartners(partners: readonly Membership[]): Html {
+function printPartners(partners: readonly PartnerMembership[]): Html {
   const items = partners.map(
     ({ branchId, name, status, role }) =>
       html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId} · you are ${roleWords[role].title}</span></div>${partnerBadge(status)}</li>`,

@@ -1,6 +1,6 @@
 /** The frame of the portal's pages, and the small things that many of them show. */
 import { type MemberRole, reaches } from '../../member-role.ts'
-import type { Membership } from '../../partners/partner.ts'
+import type { PartnerMembership } from '../../partners/partner.ts'
 import { mayAct } from '../../partners/partner-status.ts'
 import type { Html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
@@ -24,6 +24,7 @@ const sections: readonly Section[] = [
   { path: '/refusals', label: 'Refusals' },
   { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
+  { path: '/events', label: 'Events' },
 ]
 
 interface PortalPage {
@@ -33,6 +34,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly calls?: boolean
   readonly scripts?: readonly string[]
 }
 
@@ -56,7 +58,7 @@ function sectionsFor(role: MemberRole): readonly Section[] {
 /** The same page of each other partner, if it may be seen there. */
 function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
   const others = partners.filter(({ branchId }) => branchId !== partner.branchId)
-  const isThere = ({ role, status }: Membership) =>
+  const isThere = ({ role, status }: PartnerMembership) =>
     mayAct(status, branch.environment) && sectionsFor(role).some(({ path }) => path === section)
   const links = others.map((each) => ({
     path: `/partner/${each.branchId}${isThere(each) ? section : ''}`,

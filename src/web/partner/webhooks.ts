@@ -20,6 +20,7 @@ import {
 import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { usualSettings } from '../../webhooks/webhook-settings.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { printWhy } from '../frame/failure-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
@@ -34,7 +35,16 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printTroubles } from './troubles.ts'
-import { kindWords, printSettings, readSettings, settingNames } from './webhook-settings.ts'
+import { printActs } from './webhook-acts.ts'
+import {
+  type Chosen,
+  kindWords,
+  printMoreSettings,
+  printSettings,
+  readSettings,
+  settingNames,
+  typedSettings,
+} from './webhook-settings.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)
@@ -42,13 +52,14 @@ export function showWebhooks(visit: Visit, member: Member) {
 
 export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
   const { context, reply } = visit
-  const draft = readDraft(form)
+  const read = readDraft(form)
+  const draft = { ...read, ...readSettings(form, read.kinds) }
   const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.act)
   let sent: Sent<Webhook> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
   })
-  if (problem) return sendWebhooks(visit, member, { values: { url: draft.url }, problem }, draft.kinds)
+  if (problem) return sendWebhooks(visit, member, { values: typedSettings(form), problem }, draft.kinds, draft.actions)
   return reply.redirect(sent!.path, 303)
 }
 
@@ -64,9 +75,8 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
     update(deskOf(visit), webhook, { url, kinds: chosen, ...settings }, member.act),
   )
   if (problem) {
-    const typed = ['url', 'rateLimit', 'description', 'headerName'].map((name) => [name, form.find(name)])
     const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
-    return sendWebhook(visit, member, shown, { values: Object.fromEntries(typed), problem }, emptyDraft)
+    return sendWebhook(visit, member, shown, { values: typedSettings(form), problem }, emptyDraft)
   }
   return backTo(visit.reply, member, webhook)
 }
@@ -134,7 +144,7 @@ function readDraft(form: SubmittedForm) {
 
 const kindChoices = kinds.map((kind) => ({ value: kind, label: kindWords[kind] }))
 
-async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: readonly Kind[]) {
+async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: readonly Kind[], actions = {}) {
   const { db } = visit.context
   const webhooks = await listWebhooks(db, member.branch, 0, webhooksPerBranch)
   const health = await readHealth(db, webhooks)
@@ -148,23 +158,24 @@ ${
   member.isDeveloper &&
   html`<section class="card">
 <h2>Register a webhook</h2>
-${webhooks.length < webhooksPerBranch ? printRegistration(draft, chosen, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
+${webhooks.length < webhooksPerBranch ? printRegistration(draft, { kinds: chosen, actions }, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
 </section>`
 }`,
   })
 }
 
 /** Where no client could sign, the webhook brings a secret of its own. */
-function printRegistration(draft: Draft, chosen: readonly Kind[], canLeaveEmpty: boolean, member: Member): Html {
+function printRegistration(draft: Draft, chosen: Chosen, canLeaveEmpty: boolean, member: Member): Html {
   const hint = canLeaveEmpty
     ? 'Leave it empty to sign with the secret of your first client.'
     : 'You have no client yet whose secret could sign.'
-  return html`${formNotice(draft, 'url', 'secret')}
+  return html`${formNotice(draft, 'url', 'secret', ...settingNames)}
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
-${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen)}
+${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen.kinds)}
 ${printSecretField(draft, hint, !canLeaveEmpty)}
+${printMoreSettings(draft, { ...usualSettings, actions: chosen.actions })}
 <button class="primary">Register</button>
 </form>`
 }
@@ -251,17 +262,6 @@ ${facts([
 ])}
 <div class="acts"><a class="button" href="${deliveries}">Deliveries</a>${member.isDeveloper && printActs(webhook, health, member)}</div>
 </section>`
-}
-
-function printActs(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
-  const here = `${member.home}/webhooks/${webhook.id}`
-  return html`<a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
-${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
-${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}`
-}
-
-function actButton(action: string, label: string, { csrf }: Member): Html {
-  return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
 }
 
 function printChangeForm(webhook: Webhook, headerNames: readonly string[], draft: Draft, member: Member): Html {
