@@ -7,12 +7,14 @@ import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { readInvitation } from '../../support/members.ts'
 import { openPartner } from '../../support/portal.ts'
-import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
+import { desk, fine, lookAt, openScreen, phone } from '../../support/screen.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const chromium = await keepOpen(openChromium())
 const narrow = { width: 320, height: 640 }
 const tooWide = 'document.documentElement.scrollWidth > innerWidth'
+const seriousFaults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id))`
 
 for (const [name, options] of Object.entries({
   'on a phone': { viewport: phone, hasTouch: true },
@@ -55,7 +57,7 @@ for (const [name, options] of Object.entries({
   })
 }
 
-test('every page of it fits 320, 390 and 1280 px, light and dark, can be pressed with a thumb, and axe finds nothing', async () => {
+test('every page of it fits 320, 390 and 1280 px, can be pressed with a thumb, and axe finds no serious fault, light and dark', async () => {
   const own = await openPartner(house)
   const { db } = house.gateway.context
   const [developer, stranger] = [await house.makeUser(), await house.makeUser()]
@@ -82,10 +84,16 @@ test('every page of it fits 320, 390 and 1280 px, light and dark, can be pressed
     await enter(house.baseUrl + visit.path, visit.user)
     await page.getByRole('heading', { level: 1 }).waitFor()
     assert.deepEqual(await lookAt(page, visit.name), fine, visit.name)
-    await page.setViewportSize(narrow)
-    assert.equal(await page.evaluate(tooWide), false, `${visit.name} at ${narrow.width}`)
-    if (process.env.SCREENSHOTS)
-      await page.screenshot({ path: `${process.env.SCREENSHOTS}/${visit.name}-320-light.png`, fullPage: true })
+    for (const viewport of [narrow, desk])
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.setViewportSize(viewport)
+        await page.emulateMedia({ colorScheme })
+        const where = `${visit.name}-${viewport.width}-${colorScheme}`
+        assert.equal(await page.evaluate(tooWide), false, where)
+        assert.deepEqual(await page.evaluate(seriousFaults), [], where)
+        if (process.env.SCREENSHOTS)
+          await page.screenshot({ path: `${process.env.SCREENSHOTS}/${where}.png`, fullPage: true })
+      }
     await close()
   }
 
