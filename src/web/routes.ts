@@ -2,7 +2,20 @@
  * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is said in gates.ts. A page is
  * loaded by its first visitor.
  */
-import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, strongly, withFactor } from './gates.ts'
+import {
+  anyone,
+  developer,
+  freshlySignedIn,
+  member,
+  memberDeveloper,
+  memberOwner,
+  operator,
+  owner,
+  signedIn,
+  strongly,
+  viewer,
+  withFactor,
+} from './gates.ts'
 import {
   form,
   inSandboxAlone,
@@ -101,74 +114,81 @@ const catalogue = whenVisited(() => import('./partner/catalogue.ts'))
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
 const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
 
-/** What a partner has on each site: clients, webhooks, deliveries, refusals. */
+/** What a partner has on each site: clients, webhooks, deliveries, refusals. The gate of each row is the least role that it takes. */
 const portalRows: readonly Row[] = [
   page('/partner', signedIn, entry.showEntry),
   page('/partner/:branch', member, entry.showPartner),
-  page('/partner/:branch/webhooks', approvedMember, webhooks.showWebhooks),
-  makes(form('/partner/:branch/webhooks/create', approvedMember, webhooks.createWebhook)),
-  page('/partner/:branch/webhooks/:id', approvedMember, webhooks.showWebhook),
-  form('/partner/:branch/webhooks/:id/update', approvedMember, webhooks.updateWebhook),
-  makes(form('/partner/:branch/webhooks/:id/secret', approvedMember, webhooks.rotateSecret)),
-  form('/partner/:branch/webhooks/:id/pause', approvedMember, webhooks.pauseWebhook),
-  form('/partner/:branch/webhooks/:id/resume', approvedMember, webhooks.resumeWebhook),
-  form('/partner/:branch/webhooks/:id/delete', approvedMember, webhooks.deleteWebhook),
-  page('/partner/:branch/webhooks/:id/replay', approvedMember, replays.showReplay),
-  makes(form('/partner/:branch/webhooks/:id/replay/start', approvedMember, replays.startReplay, replayAsked)),
-  page('/partner/:branch/webhooks/:id/replays/:replay', approvedMember, replays.showProgress),
-  form('/partner/:branch/webhooks/:id/replays/:replay/cancel', approvedMember, replays.cancelReplay),
-  page('/partner/:branch/webhooks/:id/recover', approvedMember, recovery.showRecovery),
-  makes(form('/partner/:branch/webhooks/:id/recover/start', approvedMember, recovery.startRecovery, recoveryAsked)),
-  page('/partner/:branch/webhooks/:id/incident', approvedMember, incident.showIncident),
-  makes(form('/partner/:branch/webhooks/:id/incident/probe', approvedMember, incident.probe)),
-  page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
-  makes(form('/partner/:branch/webhooks/:id/skip/start', approvedMember, skips.startSkip)),
-  page('/partner/:branch/webhooks/:id/skips/:skip', approvedMember, skips.showSkipProgress),
-  page('/partner/:branch/deliveries', approvedMember, deliveries.showDeliveries),
-  page('/partner/:branch/deliveries/:id', approvedMember, delivery.showDelivery),
-  makes(form('/partner/:branch/deliveries/:id/redeliver', approvedMember, delivery.redeliver)),
-  form('/partner/:branch/deliveries/:id/skip', approvedMember, delivery.skip),
-  page('/partner/:branch/test', approvedMember, testHooks.showTestHooks),
-  makes(form('/partner/:branch/test/send', approvedMember, testHooks.sendTestHook, '/partner/:branch/test?kind=:type')),
-  page('/partner/:branch/test/:event', approvedMember, testOutcome.showTestOutcome),
-  page('/partner/:branch/clients', approvedMember, clients.showClients),
-  makes(form('/partner/:branch/clients/create', approvedMember.and(freshlySignedIn), clients.createClient)),
-  page('/partner/:branch/clients/:client', approvedMember, clients.showClient),
-  form('/partner/:branch/clients/:client/update', approvedMember.and(freshlySignedIn), clients.updateClient),
-  makes(form('/partner/:branch/clients/:client/scopes', approvedMember.and(freshlySignedIn), clients.askScopes)),
-  makes(form('/partner/:branch/clients/:client/rotate', approvedMember.and(freshlySignedIn), clients.rotateSecret)),
-  form('/partner/:branch/clients/:client/revoke', approvedMember, clients.revokeSecret),
-  page('/partner/:branch/refusals', approvedMember, refusals.showRefusals),
-  page('/partner/:branch/signature', approvedMember, signature.showSignature),
-  form('/partner/:branch/signature/check', approvedMember, signature.checkSignature),
-  page('/partner/:branch/reference', approvedMember, reference.showReference),
-  page('/partner/:branch/events', approvedMember, catalogue.showCatalogue),
+  page('/partner/:branch/webhooks', viewer, webhooks.showWebhooks),
+  makes(form('/partner/:branch/webhooks/create', developer, webhooks.createWebhook)),
+  page('/partner/:branch/webhooks/:id', viewer, webhooks.showWebhook),
+  form('/partner/:branch/webhooks/:id/update', developer, webhooks.updateWebhook),
+  makes(form('/partner/:branch/webhooks/:id/secret', developer, webhooks.rotateSecret)),
+  form('/partner/:branch/webhooks/:id/pause', developer, webhooks.pauseWebhook),
+  form('/partner/:branch/webhooks/:id/resume', developer, webhooks.resumeWebhook),
+  form('/partner/:branch/webhooks/:id/delete', developer, webhooks.deleteWebhook),
+  page('/partner/:branch/webhooks/:id/replay', developer, replays.showReplay),
+  makes(form('/partner/:branch/webhooks/:id/replay/start', developer, replays.startReplay, replayAsked)),
+  page('/partner/:branch/webhooks/:id/replays/:replay', viewer, replays.showProgress),
+  form('/partner/:branch/webhooks/:id/replays/:replay/cancel', developer, replays.cancelReplay),
+  page('/partner/:branch/webhooks/:id/recover', developer, recovery.showRecovery),
+  makes(form('/partner/:branch/webhooks/:id/recover/start', developer, recovery.startRecovery, recoveryAsked)),
+  page('/partner/:branch/webhooks/:id/incident', viewer, incident.showIncident),
+  makes(form('/partner/:branch/webhooks/:id/incident/probe', developer, incident.probe)),
+  page('/partner/:branch/webhooks/:id/skip', developer, skips.showSkip),
+  makes(form('/partner/:branch/webhooks/:id/skip/start', developer, skips.startSkip)),
+  page('/partner/:branch/webhooks/:id/skips/:skip', viewer, skips.showSkipProgress),
+  page('/partner/:branch/deliveries', viewer, deliveries.showDeliveries),
+  page('/partner/:branch/deliveries/:id', viewer, delivery.showDelivery),
+  makes(form('/partner/:branch/deliveries/:id/redeliver', developer, delivery.redeliver)),
+  form('/partner/:branch/deliveries/:id/skip', developer, delivery.skip),
+  page('/partner/:branch/test', developer, testHooks.showTestHooks),
+  makes(form('/partner/:branch/test/send', developer, testHooks.sendTestHook, '/partner/:branch/test?kind=:type')),
+  page('/partner/:branch/test/:event', viewer, testOutcome.showTestOutcome),
+  page('/partner/:branch/clients', viewer, clients.showClients),
+  makes(form('/partner/:branch/clients/create', developer.and(freshlySignedIn), clients.createClient)),
+  page('/partner/:branch/clients/:client', viewer, clients.showClient),
+  form('/partner/:branch/clients/:client/update', developer.and(freshlySignedIn), clients.updateClient),
+  makes(form('/partner/:branch/clients/:client/scopes', developer.and(freshlySignedIn), clients.askScopes)),
+  makes(form('/partner/:branch/clients/:client/rotate', developer.and(freshlySignedIn), clients.rotateSecret)),
+  form('/partner/:branch/clients/:client/revoke', developer, clients.revokeSecret),
+  page('/partner/:branch/refusals', viewer, refusals.showRefusals),
+  page('/partner/:branch/signature', viewer, signature.showSignature),
+  form('/partner/:branch/signature/check', viewer, signature.checkSignature),
+  page('/partner/:branch/reference', viewer, reference.showReference),
+  page('/partner/:branch/events', viewer, catalogue.showCatalogue),
 ]
 
 const receiver = whenVisited(() => import('./partner/receiver.ts'))
 
 /** What needs no server, where nothing is at stake. */
 const sandboxRows: readonly Row[] = [
-  page('/partner/:branch/receiver', approvedMember, receiver.showReceiver),
-  makes(form('/partner/:branch/receiver/try', approvedMember, receiver.tryReceiver)),
+  page('/partner/:branch/receiver', viewer, receiver.showReceiver),
+  makes(form('/partner/:branch/receiver/try', developer, receiver.tryReceiver)),
 ]
 
 const members = whenVisited(() => import('./partner/members.ts'))
 const application = whenVisited(() => import('./partner/application.ts'))
+const invitation = whenVisited(() => import('./partner/invitation.ts'))
 
 /** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. */
 const partnerRows: readonly Row[] = [
   makes(form('/partner/apply', signedIn, entry.submitApplication)),
   form('/partner/accept', signedIn, entry.acceptInvited),
   form('/partner/decline', signedIn, entry.declineInvited),
-  makes(form('/partner/:branch/apply', member, application.applyAgain)),
+  page('/partner/invitation/:token', signedIn, invitation.showInvitation),
+  makes(form('/partner/invitation/:token/accept', signedIn, invitation.accept)),
+  form('/partner/invitation/:token/decline', signedIn, invitation.decline),
+  makes(form('/partner/:branch/apply', memberOwner, application.applyAgain)),
   page('/partner/:branch/messages', member, application.showMessages),
-  makes(form('/partner/:branch/messages/send', member, application.writeToBrokerage)),
-  makes(form('/partner/:branch/clients/refresh', approvedMember, clients.askRefresh)),
-  page('/partner/:branch/members', approvedMember, members.showMembers),
-  makes(form('/partner/:branch/members/invite', approvedMember.and(freshlySignedIn), members.invite)),
-  form('/partner/:branch/members/uninvite', approvedMember.and(freshlySignedIn), members.uninvite),
-  form('/partner/:branch/members/remove', approvedMember.and(freshlySignedIn), members.remove),
+  makes(form('/partner/:branch/messages/send', memberDeveloper, application.writeToBrokerage)),
+  makes(form('/partner/:branch/clients/refresh', developer, clients.askRefresh)),
+  page('/partner/:branch/members', viewer, members.showMembers),
+  makes(form('/partner/:branch/members/invite', owner.and(freshlySignedIn), members.invite)),
+  makes(form('/partner/:branch/members/resend', owner.and(freshlySignedIn), members.resend)),
+  form('/partner/:branch/members/uninvite', owner.and(freshlySignedIn), members.uninvite),
+  form('/partner/:branch/members/role', owner.and(freshlySignedIn), members.setRole),
+  form('/partner/:branch/members/remove', owner.and(freshlySignedIn), members.remove),
+  form('/partner/:branch/members/leave', viewer.and(freshlySignedIn), members.leave),
 ]
 
 const overview = whenVisited(() => import('./console/overview.ts'))

@@ -2,8 +2,20 @@
 
 import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
-import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
-import { applyWithDetails, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
+import {
+  acceptNamedInvitation,
+  endNamedInvitation,
+  listNamedInvitationsOf,
+  type NamedInvitation,
+} from '../../partners/named-invitation.ts'
+import {
+  applyWithDetails,
+  getPartner,
+  listPartnersOf,
+  type Partner,
+  type PartnerMembership,
+} from '../../partners/partner.ts'
+import { roleWords } from '../../words/role-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -38,7 +50,7 @@ export async function submitApplication(visit: Visit, visitor: SignedIn, form: S
 export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await acceptInvitation(db, partner, visitor.session.user, visitor.act)
+    await acceptNamedInvitation(db, partner, visitor.session.user, visitor.act)
     return `/partner/${partner.branchId}`
   })
 }
@@ -46,7 +58,7 @@ export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedFo
 export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
+    await endNamedInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
     return '/partner'
   })
 }
@@ -56,7 +68,7 @@ type Answering = (partner: Partner) => Promise<string>
 
 async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
   const branch = form.find('branch')
-  const invitations = await listInvitationsOf(context.db, visitor.session.user)
+  const invitations = await listNamedInvitationsOf(context.db, visitor.session.user)
   const invitation = invitations.find(({ branchId }) => String(branchId) === branch)
   if (!invitation) return reply.redirect('/partner', 303)
   return reply.redirect(await answer(await getPartner(context.db, String(invitation.branchId))), 303)
@@ -69,7 +81,7 @@ export async function showPartner(visit: Visit, member: AnyMember) {
 
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
-  const invitations = await listInvitationsOf(visit.context.db, visitor.session.user)
+  const invitations = await listNamedInvitationsOf(visit.context.db, visitor.session.user)
   const isLive = visit.context.environment === 'live'
   const [only] = partners
   const isPlain = partners.length === 1 && (invitations.length === 0 || !isLive) && !draft.problem
@@ -84,19 +96,19 @@ ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}
   })
 }
 
-function printPartners(partners: readonly Partner[]): Html {
+function printPartners(partners: readonly PartnerMembership[]): Html {
   const items = partners.map(
-    ({ branchId, name, status }) =>
-      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId}</span></div>${partnerBadge(status)}</li>`,
+    ({ branchId, name, status, role }) =>
+      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId} · you are ${roleWords[role].title}</span></div>${partnerBadge(status)}</li>`,
   )
   return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
 }
 
-function printInvitation({ branchId, partnerName }: Invitation, { csrf }: SignedIn): Html {
+function printInvitation({ branchId, partnerName }: NamedInvitation, { csrf }: SignedIn): Html {
   const act = (action: string, label: string, kind: string) =>
     html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branchId}"><button class="${kind}">${label}</button></form>`
   return html`<section class="card created"><h2>${partnerName} invites you</h2>
-<p>As a member you see and change its clients, webhooks and deliveries. With more than one partner, programs need a client's credentials instead of your personal token.</p>
+<p>As an owner you see and change its clients, webhooks, deliveries and members. With more than one partner, programs need a client's credentials instead of your personal token.</p>
 <div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div></section>`
 }
 
@@ -107,7 +119,7 @@ function printElsewhere(context: Context): Html {
 function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {
   return html`<section class="card">
 <h2>Apply as a partner</h2>
-<p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live site; you become the first member and see the answer here.</p>
+<p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live site; you become its first owner and see the answer here.</p>
 ${formNotice(draft, ...fieldNames)}
 <form method="post" action="/partner/apply">
 ${csrfField(csrf)}${onceField()}
