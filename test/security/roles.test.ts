@@ -36,15 +36,18 @@ const addressOf = (path: string, { partner }: PartnerHouse) =>
 for (const role of lesser) {
   test(`what takes more than a ${role} answers a ${role} with the role it takes and the names of the owners, and does nothing`, async () => {
     const own = await openPartner(house)
-    const { browser } = await addAs(house, own.partner, role)
-    const csrf = await tokenOf(browser)
+    const { user, browser } = await addAs(house, own.partner, role)
+    const inSandbox = await house.signIn(user, 'sandbox')
+    const csrfs = new Map([browser, inSandbox].map((each) => [each, tokenOf(each)]))
+    await Promise.all(csrfs.values())
     const before = await readTables(db)
     const refused = ofPartner.filter(({ gate }) => !reaches(role, gate.least!))
     assert.ok(refused.length >= 6, String(refused.length))
-    for (const { method, path, gate } of refused) {
+    for (const { method, path, gate, sites } of refused) {
       const address = addressOf(path, own)
-      const answer =
-        method === 'GET' ? await browser.get(address) : await browser.post(address, { csrf, once: 'x'.repeat(22) })
+      const here = sites.includes('live') ? browser : inSandbox
+      const fields = { csrf: (await csrfs.get(here))!, once: 'x'.repeat(22) }
+      const answer = method === 'GET' ? await here.get(address) : await here.post(address, fields)
       assert.equal(answer.status, 403, `${method} ${path}`)
       assert.match(answer.text, new RegExp(`<h1>This needs the ${gate.least} role</h1>`), path)
       assert.match(answer.text, new RegExp(`You are a ${role} of ${own.partner.name}`), path)
