@@ -89,7 +89,9 @@ ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'For your work with
 </form>`
 }
 
+const stateWords: Record<NoticeSeen['state'], string> = { waiting: 'waiting', sent: 'sent', 'given up': 'not sent' }
+
 function printLast({ kind, email, state, createdAt }: NoticeSeen): Html {
-  const badge = html`<span class="badge${state !== 'sent' && html` off`}">${state}</span>`
+  const badge = html`<span class="badge${state !== 'sent' && html` off`}">${stateWords[state]}</span>`
   return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`
 }

@@ -35,7 +35,7 @@ function printClient(client: Client, { secrets, requests, home, csrf }: ClientsP
   const at = `${home}/clients/${client.id}`
   return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
-${own.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : own.map(printSecret)}
+${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
 ${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
 <form method="post" action="${at}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
 }

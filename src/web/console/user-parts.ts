@@ -91,8 +91,8 @@ export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFa
   const reset = isSelf
     ? html`<p>Your own are changed on <a href="/account/security">your security page</a>.</p>`
     : html`<p>For somebody who has lost all of them. Make sure first who asks: afterwards the password alone is enough to sign in. Every session ends. You are asked for your own password if you entered it more than five minutes ago.</p>
-<form method="post" action="${home}/factors/reset">${csrfField(csrf)}<button class="danger">Take back all second factors</button></form>`
-  return html`<section class="card"><h2>Second factors ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
+<form method="post" action="${home}/factors/reset">${csrfField(csrf)}<button class="danger">Reset two-factor</button></form>`
+  return html`<section class="card"><h2>Two-factor authentication ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
 ${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && reset}</section>`
 }
 

@@ -41,7 +41,7 @@ export const doneWords = {
   'all-closed': 'Every session is closed.',
   revoked: 'The token is revoked.',
   ended: 'The access of the application is ended.',
-  reset: 'The second factors are taken back, and every session is closed.',
+  reset: 'Two-factor is reset, and every session is closed.',
   lifted: 'The user may try to sign in again at once.',
 }
 

@@ -1,4 +1,4 @@
-/** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
+/** The webhooks of all partners: which need attention, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
 import type { Form } from '../../http/form.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
@@ -27,7 +27,7 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
-import { laneBadge, laneWords, printDuration } from './lane-words.ts'
+import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50
@@ -36,7 +36,7 @@ const pagesAtMost = 2_000
 const newestShown = 20
 const largestBranch = 2 ** 31 - 1
 
-const unwell = 'not well'
+const unwell = 'needs attention'
 
 export async function showWebhooks(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
@@ -79,7 +79,7 @@ function partnerOf(text: string | undefined): number | string | undefined {
 function printFilter(question: Question): Html {
   const draft = question.draft()
   return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
-${choiceField(draft, { name: 'condition', label: 'Health' }, anyOf([unwell, ...laneConditions]))}
+${choiceField(draft, { name: 'condition', label: 'Health' }, [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))])}
 ${choiceField(draft, { name: 'site', label: 'Site' }, anyOf(environments))}
 ${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
 <div class="field"><button class="primary">Show</button></div>
@@ -123,7 +123,7 @@ function printLanes(
     'Failing for',
     'Waiting',
     'Oldest overdue',
-    'Given up',
+    'Failed after all retries',
   ]
   return table('Webhooks, worst first', heads, rows)
 }
@@ -186,7 +186,7 @@ ${facts([
   ['Failing since', lane.failingSince ? printDate(lane.failingSince) : undefined],
   ['Waiting', printCount(health?.waiting ?? 0)],
   ['Oldest overdue', printOverdue(lane, now)],
-  ['Given up', printCount(health?.exhausted ?? 0)],
+  ['Failed after all retries', printCount(health?.exhausted ?? 0)],
   ['Created', printDate(lane.createdAt)],
   ['Changed', printDate(lane.updatedAt)],
 ])}

@@ -32,13 +32,13 @@ export function printSecrets(
   const items = secrets.map(
     (
       each,
-    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expiresAt ? badge('wait', 'being replaced') : badge('good', 'alive')}<br>
+    ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expiresAt ? badge('wait', 'being replaced') : badge('good', 'active')}<br>
 <span class="faint">made ${printDate(each.createdAt)} · last used ${each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'}${each.signsFrom > now && html` · signs webhooks from ${printDate(each.signsFrom)}`}${each.expiresAt !== null && html` · ends ${printDate(each.expiresAt)}`}</span></div>
 <form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
   )
   const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
   return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
-${items.length === 0 ? html`<p class="empty">No secret is alive: nobody can call as this application.</p>` : html`<ul class="tokens">${items}</ul>`}
+${items.length === 0 ? html`<p class="empty">No secret is active: this application cannot call.</p>` : html`<ul class="tokens">${items}</ul>`}
 <form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
 ${choiceField({ ...rotation, values: { overlap: 'week', ...rotation.values } }, { name: 'overlap', label: 'New secret' }, choices)}
 ${textField(rotation, { name: 'switchAt', label: 'Signs webhooks from (UTC)', hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.', more: html`type="datetime-local"` })}

@@ -119,7 +119,7 @@ function readSwitch(form: SubmittedForm): Date | undefined {
   return switchAt === 'wrong' ? new Date(0) : switchAt
 }
 
-const twoLive = 'Two secrets are alive already. Revoke one of them first, then make a new one.'
+const twoLive = 'Two secrets are active already. Revoke one of them first, then make a new one.'
 
 /** A second click, or one that has ended meanwhile: the page then shows what is true. */
 export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {

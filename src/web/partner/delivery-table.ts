@@ -1,16 +1,22 @@
-import type { Delivery } from '../../webhooks/delivery.ts'
+import type { Ahead, Delivery } from '../../webhooks/delivery.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printMoment, table } from '../frame/parts.ts'
 
-export function printDeliveries(deliveries: readonly Delivery[], webhooks: readonly Webhook[], home: string): Html {
+/** `ahead`: what those wait behind that do. */
+export function printDeliveries(
+  deliveries: readonly Delivery[],
+  webhooks: readonly Webhook[],
+  home: string,
+  ahead: ReadonlyMap<number, Ahead>,
+): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const urls = new Map(webhooks.map((webhook) => [webhook.id, webhook.url]))
   const rows = deliveries.map(
     (each) => html`<tr>
 <td><a href="${home}/deliveries/${each.id}">${each.id}</a></td>
-<td>${stateBadge(each)}</td>
+<td>${stateBadge(each, ahead.get(each.id))}</td>
 <td>${each.kind} ${each.action}</td>
 <td><code>${each.entity}</code></td>
 <td class="url"><a href="${home}/webhooks/${each.webhookId}">${urls.get(each.webhookId) ?? each.webhookId}</a></td>

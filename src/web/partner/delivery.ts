@@ -64,7 +64,7 @@ export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
 
 function printSkipForm(here: string, member: Member): Html {
   return html`<section class="card"><h2>Skip</h2>
-<p>It is not sent any more, and what waits behind it for the same entity goes on. It can still be sent again later.</p>
+<p>It is not sent any more, and what is queued behind it for the same entity goes out. It can still be replayed later.</p>
 <form method="post" action="${here}/skip">${csrfField(member.csrf)}
 ${reasonField(emptyDraft)}
 <button class="danger">Skip it</button></form></section>`
@@ -80,7 +80,7 @@ function printSendForm(
   const isOff = webhook.state !== 'active'
   const resume = html`<p class="notice waiting">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
   if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
-  const label = state === 'waiting' ? 'Try it now' : 'Send it again'
+  const label = state === 'waiting' ? 'Try it now' : 'Replay it'
   return html`${isOff && resume}<form method="post" action="${home}/deliveries/${id}/redeliver">${csrfField(csrf)}${once}<button class="primary">${label}</button></form>`
 }
 
@@ -133,7 +133,7 @@ function printFacts(
 ): Html {
   const { home } = member
   const { state, kind, action, entity, uid, createdAt, settledAt, dueAt, repeats, reason, canceledBy } = delivery
-  return html`<section class="card"><p>${stateBadge(delivery)} ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
+  return html`<section class="card"><p>${stateBadge(delivery, ahead)} ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
   ['Entity', html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`],
@@ -149,7 +149,7 @@ ${facts([
 
 const outcomeTones: Record<Attempt['outcome'], Tone> = { accepted: 'good', refused: 'bad', unreachable: 'bad' }
 
-/** In the words of whoever has to mend it. */
+/** In the words of whoever has to fix it. */
 const whyWords = new Map([
   ['timeout', 'No complete answer came within ten seconds.'],
   ['dns', 'The host name could not be found.'],

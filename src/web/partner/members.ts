@@ -56,7 +56,7 @@ async function sendMembers(visit: Visit, member: Member, draft: Draft) {
     ...invitations.map((each) =>
       printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invitedAt)}`, {
         ...{ action: `${member.home}/members/uninvite`, field: 'username', value: each.username, csrf: member.csrf },
-        label: 'Take back',
+        label: 'Withdraw',
       }),
     ),
   ]

@@ -1,5 +1,6 @@
 /** What a member sees first: whether all is well, and what happened last. */
 import { listClients } from '../../partners/client.ts'
+import { findAhead } from '../../webhooks/delivery.ts'
 import { searchDeliveries } from '../../webhooks/delivery-search.ts'
 import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
@@ -41,13 +42,13 @@ ${facts([
   ['Clients', clients.length],
   ['Webhooks', html`<a href="${home}/webhooks">${webhooks.length}</a>`],
   [
-    'Not well',
+    'Needs attention',
     unwell.length === 0 ? 'none' : unwell.map((each) => html`<a href="${home}/webhooks/${each.id}">${each.url}</a> `),
   ],
   ['Waiting', html`<a href="${home}/deliveries?state=unfinished">${printCount(sum('waiting'))}</a>`],
-  ['Given up', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
+  ['Failed after all retries', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
-${printDeliveries(newest.deliveries, webhooks, home)}`
+${printDeliveries(newest.deliveries, webhooks, home, await findAhead(db, newest.deliveries))}`
 }

@@ -10,11 +10,11 @@ const sections: readonly Link[] = [
   { path: '', label: 'Overview' },
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/deliveries', label: 'Deliveries', searches: true },
-  { path: '/test', label: 'Test hooks' },
+  { path: '/test', label: 'Test events' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/messages', label: 'Messages', liveAlone: true },
-  { path: '/refusals', label: 'Refusals' },
+  { path: '/refusals', label: 'Failed API calls' },
   { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
 ]

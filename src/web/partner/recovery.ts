@@ -80,7 +80,7 @@ ${count && printConfirmation(webhook, text!, count, await findRecoveryRefusal(db
 }
 
 function printChoice({ id, url }: Webhook, draft: Draft, { home }: Member): Html {
-  const hint = 'What was given up from then on, and not delivered or skipped since, is sent again.'
+  const hint = 'What failed after all retries from then on, and was not delivered or skipped since, is sent again.'
   return html`<section class="card"><h2>1. Since when</h2>
 <p>When <code>${url}</code> answers again, what waits for its next attempt need not wait any longer.</p>
 ${formNotice(draft, 'since')}
@@ -100,7 +100,7 @@ function printConfirmation(
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <ul>
 <li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
-<li>Given up, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
+<li>Failed after all retries, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
 ${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
 </ul>
 <form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`

@@ -110,10 +110,10 @@ async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft
       html`<a href="${member.home}/test?kind=${each}${aim}"${each === kind && html` aria-current="page"`}>${label}</a>`,
   )
   return sendPortal(visit, member, {
-    title: 'Test hooks',
+    title: 'Test events',
     section: '/test',
     status: draft.problem?.status ?? 200,
-    body: html`<h1>Test hooks</h1>
+    body: html`<h1>Test events</h1>
 <p>A test event is signed and delivered like any other, and says <code>x-webhook-test: true</code>. Nothing is checked against real records.</p>
 ${webhooks.length === 0 ? printNobody(member) : html`<nav class="tabs" aria-label="Kind">${tabs}</nav>${printForm(webhooks, member, kind, draft)}`}`,
   })

@@ -160,7 +160,7 @@ function printRegistration(draft: Draft, chosen: readonly Kind[], canLeaveEmpty:
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
-${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen)}
+${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, chosen)}
 ${printSecretField(draft, hint, !canLeaveEmpty)}
 <button class="primary">Register</button>
 </form>`
@@ -197,7 +197,7 @@ function printList(
 <td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
-  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
+  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Failed after all retries', 'Created (UTC)'], rows)
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -240,11 +240,11 @@ ${facts([
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
   ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
   ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],
-  ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
+  ['Failed after all retries', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
   ['Created', printDate(webhook.createdAt)],
   ['Changed', printDate(webhook.updatedAt)],
 ])}
-<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
+<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Replay deliveries…</a><a class="button" href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
 </section>`
@@ -260,7 +260,7 @@ function printChangeForm(webhook: Webhook, headerNames: readonly string[], draft
 ${formNotice(draft, 'url', ...settingNames)}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/update">${csrfField(member.csrf)}
 ${printUrlField({ ...draft, values })}
-${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, webhook.kinds)}
+${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, webhook.kinds)}
 ${printSettings({ ...draft, values: draft.values }, webhook, headerNames)}
 <button class="primary">Save</button></form></section>`
 }

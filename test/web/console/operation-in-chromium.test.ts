@@ -41,7 +41,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await page.getByText('Updating', { exact: true }).waitFor()
   const failing = await makeFailing('/begins-to-fail')
   await failing.fire()
-  const row = page.getByRole('region', { name: 'Webhooks that are not well' })
+  const row = page.getByRole('region', { name: 'Webhooks that need attention' })
   await row.getByRole('link', { name: failing.url }).click()
   await page.getByRole('heading', { name: `Webhook ${failing.id}` }).waitFor()
   await page.getByText('500 after').first().waitFor()
@@ -50,7 +50,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await page.getByRole('link', { name: 'Audit entries' }).click()
   await page.locator('tbody tr', { hasText: 'Olga Operator paused webhook' }).waitFor()
 
-  await page.getByLabel('Did what').fill('webhook.paused')
+  await page.getByLabel('Action').fill('webhook.paused')
   await page.getByRole('button', { name: 'Search' }).click()
   assert.equal(await page.locator('tbody tr').count(), 1)
   await page.locator('tbody summary').click()

@@ -40,7 +40,7 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Register' }).click()
     await page.getByText('healthy').waitFor()
 
-    await go('Test hooks')
+    await go('Test events')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByRole('heading', { name: 'TRANSACTION SUBMITTED' }).waitFor()
     await receiver.count(path, 1)
@@ -50,7 +50,7 @@ for (const [name, options] of Object.entries({
     await go('Deliveries')
     await page.getByRole('region', { name: 'Deliveries' }).getByRole('link').first().click()
     await page.getByText('x-webhook-signature').first().waitFor()
-    await page.getByRole('button', { name: 'Send it again' }).click()
+    await page.getByRole('button', { name: 'Replay it' }).click()
     await page.getByText('Repeats', { exact: true }).waitFor()
     await receiver.count(path, 2)
     if (options.javaScriptEnabled === false) await reloadUntil(page, 'attempt 1')
