@@ -86,6 +86,7 @@ const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
+const ownSearch = whenVisited(() => import('./partner/search.ts'))
 
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
 const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
@@ -113,6 +114,7 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/webhooks/:id/skip', approvedMember, skips.showSkip),
   makes(form('/partner/:branch/webhooks/:id/skip/start', approvedMember, skips.startSkip)),
   page('/partner/:branch/webhooks/:id/skips/:skip', approvedMember, skips.showSkipProgress),
+  page('/partner/:branch/search', approvedMember, ownSearch.showSearch),
   page('/partner/:branch/deliveries', approvedMember, deliveries.showDeliveries),
   page('/partner/:branch/deliveries/:id', approvedMember, delivery.showDelivery),
   makes(form('/partner/:branch/deliveries/:id/redeliver', approvedMember, delivery.redeliver)),
@@ -165,10 +167,12 @@ const client = whenVisited(() => import('./console/client-acts.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
+const search = whenVisited(() => import('./console/search.ts'))
 
 /** How the gateway is and whom it serves. What changes something takes every proof that the operator has. */
 const consoleRows: readonly Row[] = [
   page('/console', operator, overview.showOverview),
+  page('/console/search', operator, search.showSearch),
   page('/console/webhooks', operator, lanes.showWebhooks),
   page('/console/webhooks/:id', operator, lanes.showWebhook),
   form('/console/webhooks/:id/pause', operator.and(strongly), lanes.pauseWebhook),

@@ -6,7 +6,7 @@ export const oldWords: readonly (readonly [RegExp, string])[] = [
   [/\bnot well\b/i, 'Needs attention'],
   [/\bbehind another\b/i, 'Queued behind #123'],
   [/\bwhat it is told\b/i, 'Events to send'],
-  [/\bsend (?:it )?again\b/i, 'Replay'],
+  [/\bSend (?:it )?again\b/, 'Replay'],
   [/\bhow to mend\b|\bmend (?:it|the|these)\b|\bwas mended\b/i, 'How to fix it'],
   [/\brefused calls?\b/i, 'Failed API calls'],
   [/\bwaits for you\b/i, 'Needs your decision'],

@@ -6,7 +6,7 @@ import type { Operator } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '/console', label: 'Overview' },
-  { path: '/console/partners', label: 'Partners', searches: true },
+  { path: '/console/partners', label: 'Partners' },
   { path: '/console/users', label: 'Users' },
   { path: '/console/webhooks', label: 'Webhooks' },
   { path: '/console/audit', label: 'Audit log' },
@@ -32,6 +32,7 @@ export function sendConsole({ context, reply }: Visit, { session, csrf }: Operat
     environment: context.environment,
     account: { user: session.user, csrf, here: section },
     navigation: sections,
+    search: '/console/search',
     wide: true,
   })
 }

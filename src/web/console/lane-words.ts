@@ -9,7 +9,10 @@ export const laneLabels: Record<LaneCondition, string> = { ...conditionLabels, l
 
 /** With how many there are of them, where that is known. */
 export function laneBadge(condition: LaneCondition, count?: number): Html {
-  return badge(tones[condition], count === undefined ? laneLabels[condition] : `${laneLabels[condition]} · ${count.toLocaleString('en')}`)
+  return badge(
+    tones[condition],
+    count === undefined ? laneLabels[condition] : `${laneLabels[condition]} · ${count.toLocaleString('en')}`,
+  )
 }
 
 /** What it means to the one who watches over all of them. */

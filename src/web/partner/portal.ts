@@ -9,7 +9,7 @@ import { type AnyMember, isServed } from '../gates.ts'
 const sections: readonly Link[] = [
   { path: '', label: 'Overview' },
   { path: '/webhooks', label: 'Webhooks' },
-  { path: '/deliveries', label: 'Deliveries', searches: true },
+  { path: '/deliveries', label: 'Deliveries' },
   { path: '/test', label: 'Test events' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
@@ -38,6 +38,7 @@ export function sendPortal({ context, reply }: Visit, member: AnyMember, page: P
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
     navigation: isServed(member) ? [...links, accountLink] : [accountLink],
     partners: partnersOf(member, section),
+    search: isServed(member) ? `${member.home}/search` : undefined,
     wide: true,
   })
 }

@@ -197,7 +197,11 @@ function printList(
 <td>${printMoment(webhook.createdAt)}</td>
 </tr>`
   })
-  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Failed after all retries', 'Created (UTC)'], rows)
+  return table(
+    'Webhooks',
+    ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Failed after all retries', 'Created (UTC)'],
+    rows,
+  )
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {

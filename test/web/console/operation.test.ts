@@ -144,7 +144,7 @@ test('a webhook whose receiver is well but that nobody serves is late', async ()
   assert.match(page, /<td[^>]*>2 h<\/td>/)
   assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=late`)), [late])
   assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=healthy`)), [soon])
-  assert.match(await show('/console'), />late: 1</)
+  assert.match(await show('/console'), />late · 1</)
   await db.script(`DELETE FROM queued_deliveries WHERE event_id = 0`)
 })
 

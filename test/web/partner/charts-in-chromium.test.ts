@@ -71,7 +71,11 @@ test('a chart is read by keyboard, by pointer and as a table, on a phone, at a d
   assert.deepEqual(await shown(page), [readings[0]])
   await page.keyboard.press('End')
   await page.keyboard.press('Tab')
-  assert.match((await shown(page)).join(), /2 waiting, 1 of them queued behind an earlier one$/, 'one step of the tab key further')
+  assert.match(
+    (await shown(page)).join(),
+    /2 waiting, 1 of them queued behind an earlier one$/,
+    'one step of the tab key further',
+  )
   await list.getByRole('listitem').nth(3).hover()
   assert.ok((await shown(page)).includes(readings[3]!))
 
