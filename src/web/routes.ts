@@ -2,7 +2,17 @@
  * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is said in gates.ts. A page is
  * loaded by its first visitor.
  */
-import { anyone, approvedMember, freshlySignedIn, member, operator, signedIn, strongly, withFactor } from './gates.ts'
+import {
+  anyone,
+  approvedMember,
+  freshlySignedIn,
+  member,
+  operator,
+  signedIn,
+  strongly,
+  withFactor,
+  withReason,
+} from './gates.ts'
 import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
@@ -194,21 +204,29 @@ const consoleRows: readonly Row[] = [
   form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
   makes(form('/console/partners/:branch/message', operator.and(strongly), partner.writeToPartner)),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),
-  form('/console/partners/:branch/refresh/withdraw', operator.and(strongly), partner.withdrawRefresh),
-  form('/console/partners/:branch/clients/:client/suspend', operator.and(strongly), client.suspendClient),
+  form('/console/partners/:branch/refresh/withdraw', operator.and(strongly).and(withReason), partner.withdrawRefresh),
+  form(
+    '/console/partners/:branch/clients/:client/suspend',
+    operator.and(strongly).and(withReason),
+    client.suspendClient,
+  ),
   form('/console/partners/:branch/clients/:client/activate', operator.and(strongly), client.activateClient),
   form('/console/partners/:branch/clients/:client/scopes', operator.and(strongly), client.setMost),
   form('/console/partners/:branch/clients/:client/scopes/grant', operator.and(strongly), client.grantScopes),
-  form('/console/partners/:branch/clients/:client/scopes/decline', operator.and(strongly), client.declineScopes),
+  form(
+    '/console/partners/:branch/clients/:client/scopes/decline',
+    operator.and(strongly).and(withReason),
+    client.declineScopes,
+  ),
   page('/console/users', operator, users.showUsers),
   page('/console/users/:id', operator, user.showUser),
-  form('/console/users/:id/lock', operator.and(strongly), userActs.lockUser),
+  form('/console/users/:id/lock', operator.and(strongly).and(withReason), userActs.lockUser),
   form('/console/users/:id/unlock', operator.and(strongly), userActs.unlockUser),
   form('/console/users/:id/sessions/close', operator.and(strongly), userActs.closeSession),
   form('/console/users/:id/sessions/close/all', operator.and(strongly), userActs.closeSessions),
-  form('/console/users/:id/tokens/revoke', operator.and(strongly), userActs.revokeToken),
-  form('/console/users/:id/applications/revoke', operator.and(strongly), userActs.revokeApplication),
-  form('/console/users/:id/factors/reset', operator.and(strongly), userActs.resetFactors),
+  form('/console/users/:id/tokens/revoke', operator.and(strongly).and(withReason), userActs.revokeToken),
+  form('/console/users/:id/applications/revoke', operator.and(strongly).and(withReason), userActs.revokeApplication),
+  form('/console/users/:id/factors/reset', operator.and(strongly).and(withReason), userActs.resetFactors),
   form('/console/users/:id/throttle/lift', operator.and(strongly), userActs.liftThrottle),
 ]
 

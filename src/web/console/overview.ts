@@ -22,18 +22,13 @@ import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../gates.ts'
 import { findAttention, printAttention } from './attention.ts'
-import { printDoneTo } from './back.ts'
 import { sendConsole } from './console.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
-import { doneWords as partnerWords } from './partner.ts'
-import { doneWords as userWords } from './user.ts'
-import { doneWords as webhookWords } from './webhooks.ts'
 
 const here = '/console'
 const listed = 5
 const refusedLookedAt = 1_000
-const doneWords = { ...partnerWords, ...userWords, ...webhookWords }
 
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
@@ -44,7 +39,7 @@ export async function showOverview(visit: Visit, operator: Operator) {
     section: here,
     live: true,
     scripts: [chartScript],
-    body: html`<h1>Console</h1>${await printDoneTo(visit.context.db, visit.request, doneWords)}${livePart(visit.request, await print())}`,
+    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
   })
 }
 

@@ -84,7 +84,11 @@ async function findPartnersNamed(sql: Sql, text: string): Promise<Group> {
     title: name,
     about: `branch ${branchId} · ${status}`,
   }))
-  return { label: 'Partners', hits, more: before === undefined ? undefined : `/console/partners?${new URLSearchParams({ q: text })}` }
+  return {
+    label: 'Partners',
+    hits,
+    more: before === undefined ? undefined : `/console/partners?${new URLSearchParams({ q: text })}`,
+  }
 }
 
 async function findPeople(sql: Sql, text: string): Promise<Group> {

@@ -1,7 +1,9 @@
 /** The secrets of a client: those that are alive, and a new one, shown once. */
+
 import { day, hour } from '../../clock.ts'
 import type { Client } from '../../partners/client.ts'
 import type { ClientSecret } from '../../partners/client-secret.ts'
+import { askFirst } from '../frame/ask.ts'
 import { choiceField, type Draft, formNotice, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -34,7 +36,7 @@ export function printSecrets(
       each,
     ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expiresAt ? badge('wait', 'being replaced') : badge('good', 'active')}<br>
 <span class="faint">made ${printDate(each.createdAt)} · last used ${each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'}${each.signsFrom > now && html` · signs webhooks from ${printDate(each.signsFrom)}`}${each.expiresAt !== null && html` · ends ${printDate(each.expiresAt)}`}</span></div>
-<form method="post" action="${home}/clients/${id}/revoke">${csrfField(csrf)}<input type="hidden" name="secret" value="${each.id}"><button class="danger">Revoke</button></form></li>`,
+${askFirst({ action: `${home}/clients/${id}/revoke`, csrf, fields: { secret: each.id }, label: 'Revoke', of: `the secret that ends in ${each.hint}`, text: 'Whoever still uses it is refused from the next call on.' })}</li>`,
   )
   const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
   return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}

@@ -2,7 +2,7 @@ import type { Ahead, Delivery } from '../../webhooks/delivery.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
-import { printMoment, table } from '../frame/parts.ts'
+import { menu, printMoment, table } from '../frame/parts.ts'
 
 /** `ahead`: what those wait behind that do. */
 export function printDeliveries(
@@ -22,7 +22,21 @@ export function printDeliveries(
 <td class="url"><a href="${home}/webhooks/${each.webhookId}">${urls.get(each.webhookId) ?? each.webhookId}</a></td>
 <td class="number">${each.attempts}</td>
 <td>${printMoment(each.createdAt)}</td>
+<td>${printMenu(each, home)}</td>
 </tr>`,
   )
-  return table('Deliveries', ['Delivery', 'State', 'Event', 'Entity', 'Webhook', 'Attempts', 'Created (UTC)'], rows)
+  return table(
+    'Deliveries',
+    ['Delivery', 'State', 'Event', 'Entity', 'Webhook', 'Attempts', 'Created (UTC)', 'Actions'],
+    rows,
+  )
+}
+
+/** What it allows depends on its state: its own page offers that. */
+function printMenu({ id, entity, webhookId }: Delivery, home: string): Html {
+  return menu(`delivery ${id}`, [
+    html`<a href="${home}/deliveries/${id}">Attempts, replay, skip</a>`,
+    html`<a href="${home}/deliveries?${new URLSearchParams({ entity }).toString()}">Deliveries of ${entity}</a>`,
+    html`<a href="${home}/deliveries?webhook=${webhookId}">Deliveries of this webhook</a>`,
+  ])
 }

@@ -1,7 +1,10 @@
 /** Who acts for the partner. Members are equals; the last one stays. */
+
 import type { Database } from '../../database/database.ts'
 import { endInvitation, inviteMember, listInvitations } from '../../partners/invitation.ts'
 import { listMembers, removeMemberButLast } from '../../partners/partner.ts'
+import { askFirst } from '../frame/ask.ts'
+import { type Done, leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -20,13 +23,17 @@ export async function invite(visit: Visit, member: FreshMember, form: SubmittedF
   const username = form.find('username')?.trim() ?? ''
   const make = (db: Database) => inviteMember(db, member.partner, username, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/members`))
-  return problem ? sendMembers(visit, member, { values: { username }, problem }) : back(visit, member)
+  if (problem) return sendMembers(visit, member, { values: { username }, problem })
+  const undo = { action: `${member.home}/members/uninvite`, fields: { username } }
+  return back(visit, member, { text: `${username} is invited.`, undo })
 }
 
 export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { db } = visit.context
-  await endInvitation(db, member.partner, form.find('username') ?? '', 'withdrawn', member.act)
-  return back(visit, member)
+  const username = form.find('username') ?? ''
+  await endInvitation(db, member.partner, username, 'withdrawn', member.act)
+  const undo = { action: `${member.home}/members/invite`, fields: { username } }
+  return back(visit, member, { text: 'The invitation is withdrawn.', undo })
 }
 
 /** Whoever found an open browser must not put the other members out. */
@@ -35,11 +42,14 @@ export async function remove(visit: Visit, member: FreshMember, form: SubmittedF
   const userId = form.find('user') ?? ''
   const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.act))
   if (problem) return sendMembers(visit, member, { values: {}, problem })
-  return userId === member.session.user.id ? visit.reply.redirect('/partner', 303) : back(visit, member)
+  const link = { path: '/account/history', label: 'See your history' }
+  if (userId === member.session.user.id)
+    return leadToDone(visit, member, '/partner', { text: `You have left ${member.partner.name}.`, link })
+  return back(visit, member, { text: 'The member is removed.', link })
 }
 
-function back({ reply }: Visit, { home }: Member) {
-  return reply.redirect(`${home}/members`, 303)
+function back(visit: Visit, member: Member, done: Done) {
+  return leadToDone(visit, member, `${member.home}/members`, done)
 }
 
 async function sendMembers(visit: Visit, member: Member, draft: Draft) {
@@ -51,12 +61,14 @@ async function sendMembers(visit: Visit, member: Member, draft: Draft) {
       printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.addedAt)}`, {
         ...{ action: `${member.home}/members/remove`, field: 'user', value: each.id, csrf: member.csrf },
         label: each.id === member.session.user.id ? 'Leave' : 'Remove',
+        asks: 'From then on nothing of the partner is shown here. A member can send another invitation.',
       }),
     ),
     ...invitations.map((each) =>
       printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invitedAt)}`, {
         ...{ action: `${member.home}/members/uninvite`, field: 'username', value: each.username, csrf: member.csrf },
         label: 'Withdraw',
+        asks: 'They can no longer accept it.',
       }),
     ),
   ]
@@ -81,9 +93,11 @@ interface RowAct {
   readonly value: string
   readonly csrf: string
   readonly label: string
+  /** What will happen. */
+  readonly asks: string
 }
 
-function printRow(who: Html, since: Html, { action, field, value, csrf, label }: RowAct): Html {
+function printRow(who: Html, since: Html, { action, field, value, csrf, label, asks }: RowAct): Html {
   return html`<li><div>${who}<br><span class="faint">${since}</span></div>
-<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="${field}" value="${value}"><button class="danger">${label}</button></form></li>`
+${askFirst({ action, csrf, fields: { [field]: value }, label, of: value, text: asks })}</li>`
 }

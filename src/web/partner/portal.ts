@@ -1,6 +1,7 @@
 /** The frame of the portal's pages, and the small things that many of them show. */
 import { mayAct } from '../../partners/partner-status.ts'
-import type { Html } from '../frame/html.ts'
+import { printTold } from '../frame/done.ts'
+import { type Html, html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
@@ -29,11 +30,13 @@ interface PortalPage {
   readonly scripts?: readonly string[]
 }
 
-export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {
+export function sendPortal(visit: Visit, member: AnyMember, page: PortalPage) {
+  const { context, reply } = visit
   const { section = '', ...rest } = page
   const links = sections.map((link) => ({ ...link, path: member.home + link.path }))
   return sendPage(reply, {
     ...rest,
+    body: html`${printTold(visit, member)}${page.body}`,
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
     navigation: isServed(member) ? [...links, accountLink] : [accountLink],
@@ -54,9 +57,11 @@ function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
 }
 
 /** For those who are no member yet. */
-export function sendEntrance({ context, reply }: Visit, visitor: SignedIn, page: Omit<PortalPage, 'section'>) {
+export function sendEntrance(visit: Visit, visitor: SignedIn, page: Omit<PortalPage, 'section'>) {
+  const { context, reply } = visit
   const account = { user: visitor.session.user, csrf: visitor.csrf, here: '/partner' }
-  return sendPage(reply, { ...page, environment: context.environment, account, wide: true })
+  const body = html`${printTold(visit, visitor)}${page.body}`
+  return sendPage(reply, { ...page, body, environment: context.environment, account, wide: true })
 }
 
 const accountLink: Link = { path: '/account', label: 'My account' }

@@ -1,4 +1,5 @@
 /** After a receiver was mended: say since when it had trouble, see what would happen, start. The progress is that of a replay. */
+
 import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
@@ -12,6 +13,7 @@ import {
 } from '../../webhooks/recovery.ts'
 import type { Replay } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { printCount } from '../frame/health-words.ts'
@@ -46,7 +48,10 @@ export async function startRecovery(visit: Visit, member: Member, form: Submitte
   if (problem) return sendWizard(visit, member, text, problem)
   // What is started goes on by itself; the first bite goes at once.
   if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
-  return visit.reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'The recovery has started.',
+    link: { path: `${here}/incident`, label: 'Why it failed' },
+  })
 }
 
 function readSince(text: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 /** Sending again what was sent before: choose, see how many, start, watch. */
+
 import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
@@ -14,6 +15,7 @@ import {
   startReplay as start,
 } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -50,7 +52,10 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
     sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, values, true, problem)
-  return visit.reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'The replay has started.',
+    link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
+  })
 }
 
 export async function cancelReplay(visit: Visit, member: Member) {
@@ -58,7 +63,9 @@ export async function cancelReplay(visit: Visit, member: Member) {
   const webhook = await webhookOf(visit, member)
   const asked = idOf(paramsOf(visit.request).replay)
   const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.act))
-  return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  const link = { path: `${here}/replay`, label: 'Replay deliveries' }
+  return leadToDone(visit, member, `${here}/replays/${id}`, { text: 'It is stopped.', link })
 }
 
 export async function showProgress(visit: Visit, member: Member) {

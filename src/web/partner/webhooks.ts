@@ -1,7 +1,7 @@
 /** The webhooks of a partner: how they are, and every change to them. */
-import type { FastifyReply } from 'fastify'
+
 import type { Database } from '../../database/database.ts'
-import { Conflict, type Problem } from '../../problem.ts'
+import type { Problem } from '../../problem.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
@@ -20,7 +20,9 @@ import {
 import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
+import { leadToDone } from '../frame/done.ts'
 import { printWhy } from '../frame/failure-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -28,7 +30,7 @@ import { conditionBadge, conditionWords, printCount } from '../frame/health-word
 import { type Html, html } from '../frame/html.ts'
 import { parseMoment } from '../frame/moment.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { crumbs, facts, printMoment, table } from '../frame/parts.ts'
+import { crumbs, facts, menu, printMoment, table } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
@@ -41,7 +43,7 @@ export function showWebhooks(visit: Visit, member: Member) {
 }
 
 export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const draft = readDraft(form)
   const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.act)
   let sent: Sent<Webhook> | undefined
@@ -49,7 +51,7 @@ export async function createWebhook(visit: Visit, member: Member, form: Submitte
     sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
   })
   if (problem) return sendWebhooks(visit, member, { values: { url: draft.url }, problem }, draft.kinds)
-  return reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, { text: 'The webhook is registered.', link: testLink(member) })
 }
 
 export async function showWebhook(visit: Visit, member: Member) {
@@ -68,7 +70,8 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
     const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
     return sendWebhook(visit, member, shown, { values: Object.fromEntries(typed), problem }, emptyDraft)
   }
-  return backTo(visit.reply, member, webhook)
+  const link = testLink(member, webhook)
+  return leadToDone(visit, member, pathOf(member, webhook), { text: 'The webhook is saved.', link })
 }
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
@@ -80,29 +83,36 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member, webhook)))
   const values = { switchAt: form.find('switchAt') }
   if (problem) return sendWebhook(visit, member, webhook, emptyDraft, { values, problem })
-  return backTo(visit.reply, member, webhook)
+  const link = { path: `${member.home}/signature`, label: 'Check a signature' }
+  return leadToDone(visit, member, pathOf(member, webhook), { text: 'The secret is replaced.', link })
 }
 
 export const pauseWebhook = stateForm('paused')
 export const resumeWebhook = stateForm('active')
+
+const stateWords = {
+  paused: 'The webhook is paused: events wait for it.',
+  active: 'The webhook is resumed: what waited goes out.',
+}
 
 function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
     const { db } = visit.context
     const webhook = await webhookOf(visit, member)
     if (webhook.state !== state) await setWebhookState(db, webhook, state, member.act)
-    return backTo(visit.reply, member, webhook)
+    const path = pathOf(member, webhook)
+    const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
+    return leadToDone(visit, member, path, { text: stateWords[state], undo })
   }
 }
 
 /** A second click finds it gone already, and that is what was wanted. */
-export async function deleteWebhook(visit: Visit, member: Member, form: SubmittedForm) {
+export async function deleteWebhook(visit: Visit, member: Member) {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
-  if (form.find('confirmed') !== 'yes')
-    throw new Conflict('Tick the box to say that you mean it, then delete the webhook.')
   await remove(db, webhook, member.act)
-  return visit.reply.redirect(`${member.home}/webhooks`, 303)
+  const link = { path: `${member.home}/deliveries`, label: 'Deliveries' }
+  return leadToDone(visit, member, `${member.home}/webhooks`, { text: `Webhook ${webhook.id} is deleted.`, link })
 }
 
 export function webhookOf({ context, request }: Visit, { branch }: Member): Promise<Webhook> {
@@ -117,8 +127,8 @@ function pathOf({ home }: Member, { id }: Webhook): string {
   return `${home}/webhooks/${id}`
 }
 
-function backTo(reply: FastifyReply, member: Member, webhook: Webhook) {
-  return reply.redirect(pathOf(member, webhook), 303)
+function testLink({ home }: Member, webhook?: Webhook) {
+  return { path: `${home}/test${webhook ? `?webhook=${webhook.id}` : ''}`, label: 'Send a test event' }
 }
 
 /** Without a kind, all that are usual: a webhook that wants nothing would be none. */
@@ -183,8 +193,9 @@ function printList(
   webhooks: readonly Webhook[],
   health: ReadonlyMap<number, WebhookHealth>,
   failures: ReadonlyMap<number, WebhookFailure>,
-  { home }: Member,
+  member: Member,
 ): Html {
+  const { home } = member
   const rows = webhooks.map((webhook) => {
     const state = health.get(webhook.id)
     return html`<tr>
@@ -195,13 +206,21 @@ function printList(
 <td class="number">${printCount(state?.waiting ?? 0)}</td>
 <td class="number">${printCount(state?.exhausted ?? 0)}</td>
 <td>${printMoment(webhook.createdAt)}</td>
+<td>${printMenu(webhook, member)}</td>
 </tr>`
   })
-  return table(
-    'Webhooks',
-    ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Failed after all retries', 'Created (UTC)'],
-    rows,
-  )
+  const counts = ['Waiting', 'Failed after all retries']
+  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', ...counts, 'Created (UTC)', 'Actions'], rows)
+}
+
+function printMenu({ id, url, state }: Webhook, member: Member): Html {
+  const here = `${member.home}/webhooks/${id}`
+  return menu(url, [
+    html`<a href="${member.home}/deliveries?webhook=${id}">Deliveries</a>`,
+    html`<a href="${member.home}/test?webhook=${id}">Send a test event</a>`,
+    html`<a href="${here}/replay">Replay deliveries…</a>`,
+    state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member),
+  ])
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -283,7 +302,5 @@ ${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most
 function printDeleteForm(webhook: Webhook, member: Member): Html {
   return html`<section class="card"><h2>Delete</h2>
 <p>What waits for it is canceled. Its history is no longer shown.</p>
-<form method="post" action="${member.home}/webhooks/${webhook.id}/delete">${csrfField(member.csrf)}
-<label class="tick"><input type="checkbox" name="confirmed" value="yes" required><span>Delete this webhook for ever</span></label>
-<button class="danger">Delete</button></form></section>`
+${askFirst({ action: `${member.home}/webhooks/${webhook.id}/delete`, csrf: member.csrf, label: 'Delete', of: `webhook ${webhook.id}`, text: 'It is deleted for good, with what waits for it.' })}</section>`
 }

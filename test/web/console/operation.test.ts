@@ -200,13 +200,11 @@ test('an operator pauses and resumes a webhook, once however often the form is s
   for (let n = 0; n < 2; n++) {
     const answered = await olga.browser.submit(opened, `${home}/pause`, {})
     assert.equal(answered.status, 303)
-    assert.equal(answered.location, `${home}?done=paused`)
+    assert.equal(answered.location, home)
   }
-  assert.match(await show(`${home}?done=paused`), /The webhook is paused\./)
-  assert.doesNotMatch(await show(`${home}?done=active`), /The webhook is resumed\./, 'a notice of what is not so')
-  await show(`${home}?done=constructor`)
+  assert.match(await show(home), /The webhook is paused\./)
   const resumed = await act(home, `${home}/resume`)
-  assert.equal(resumed.location, `${home}?done=active`)
+  assert.equal(resumed.location, home)
   const acts = (await entriesAbout(`webhook:${id}`)).map(({ action, actor }) => [action, actor])
   assert.deepEqual(acts.slice(-2), [
     ['webhook.paused', `user:${olga.user.id}`],
@@ -396,7 +394,7 @@ test('a verification tells how far it is and what it found, and its head is an a
   await stream.until(/None has run here/)
   const began = await act(home, `${home}/verify`)
   assert.equal(began.status, 303)
-  assert.match(began.location!, /^\/console\/audit\/chain\?done=(began|joined)$/)
+  assert.equal(began.location, home)
   const heard = await stream.until(/The chain is intact\./)
   const [, head] = /<code>(\d+:[0-9a-f]{64})<\/code>/.exec(heard)!
   await act(home, `${home}/verify`, { anchor: head! })

@@ -134,6 +134,8 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
 interface Outcome {
   readonly path: string
   readonly tick?: string
+  /** It asks first. */
+  readonly asks?: true
   readonly press: string | RegExp
   readonly leadsTo: RegExp
 }
@@ -143,9 +145,9 @@ function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>)
   return {
     secret: { path: `${home}/clients/${client.id}`, press: 'Make a new secret', leadsTo: /\/rotate$/ },
     'test-outcome': { path: `${home}/test`, press: 'Send', leadsTo: /\/test\/\d+$/ },
-    'replay-progress': { path: pages.replay!, press: /^Send \d+ again/, leadsTo: /\/replays\/\d+$/ },
+    'replay-progress': { path: pages.replay!, press: /^Replay \d+/, leadsTo: /\/replays\/\d+$/ },
     'recover-progress': { path: pages.recover!, press: 'Recover', leadsTo: /\/replays\/\d+$/ },
-    'delivery-skipped': { path: pages['delivery-failed']!, press: 'Skip it', leadsTo: /\/deliveries\/\d+$/ },
+    'delivery-skipped': { path: pages['delivery-failed']!, press: 'Skip it', asks: true, leadsTo: /\/deliveries\/\d+$/ },
     'skip-progress': {
       path: pages.skip!,
       tick: 'Skip everything that waits',
@@ -167,9 +169,10 @@ test('every page of the portal fits a phone and a desk, and axe finds no serious
     await page.goto(house.baseUrl + path)
     await look(name)
   }
-  for (const [name, { path, tick, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
+  for (const [name, { path, tick, asks, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
     await page.goto(house.baseUrl + path)
     if (tick !== undefined) await page.getByLabel(tick).check()
+    if (asks) await page.locator('.ask > summary', { hasText: press }).click()
     await page.getByRole('button', { name: press }).click()
     await page.waitForURL(leadsTo)
     await look(name)

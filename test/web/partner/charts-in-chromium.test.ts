@@ -14,7 +14,7 @@ import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { accept, fail, openReceiver } from '../../support/receiver.ts'
-import { fine, lookAt, openScreen } from '../../support/screen.ts'
+import { fine, lookAt, openScreen, pressAsked } from '../../support/screen.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
@@ -79,7 +79,7 @@ test('a chart is read by keyboard, by pointer and as a table, on a phone, at a d
   await list.getByRole('listitem').nth(3).hover()
   assert.ok((await shown(page)).includes(readings[3]!))
 
-  const box = await page.getByLabel('Delete this webhook for ever').boundingBox()
+  const box = await page.locator('summary', { hasText: 'Delete webhook' }).boundingBox()
   const place = await page.getByRole('heading', { name: 'Delete', exact: true }).boundingBox()
   assert.ok(box!.y > place!.y, 'what is drawn of charts moves nothing else')
   for (const period of ['Last day', 'Last 7 days', 'Last 30 days'])
@@ -133,7 +133,7 @@ test('a test event goes from its form to one receiver, and one that waits behind
   assert.deepEqual(await lookAt(page, 'test-event-waits'), fine)
   receiver.on(chosen, accept)
   await page.getByRole('link', { name: /^#\d+$/ }).click()
-  await page.getByRole('button', { name: 'Skip it' }).click()
+  await pressAsked(page, 'Skip it')
   await page.getByText('canceled', { exact: true }).waitFor()
   await receiver.count(chosen, 3)
   await page.goto(`${house.baseUrl}${partner.home}/test?webhook=${webhookId}`)
