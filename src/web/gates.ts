@@ -222,8 +222,8 @@ interface WithReason extends SignedIn {
 /** For what takes something from somebody else: whoever does it says why, and the log keeps it. */
 export const withReason = gate<WithReason>('operator', ['reason'], async ({ request }, visitor) => {
   const { reason } = (request.body ?? {}) as Form
-  const given = typeof reason === 'string' ? reason.trim() : ''
-  const problem = findTextProblem(given, reasonMaxCharacters)
+  const given = [reason ?? ''].flat()[0]!.trim()
+  const problem = Array.isArray(reason) ? 'was sent more than once' : findTextProblem(given, reasonMaxCharacters)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return { ...visitor, act: { ...visitor.act, reason: given } }
 })

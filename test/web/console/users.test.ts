@@ -117,7 +117,7 @@ test('operators cannot lock out themselves', async () => {
   assert.match(page.text, /This is you\./)
   assert.equal(page.text.includes('/lock"'), false)
   const { csrf } = hiddenFields(page.text, '/logout')
-  const answer = await desk.browser.post(`${home(desk.user)}/lock`, { csrf: csrf! })
+  const answer = await desk.browser.post(`${home(desk.user)}/lock`, { csrf: csrf!, reason })
   assert.equal(answer.status, 409)
   assert.match(answer.text, /role="alert">You cannot lock out yourself/)
   assert.equal(await statusOf(desk.user), 'active')
@@ -208,13 +208,13 @@ test('second factors that were lost are taken back, by an operator who has just 
   assert.equal(await isSignedIn(await house.signIn(user)), true)
 })
 
-test('operators do not take back their own second factors here', async () => {
+test('operators do not reset their own second factors here', async () => {
   const { db } = house.gateway.context
   const { user, browser } = await makeGuardedUser(house)
   await db.query(statement('', "UPDATE users SET role = 'operator' WHERE id = $1"), [user.id])
   const page = await browser.get(home(user))
   const { csrf } = hiddenFields(page.text, '/logout')
-  assert.equal((await browser.post(`${home(user)}/factors/reset`, { csrf: csrf! })).status, 409)
+  assert.equal((await browser.post(`${home(user)}/factors/reset`, { csrf: csrf!, reason })).status, 409)
   assert.match((await signInWith(new Browser(house.baseUrl), user.username)).location!, /^\/login\/second/)
 })
 

@@ -147,7 +147,12 @@ function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>)
     'test-outcome': { path: `${home}/test`, press: 'Send', leadsTo: /\/test\/\d+$/ },
     'replay-progress': { path: pages.replay!, press: /^Replay \d+/, leadsTo: /\/replays\/\d+$/ },
     'recover-progress': { path: pages.recover!, press: 'Recover', leadsTo: /\/replays\/\d+$/ },
-    'delivery-skipped': { path: pages['delivery-failed']!, press: 'Skip it', asks: true, leadsTo: /\/deliveries\/\d+$/ },
+    'delivery-skipped': {
+      path: pages['delivery-failed']!,
+      press: 'Skip it',
+      asks: true,
+      leadsTo: /\/deliveries\/\d+$/,
+    },
     'skip-progress': {
       path: pages.skip!,
       tick: 'Skip everything that waits',
