@@ -12,13 +12,11 @@ import type { Browser } from '../test/support/browser.ts'
 import { signIn } from '../test/support/process.ts'
 import type { Benchmark } from './benchmark.ts'
 import { startEmptyGateway } from './gateway.ts'
-import { withinLimit } from './report.ts'
-import { quantile } from './rounds.ts'
+import { measurePages, measureQuestion } from './pages.ts'
+import type { Result } from './report.ts'
 
 const webhooks = 20
 const deliveries = 1_000_000
-const repetitions = 40
-const limitMs = 100
 const newest = Number.MAX_SAFE_INTEGER
 const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
@@ -42,34 +40,28 @@ export const portal: Benchmark = {
       'an hour': { filter: { from, to: last!.at } },
       'an hour that nothing happened in': { filter: { from: after(last!.at, hour) } },
     }
-    const results = []
+    const results: Result[] = []
     for (const [name, { of = ids, filter = {}, before = newest }] of Object.entries(questions)) {
-      const times = await measure(() => searchDeliveries(db, of, filter, before, 50))
-      results.push(withinLimit(`portal, ${name}: p95`, quantile(times, 0.95), limitMs, 'ms'))
+      results.push(await measureQuestion(`portal, ${name}`, () => searchDeliveries(db, of, filter, before, 50)))
     }
     for (const [name, id] of [
       ['a webhook', ids[0]!],
       ['all webhooks', everyWebhook],
     ] as const) {
-      const times = await measure(() => readCounts(db, id, '30days', last!.at))
-      results.push(withinLimit(`portal, charts of ${name}, 30 days: p95`, quantile(times, 0.95), limitMs, 'ms'))
+      const readAll = () => readCounts(db, id, '30days', last!.at)
+      results.push(await measureQuestion(`portal, charts of ${name}, 30 days`, readAll))
     }
     const home = `/partner/${branchId}`
-    const pages: Record<string, string> = {
+    const member = await signInMember(db, origin, branchId)
+    const pages = await measurePages('portal', member, {
+      home,
+      webhooks: `${home}/webhooks`,
       'newest deliveries': `${home}/deliveries`,
       'given up': `${home}/deliveries?state=exhausted`,
       'a webhook with its charts of a day': `${home}/webhooks/${ids[0]}?period=day`,
       'a webhook with its charts of 30 days': `${home}/webhooks/${ids[0]}?period=30days`,
-    }
-    const member = await signInMember(db, origin, branchId)
-    for (const [name, path] of Object.entries(pages)) {
-      const times = await measure(async () => {
-        const { status, text } = await member.get(path)
-        if (status !== 200) throw new Error(`${path} answered ${status}: ${text}`)
-      })
-      results.push(withinLimit(`portal, the whole page, ${name}: p95`, quantile(times, 0.95), limitMs, 'ms'))
-    }
-    return results
+    })
+    return [...results, ...pages]
   },
 }
 
@@ -86,16 +78,6 @@ const selectMiddle = statement(
   'bench_select_middle',
   `SELECT id FROM settled_deliveries ORDER BY id OFFSET ${deliveries / 2} LIMIT 1`,
 )
-
-async function measure(act: () => Promise<unknown>): Promise<number[]> {
-  const times: number[] = []
-  for (let n = 0; n < repetitions; n++) {
-    const started = performance.now()
-    await act()
-    times.push(performance.now() - started)
-  }
-  return times
-}
 
 /** One in a thousand waits, one in five hundred was given up. */
 async function fill(db: Database): Promise<number> {

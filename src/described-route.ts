@@ -1,7 +1,7 @@
 /** What a route says of itself. Its schemas judge what comes in, and all of it becomes the document of the interface. */
 import type { HTTPMethods } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
-import type { ErrorShape } from './http/errors.ts'
+import type { ErrorShape } from './http/addresses.ts'
 
 export type Tag = 'Discovery' | 'OAuth' | 'User' | 'Webhooks' | 'Test webhooks' | 'Deliveries' | 'Events' | 'Internal'
 

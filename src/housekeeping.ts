@@ -69,7 +69,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   }
 }
 
-const nextPageMs = 25
+const nextPageMs = 50
 
 /** Long replays go page by page, so that other work comes between. One whose last page is still to be dispatched is asked again soon. */
 async function replayAll({ db, clock, closing }: SharedContext): Promise<void> {

@@ -12,8 +12,8 @@ import type { Context, SharedContext } from './context.ts'
 import { type Database, DatabaseUnavailable } from './database/database.ts'
 import { selectNothing } from './database/server.sql.ts'
 import type { OperationSchema } from './described-route.ts'
+import { addressOf, refuseOtherMethods } from './http/addresses.ts'
 import type { Refused } from './http/errors.ts'
-import { refuseOtherMethods } from './http/methods.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import type { SchemaCompilers } from './http/schema-compilers.ts'
 import { openServer } from './http/server.ts'
@@ -69,10 +69,8 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
   // A worker alone has nothing to say but how it is.
   const isApi = config.roles.includes('api')
   if (isApi) await addRoutes(app, context)
-  refuseOtherMethods(app)
-  // Not addresses of this site: no method is one of theirs.
-  const elsewhere = pageRoutes.filter((route) => !isHere(context, route))
-  if (isApi) leadToLiveSite(app, context, elsewhere)
+  const elsewhere = isApi ? pageRoutes.filter((route) => !isHere(context, route)) : []
+  refuseOtherMethods(app, leadToLiveSite(context, elsewhere))
   return app
 }
 
@@ -101,9 +99,9 @@ function recordRefusedCalls({ refusedCalls, environment, clock }: Context): Refu
   }
 }
 
-function countedOf(site: string, { method, routeOptions }: FastifyRequest, reply: FastifyReply): CountedRequest {
+function countedOf(site: string, request: FastifyRequest, reply: FastifyReply): CountedRequest {
   const { statusCode: status, elapsedTime } = reply
-  return { site, method, route: routeOptions.url ?? 'none', status, seconds: elapsedTime / 1000 }
+  return { site, method: request.method, route: addressOf(request).url, status, seconds: elapsedTime / 1000 }
 }
 
 /**

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
-import { payloads } from '../src/webhooks/kind.ts'
+import { bodies } from '../src/webhooks/catalogue.ts'
 import { oldWords } from './support/old-words.ts'
 
 const folders = ['src', 'test', 'bench', 'docs', 'migrations', 'public', 'ops', 'bin']
@@ -63,7 +63,7 @@ test('docs/interface.md lists the fields and the actions of each kind as they ar
     tableUnder(interfacePage, '2. Resources'),
     tableUnder(interfacePage, '3. States and transitions'),
   ]
-  for (const [kind, { properties }] of Object.entries(payloads)) {
+  for (const [kind, { properties }] of Object.entries(bodies)) {
     const rowOf = (rows: string[][]) => codeIn(rows.find(([name]) => name === `\`${kind}\``)?.[1] ?? '')
     const words = (properties.action as { enum?: string[] }).enum!
     const named = rowOf(fields).filter((name) => !/^[A-Z]/.test(name))

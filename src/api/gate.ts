@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import type { Scope } from '../scope.ts'
 
 /** Finds out who calls, or throws the refusal. */
-export interface Gate<Caller> {
+export interface ApiGate<Caller> {
   (context: Context, request: FastifyRequest, reply: FastifyReply): Caller | Promise<Caller>
   /** Where a bearer token is taken: what is asked of it. */
   readonly protection?: Protection

@@ -33,11 +33,11 @@ import type { Scope } from '../scope.ts'
 import type { Service } from '../services/service.ts'
 import { subnetOf } from '../subnet.ts'
 import type { Branch } from '../webhooks/webhook.ts'
-import type { Gate, Protection } from './gate.ts'
+import type { ApiGate, Protection } from './gate.ts'
 import { protect } from './protection.ts'
 import { judgeClient, judgeMember } from './standing.ts'
 
-export const anyone: Gate<undefined> = () => undefined
+export const anyone: ApiGate<undefined> = () => undefined
 
 export interface ClientCaller {
   readonly client: Registration
@@ -45,7 +45,7 @@ export interface ClientCaller {
 }
 
 /** Spec 5.4: a client, by HTTP Basic or by form fields. A known one passes without a promise. */
-export const client: Gate<ClientCaller> = (context, request, reply) => {
+export const client: ApiGate<ClientCaller> = (context, request, reply) => {
   const known = recallClient(context, request, reply)
   return known ? callerOf(context, request, known) : getClient(context, request, reply)
 }
@@ -67,7 +67,7 @@ function actOf({ clock, environment }: Context, request: FastifyRequest, name: s
 }
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
-export const clientOrService: Gate<Asker> = (context, request, reply) => {
+export const clientOrService: ApiGate<Asker> = (context, request, reply) => {
   const known = recallClient(context, request, reply)
   return known ? askerOf(request, known) : admitAsker(context, request, reply)
 }
@@ -98,7 +98,7 @@ function noteClient(request: FastifyRequest, { id, branchId }: Registration): vo
 }
 
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
-export function bearer(scope: Scope): Gate<Bearer> {
+export function bearer(scope: Scope): ApiGate<Bearer> {
   return protect({ scope, tokens: 'issued' }, (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
     const admit = (bearer: Bearer | Obstacle | undefined) => {
@@ -137,7 +137,7 @@ const forBranches: TakenKinds = { kinds: ['personal'], remedy: branchRemedy }
  * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its members (as Bearer, or as
  * the Basic user name with an empty password).
  */
-export const branch: Gate<BranchCaller> = protect(ofMembers, async (context, request, reply) => {
+export const branch: ApiGate<BranchCaller> = protect(ofMembers, async (context, request, reply) => {
   const { authorization } = request.headers
   if (authorization === undefined) throw branchRefusal()
   const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
@@ -179,7 +179,7 @@ async function clientBranch(
 }
 
 /** One of the brokerage's own systems. */
-export const service: Gate<Act> = async (context, request) => {
+export const service: ApiGate<Act> = async (context, request) => {
   const { authorization } = request.headers
   const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =

@@ -5,6 +5,7 @@
 import type { TObject, TSchema } from 'typebox'
 import type { DescribedRoute, HeaderName } from '../described-route.ts'
 import { openComponents } from './openapi-components.ts'
+import { describeWebhooks } from './openapi-webhooks.ts'
 import { about, headers, schemes, tags } from './openapi-words.ts'
 import { OAuthErrorBody, ProblemBody } from './problem-body.ts'
 import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from './refusals.ts'
@@ -23,6 +24,7 @@ export function describeInterface(routes: readonly DescribedRoute[], baseUrl: st
       shapesOf(refusal, routes).map((row) => [nameOf(refusal, row), describeRefusal(refusal, row, components.place)]),
     ),
   )
+  const webhooks = describeWebhooks(components.place)
   const used = new Set<string>(routes.map(({ schema }) => schema.tags[0]))
   return {
     openapi: '3.1.0',
@@ -30,6 +32,7 @@ export function describeInterface(routes: readonly DescribedRoute[], baseUrl: st
     servers: [{ url: baseUrl }],
     tags: tags.filter(({ name }) => used.has(name)),
     paths,
+    webhooks,
     components: { schemas: components.all(), responses, headers, securitySchemes: usedSchemes(routes, baseUrl) },
   }
 }

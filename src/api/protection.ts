@@ -3,13 +3,13 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { BearerError } from '../oauth/oauth-error.ts'
 import type { Problem } from '../problem.ts'
-import type { Gate, Protection } from './gate.ts'
+import type { ApiGate, Protection } from './gate.ts'
 
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
 
 /** The gate with its demand: what it refuses of a token leaves as a challenge that states it. */
-export function protect<Caller>(protection: Protection, gate: Gate<Caller>): Gate<Caller> {
-  const protectedGate: Gate<Caller> = (context, request, reply) => {
+export function protect<Caller>(protection: Protection, gate: ApiGate<Caller>): ApiGate<Caller> {
+  const protectedGate: ApiGate<Caller> = (context, request, reply) => {
     const refuse = (error: unknown): never => {
       throw error instanceof BearerError ? challenge(error, protection, context, request) : error
     }

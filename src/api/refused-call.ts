@@ -1,6 +1,7 @@
 /** What may be written down of a refused call: who it came from, the rule that refused it, and what was sent without its secrets. */
 import type { FastifyRequest } from 'fastify'
 import { cut } from '../cut.ts'
+import { addressOf } from '../http/addresses.ts'
 import type { Form } from '../http/form.ts'
 import type { RefusedCall } from '../partners/refused-calls.ts'
 import type { Problem } from '../problem.ts'
@@ -18,8 +19,8 @@ const sentCharacters = 1_000
 
 /** Undefined when nobody can tell whose call it was. */
 export function describeRefusedCall(request: FastifyRequest, problem: Problem): Described | undefined {
-  const route = request.routeOptions.url
-  if (route === undefined || !/^\/(v1|v2)\//.test(route) || problem.status >= 500) return undefined
+  const route = addressOf(request).url
+  if (!/^\/(v1|v2)\//.test(route) || problem.status >= 500) return undefined
   const { who } = request
   const clientId = who?.clientId ?? findClaim(request)
   if (who?.branchId === undefined && clientId === undefined) return undefined

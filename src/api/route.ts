@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import type { TObject, TSchema } from 'typebox'
 import type { Context } from '../context.ts'
 import type { OperationSchema } from '../described-route.ts'
-import type { ErrorShape } from '../http/errors.ts'
+import type { ErrorShape } from '../http/addresses.ts'
 import { Problem } from '../problem.ts'
 import { readFormFault } from './form-fields.ts'
-import type { Gate, Protection } from './gate.ts'
+import type { ApiGate, Protection } from './gate.ts'
 
 export interface Endpoint<Caller> {
   readonly schema: OperationSchema
@@ -36,7 +36,7 @@ export interface Route {
 export function route<Caller>(
   method: HTTPMethods,
   path: string,
-  gate: Gate<Caller>,
+  gate: ApiGate<Caller>,
   endpoint: Endpoint<Caller>,
 ): Route {
   const { schema, errors, cors, takes = 'json' } = endpoint

@@ -90,6 +90,6 @@ function fieldsOf(delivery: DeliveryWithBody) {
   }
 }
 
-function attemptFields({ number, at, durationMs, outcome, status, why, response }: Attempt) {
-  return { number, at, duration_ms: durationMs, outcome, status, why, response }
+function attemptFields({ number, at, durationMs, outcome, status, why, detail, response }: Attempt) {
+  return { number, at, duration_ms: durationMs, outcome, status, why, detail, response }
 }

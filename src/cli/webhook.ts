@@ -1,7 +1,6 @@
 import { after } from '../clock.ts'
 import { listClients } from '../partners/client.ts'
 import { Invalid } from '../problem.ts'
-import { type Kind, kinds } from '../webhooks/kind.ts'
 import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
 import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/replay.ts'
 import { getSkip, type Skip, startSkip } from '../webhooks/skip.ts'
@@ -14,23 +13,19 @@ import {
   overlapMs,
   rotateWebhookSecret,
   setWebhookState,
+  updateWebhook,
   type Webhook,
 } from '../webhooks/webhook.ts'
-import type { Command, CommandWords, Desk } from './command.ts'
+import { listHeaderNames } from '../webhooks/webhook-headers.ts'
+import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseDuration } from './environment.ts'
 import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
+import { namingOptions, readSettings, removalOption, settingOptions } from './webhook-settings.ts'
+
+const changeable = ['url', ...[...settingOptions, removalOption].map(({ name }) => name)]
 
 const registration = ({ db, vault, config }: Desk) => ({ db, vault, policy: config.webhooks })
-
-function parseKinds(text: string | undefined): Kind[] | undefined {
-  if (text === undefined) return undefined
-  const words = text.split(/[ ,]+/).filter((word) => word !== '')
-  const unknown = words.find((word) => !(kinds as readonly string[]).includes(word))
-  if (unknown !== undefined || words.length === 0)
-    throw new Invalid([{ field: 'kinds', problem: `must be some of ${kinds.join(', ')}` }])
-  return words as Kind[]
-}
 
 export const webhookCommands: readonly Command[] = [
   {
@@ -41,22 +36,31 @@ export const webhookCommands: readonly Command[] = [
       ...branchOptions,
       { name: 'url', value: 'URL', required: true, meaning: 'where deliveries go' },
       secretOption('secret', 'a file with what signs in place of the client secret'),
-      { name: 'kinds', value: 'KINDS', meaning: 'all but AUTHORIZATION unless given' },
+      ...settingOptions,
     ],
     async run(desk, words) {
       const branch = await branchOf(desk, words)
       const [client] = (await listClients(desk.db, branch.branchId)).filter(
         (each) => each.environment === branch.environment,
       )
-      const draft = {
-        url: words.get('url'),
-        secret: takeSecret(words, 'secret'),
-        kinds: parseKinds(words.find('kinds')),
-      }
-      const webhook = await createWebhook(registration(desk), branch, client?.id, draft, desk.act())
-      desk.print.record(fieldsOf(webhook))
+      const settings = readSettings(words)
+      const draft = { kinds: undefined, ...settings, url: words.get('url'), secret: takeSecret(words, 'secret') }
+      const made = await namingOptions(createWebhook(registration(desk), branch, client?.id, draft, desk.act()))
+      desk.print.record(await shown(desk, made))
     },
   },
+  onWebhook(
+    'webhook update',
+    'Changes the URL or the settings of a webhook; what is not given stays. A new secret: webhook rotate-secret.',
+    [{ name: 'url', value: 'URL', meaning: 'where deliveries go' }, ...settingOptions, removalOption],
+    async (desk, webhook, words) => {
+      const url = words.find('url')
+      const change = { ...readSettings(words), ...(url !== undefined && { url }) }
+      if (Object.keys(change).length === 0)
+        throw new UsageError(`Say what to change: ${changeable.map((name) => `--${name}`).join(', ')}.`)
+      return shown(desk, await namingOptions(updateWebhook(registration(desk), webhook, change, desk.act())))
+    },
+  ),
   {
     name: 'webhook list',
     needs: 'database',
@@ -66,7 +70,7 @@ export const webhookCommands: readonly Command[] = [
       const rows = await listWebhooks(desk.db, await branchOf(desk, words), 0, 1_000)
       const switches = await findSwitches(desk.db, rows, desk.clock.now())
       desk.print.table(
-        rows.map(({ id, url, kinds: subscribed, state, disabledReason, createdAt }) => ({
+        rows.map(({ id, url, kinds: subscribed, state, disabledReason, createdAt, description }) => ({
           id,
           url,
           kinds: subscribed,
@@ -74,6 +78,7 @@ export const webhookCommands: readonly Command[] = [
           disabled_reason: disabledReason,
           created_at: createdAt,
           new_secret_signs_from: switches.get(id) ?? null,
+          description,
         })),
         'The partner has no webhooks.',
       )
@@ -82,11 +87,11 @@ export const webhookCommands: readonly Command[] = [
   onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, act }, webhook) =>
     deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
   ),
-  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], ({ db, act }, webhook) =>
-    setWebhookState(db, webhook, 'paused', act()).then(fieldsOf),
+  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], async (desk, webhook) =>
+    shown(desk, await setWebhookState(desk.db, webhook, 'paused', desk.act())),
   ),
-  onWebhook('webhook resume', 'Resumes a paused or disabled webhook.', [], ({ db, act }, webhook) =>
-    setWebhookState(db, webhook, 'active', act()).then(fieldsOf),
+  onWebhook('webhook resume', 'Resumes a paused or disabled webhook.', [], async (desk, webhook) =>
+    shown(desk, await setWebhookState(desk.db, webhook, 'active', desk.act())),
   ),
   onWebhook(
     'webhook rotate-secret',
@@ -156,11 +161,14 @@ export const webhookCommands: readonly Command[] = [
   ),
 ]
 
-function fieldsOf(webhook: Webhook) {
-  const { id, environment, url, kinds: subscribed, state } = webhook
+/** Of its own headers the names: values are shown to nobody. */
+async function shown({ db }: Desk, webhook: Webhook) {
+  const { id, environment, url, kinds, state, actions, rateLimit, description } = webhook
+  const headers = (await listHeaderNames(db, [webhook])).get(id)!
   return {
-    ...{ id, branch_id: webhook.branchId, environment, client_id: webhook.clientId, url, kinds: subscribed, state },
+    ...{ id, branch_id: webhook.branchId, environment, client_id: webhook.clientId, url, kinds, state },
     ...{ disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt },
+    ...{ actions, rate_limit: rateLimit, headers, description },
   }
 }
 

@@ -3,15 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
 import { type FieldProblem, findOverflow, Invalid, Problem, printDescription, Unavailable } from '../problem.ts'
-
-/** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
-export type ErrorShape = 'api' | 'oauth' | 'page'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    errors?: ErrorShape
-  }
-}
+import { addressOf } from './addresses.ts'
 
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
 
@@ -36,7 +28,7 @@ export function sendProblem(
   printPage: PrintPage,
 ): void {
   request.refusal = problem.code
-  const shape = request.routeOptions.config?.errors ?? (asksForHtml(request) ? 'page' : 'api')
+  const shape = addressOf(request).errors ?? (asksForHtml(request) ? 'page' : 'api')
   reply.status(problem.status).headers(problem.headers).header('cache-control', 'no-store')
   if (shape === 'oauth') reply.header('pragma', 'no-cache')
   if (shape === 'page' && prefersHtml(request)) {

@@ -4,6 +4,7 @@ import { isatty } from 'node:tty'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { escapeLines } from '../printable.ts'
+import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
 
 /** Whoever a request was recognised to come from, as far as it is known. Never what a stranger merely claims. */
@@ -128,7 +129,7 @@ function describeRequest(request: FastifyRequest): object {
   return {
     request_id: request.id,
     method: request.method,
-    route: request.routeOptions.url ?? 'none',
+    route: addressOf(request).url,
     address: request.ip,
     client: who?.clientId,
     branch: who?.branchId,

@@ -7,13 +7,13 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Logger } from 'pino'
 import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
+import { collectAddresses, findMisuse, routerOptions } from './addresses.ts'
 import { addBodyParsers } from './body.ts'
 import { answerBrokenRequest, type BrokenRequest, refuseTunnel } from './broken-request.ts'
 import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
 import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
-import { collectAddresses, letOneStandIn, restoreMethod } from './methods.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './schema-compilers.ts'
 import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
@@ -61,11 +61,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
     serverFactory: (handle: RequestListener) => {
-      const route: RequestListener = (request, response) => {
-        letOneStandIn(request)
-        handle(request, response)
-      }
-      const listener = guardEntrance(route, { nextId, log: options.log, turnedAway: options.turnedAway })
+      const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
       const server = tls
         ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
         : createServer(patience, listener)
@@ -79,7 +75,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       return server
     },
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
-    routerOptions: { querystringParser: parseForm, ignoreTrailingSlash: false, maxParamLength: 100 },
+    routerOptions: { ...routerOptions, querystringParser: parseForm },
     schemaController: { compilersFactory: options.compilers ?? openSchemaCompilers() },
     ajv: {
       customOptions: {
@@ -98,7 +94,6 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     },
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-      restoreMethod(request.raw)
       reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
       errorHandler(options.log, options.printErrorPage)(error, request, reply)
       logAnswer(lines, request, reply)
@@ -125,8 +120,10 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       }
     }
     // Before anything is made of what came with it.
-    if (request.is404) return sendProblem(new NotFound(), request, reply, options.printErrorPage)
-    done()
+    if (!request.is404) return done()
+    const misuse = findMisuse(request)
+    if (misuse) done(misuse)
+    else sendProblem(new NotFound(), request, reply, options.printErrorPage)
   })
   logRequests(app, lines)
   const { answered } = options

@@ -1,5 +1,6 @@
 /** A span a request, where somebody collects them; where nobody does, no request is touched. Health checks have none. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
 import type { Who } from './log.ts'
 
@@ -33,7 +34,8 @@ export function traceRequests(app: FastifyInstance, openSpan: OpenSpan): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { logLevel } = request.routeOptions
     const traceparent = request.headers.traceparent
-    if (logLevel !== 'silent') request.span = openSpan(`${request.method} ${routeOf(request)}`, [traceparent].flat()[0])
+    if (logLevel !== 'silent')
+      request.span = openSpan(`${request.method} ${addressOf(request).url}`, [traceparent].flat()[0])
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -45,9 +47,5 @@ export function traceRequests(app: FastifyInstance, openSpan: OpenSpan): void {
 
 function endSpan(request: FastifyRequest, status: number | undefined): void {
   const { method, id: requestId, who, refusal } = request
-  request.span?.end({ method, route: routeOf(request), requestId, who, refusal, status })
-}
-
-function routeOf(request: FastifyRequest): string {
-  return request.routeOptions.url ?? 'none'
+  request.span?.end({ method, route: addressOf(request).url, requestId, who, refusal, status })
 }

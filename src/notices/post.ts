@@ -43,13 +43,13 @@ export interface PostDesk {
   readonly closing: AbortSignal
 }
 
-export interface Sent {
+interface SentNotices {
   readonly sent: number
   readonly failed: number
 }
 
 /** Everything that is due. When the courier is away the rest is left for the next turn. */
-export async function sendDue(desk: PostDesk): Promise<Sent> {
+export async function sendDue(desk: PostDesk): Promise<SentNotices> {
   const done = { sent: 0, failed: 0 }
   while (!desk.closing.aborted) {
     const { db, clock } = desk

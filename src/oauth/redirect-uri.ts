@@ -5,25 +5,25 @@
  */
 import { openQuery } from './authorization-request.ts'
 
-export interface Answered {
+interface RequestAnswered {
   readonly callbackUrl: string
   readonly code: string
   readonly issuer: string
 }
 
-const judges = new Map<string, (value: string, answered: Answered) => boolean>([
+const judges = new Map<string, (value: string, answered: RequestAnswered) => boolean>([
   ['code', (value, { code }) => value === code],
   ['state', (value) => /^[!-~]+$/.test(value)],
   ['iss', (value, { issuer }) => value === issuer || value === encodeURIComponent(issuer)],
 ])
 
 /** What the client names as its callback. */
-export function readRedirectUri(sent: string, answered: Answered): string {
+export function readRedirectUri(sent: string, answered: RequestAnswered): string {
   const query = openQuery(answered.callbackUrl)
   return sent.startsWith(query) && isAnswer(sent.slice(query.length), answered) ? answered.callbackUrl : sent
 }
 
-function isAnswer(text: string, answered: Answered): boolean {
+function isAnswer(text: string, answered: RequestAnswered): boolean {
   const pairs = text.split('&').map((pair) => /^([a-z]+)=([^#]+)$/.exec(pair))
   const names = new Set(pairs.map((pair) => pair?.[1]))
   return names.size === pairs.length && pairs.every((pair) => pair && judges.get(pair[1]!)?.(pair[2]!, answered))

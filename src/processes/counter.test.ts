@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCounter } from './counter.ts'
-import type { Question } from './messages.ts'
+import type { SiblingQuestion } from './messages.ts'
 
-const count = (key: string, tell = false): Question => ({
+const count = (key: string, tell = false): SiblingQuestion => ({
   kind: 'count',
   limit: 'tokens',
   window: 7,
@@ -11,7 +11,7 @@ const count = (key: string, tell = false): Question => ({
   allowed: 2,
   tell,
 })
-const take: Question = { kind: 'take', places: 'streams', key: 'branch', most: 2 }
+const take: SiblingQuestion = { kind: 'take', places: 'streams', key: 'branch', most: 2 }
 
 test('what several processes use of one limit is counted together, and told to the others where they want to know', () => {
   const counter = openCounter()

@@ -1,11 +1,11 @@
 /** In the parent: counts for all processes, and answers what they ask. */
 import { openTakenPlaces, type TakenPlaces } from '../http/places.ts'
 import { type OwnTally, openTally } from '../http/tally.ts'
-import type { Counted, Question } from './messages.ts'
+import type { Counted, SiblingQuestion } from './messages.ts'
 
 export interface Counter {
   /** The answers, and what the others are to know. */
-  answer(child: number, questions: readonly Question[]): { answers: number[]; counted: Counted[] }
+  answer(child: number, questions: readonly SiblingQuestion[]): { answers: number[]; counted: Counted[] }
   leave(child: number, places: string, key: string): void
   /** Its places are free again. */
   forget(child: number): void

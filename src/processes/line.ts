@@ -6,12 +6,12 @@
 import { openTakenPlaces, type Places } from '../http/places.ts'
 import { type OwnTally, openTally, type Tally } from '../http/tally.ts'
 import type { Sibling } from '../sibling.ts'
-import type { FromChild, FromParent, Question } from './messages.ts'
+import type { FromChild, FromParent, SiblingQuestion } from './messages.ts'
 
 const patienceMs = 1_000
 
 interface Asked {
-  readonly question: Question
+  readonly question: SiblingQuestion
   readonly answer: (answer: number | undefined) => void
   isGivenUp?: boolean
 }
@@ -28,7 +28,7 @@ export function openLine(send: (message: FromChild) => void): Line {
   let waiting: Asked[] = []
   let number = 0
 
-  function ask(question: Question): Promise<number | undefined> {
+  function ask(question: SiblingQuestion): Promise<number | undefined> {
     return new Promise((answer) => {
       if (waiting.length === 0) setImmediate(sendAll)
       waiting.push({ question, answer })

@@ -2,7 +2,7 @@
 import type { CollectedMetrics } from '../metrics/metrics.ts'
 
 /** Asked of the parent, who counts for all. Answered by a number. */
-export type Question =
+export type SiblingQuestion =
   | {
       readonly kind: 'count'
       readonly limit: string
@@ -25,7 +25,7 @@ export type FromChild =
   | { readonly kind: 'ready'; readonly live: string; readonly sandbox: string }
   | { readonly kind: 'failed'; readonly message: string }
   /** Those of one moment travel together. */
-  | { readonly kind: 'ask'; readonly number: number; readonly questions: readonly Question[] }
+  | { readonly kind: 'ask'; readonly number: number; readonly questions: readonly SiblingQuestion[] }
   | { readonly kind: 'leave'; readonly places: string; readonly key: string }
   | { readonly kind: 'metrics'; readonly number: number; readonly metrics: CollectedMetrics }
 

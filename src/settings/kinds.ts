@@ -5,10 +5,10 @@ import { resolve } from 'node:path'
 import { parseKey, type SecretKey } from '../crypto/vault.ts'
 import { isLoopbackHost } from '../loopback.ts'
 
-export type Kind<Value> = (text: string) => Value | Mistake
+export type ValueKind<Value> = (text: string) => Value | SettingMistake
 
 /** Told after the name of the setting. */
-export class Mistake {
+export class SettingMistake {
   readonly told: string
   /** Whether the text is repeated: `, not "…"`. What is secret never is. */
   readonly repeats: boolean
@@ -21,16 +21,16 @@ export class Mistake {
   }
 }
 
-const must = (be: string, why?: string) => new Mistake(`must ${be}`, true, why)
+const must = (be: string, why?: string) => new SettingMistake(`must ${be}`, true, why)
 
-export const text: Kind<string> = (text) => text
+export const text: ValueKind<string> = (text) => text
 
 /** Not set, it is undefined. */
-export function optional<Value>(kind: Kind<Value>): Kind<Value | undefined> {
+export function optional<Value>(kind: ValueKind<Value>): ValueKind<Value | undefined> {
   return (text) => (text === '' ? undefined : kind(text))
 }
 
-export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Kind<number> {
+export function integer(least: number, most = Number.MAX_SAFE_INTEGER): ValueKind<number> {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
   return (text) =>
     isWhole(text) && Number(text) >= least && Number(text) <= most ? Number(text) : must(`be a whole number ${range}`)
@@ -38,42 +38,42 @@ export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Kind<num
 
 const isWhole = (text: string) => /^\d+$/.test(text)
 
-export function integerOr(word: string, meant: () => number, least: number, most: number): Kind<number> {
+export function integerOr(word: string, meant: () => number, least: number, most: number): ValueKind<number> {
   const number = integer(least, most)
   return (text) => {
     const value = text === word ? meant() : number(text)
-    return value instanceof Mistake ? must(`be ${word} or a whole number from ${least} to ${most}`) : value
+    return value instanceof SettingMistake ? must(`be ${word} or a whole number from ${least} to ${most}`) : value
   }
 }
 
 /** Of days that something is kept, with the reason for the least of them. */
-export function days(least: number, why: string): Kind<number> {
+export function days(least: number, why: string): ValueKind<number> {
   return (text) => (isWhole(text) && Number(text) >= least ? Number(text) : must(`be at least ${least} days`, why))
 }
 
 export const port = integer(0, 65_535)
 
-export const ports: Kind<readonly number[]> = (text) => {
+export const ports: ValueKind<readonly number[]> = (text) => {
   const found = split(text).map(Number)
   const areFit = found.every((each) => Number.isInteger(each) && each > 0 && each < 65_536)
   return areFit ? found : must('be port numbers separated by commas')
 }
 
-export const share: Kind<number> = (text) =>
+export const share: ValueKind<number> = (text) =>
   /^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : must('be a number from 0 to 1')
 
-export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+export function oneOf<const Word extends string>(words: readonly Word[]): ValueKind<Word> {
   return (text) => words.find((word) => word === text) ?? must(`be one of ${words.join(', ')}`)
 }
 
 const trueOrFalse = oneOf(['true', 'false'])
 
-export const flag: Kind<boolean> = (text) => {
+export const flag: ValueKind<boolean> = (text) => {
   const word = trueOrFalse(text)
-  return word instanceof Mistake ? word : word === 'true'
+  return word instanceof SettingMistake ? word : word === 'true'
 }
 
-export const list: Kind<readonly string[]> = (text) => split(text)
+export const list: ValueKind<readonly string[]> = (text) => split(text)
 
 function split(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim())
@@ -81,7 +81,7 @@ function split(text: string): string[] {
 }
 
 /** At least one of two. */
-export function oneOrBoth<const Word extends string>(words: readonly [Word, Word]): Kind<readonly Word[]> {
+export function oneOrBoth<const Word extends string>(words: readonly [Word, Word]): ValueKind<readonly Word[]> {
   return (text) => {
     const found = split(text) as Word[]
     return found.length > 0 && found.every((word) => words.includes(word))
@@ -91,7 +91,7 @@ export function oneOrBoth<const Word extends string>(words: readonly [Word, Word
 }
 
 /** IP addresses, with a prefix length where a range is meant. */
-export const networks: Kind<readonly string[]> = (text) => {
+export const networks: ValueKind<readonly string[]> = (text) => {
   const found = split(text)
   return found.every(isNetwork) ? found : must('be IP addresses or CIDR ranges separated by commas')
 }
@@ -104,7 +104,7 @@ function isNetwork(text: string): boolean {
 }
 
 /** What clients call a site: scheme, host and port alone. */
-export const origin: Kind<string> = (text) => {
+export const origin: ValueKind<string> = (text) => {
   const trimmed = text.replace(/\/$/, '')
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== trimmed)
@@ -115,7 +115,7 @@ export const origin: Kind<string> = (text) => {
 }
 
 /** What the file holds. */
-export const file: Kind<string> = (path) => {
+export const file: ValueKind<string> = (path) => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -123,52 +123,52 @@ export const file: Kind<string> = (path) => {
   }
 }
 
-export function noFile(path: string, code = 'ENOENT'): Mistake {
+export function noFile(path: string, code = 'ENOENT'): SettingMistake {
   const place = resolve(path)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return new Mistake(`names a file that does not exist: ${place}`)
-  if (code === 'EISDIR') return new Mistake(`names a folder where a file is expected: ${place}`)
+  if (code === 'ENOENT' || code === 'ENOTDIR') return new SettingMistake(`names a file that does not exist: ${place}`)
+  if (code === 'EISDIR') return new SettingMistake(`names a folder where a file is expected: ${place}`)
   const why = code === 'EACCES' ? 'this user may not' : code
-  return new Mistake(`names a file that cannot be read (${why}): ${place}`)
+  return new SettingMistake(`names a file that cannot be read (${why}): ${place}`)
 }
 
 /** One of several that are set together or not at all. */
-export function fileOf(together: string): Kind<string> {
-  return (path) => (path === '' ? new Mistake(`is missing: ${together}`) : file(path))
+export function fileOf(together: string): ValueKind<string> {
+  return (path) => (path === '' ? new SettingMistake(`is missing: ${together}`) : file(path))
 }
 
 /** A file that holds what another setting would. What it holds is secret: a mistake in it is not repeated. */
-export function inFile<Value>(kind: Kind<Value>): Kind<Value> {
+export function inFile<Value>(kind: ValueKind<Value>): ValueKind<Value> {
   return (path) => {
     const held = file(path)
-    if (held instanceof Mistake) return held
+    if (held instanceof SettingMistake) return held
     const value = kind(held.trim())
-    return value instanceof Mistake ? new Mistake(value.told, false, value.why) : value
+    return value instanceof SettingMistake ? new SettingMistake(value.told, false, value.why) : value
   }
 }
 
-export function pathOr(off: string): Kind<string | undefined> {
+export function pathOr(off: string): ValueKind<string | undefined> {
   return (text) => (text === off ? undefined : text)
 }
 
-export const keys: Kind<readonly SecretKey[]> = (text) => {
+export const keys: ValueKind<readonly SecretKey[]> = (text) => {
   const found = split(text).map((each) => parseKey(each))
   return found.every((key) => key !== undefined)
     ? found
     : must('be 32 bytes in base64 or hex; several are separated by commas')
 }
 
-export const postgresUrl: Kind<string> = (text) =>
+export const postgresUrl: ValueKind<string> = (text) =>
   /^postgres(ql)?:\/\//.test(text) ? text : must('begin with postgresql://')
 
 /** Where OpenTelemetry's traces go, of the address of a collector. */
-export const collector: Kind<string> = (text) => {
+export const collector: ValueKind<string> = (text) => {
   const url = `${text.replace(/\/+$/, '')}/v1/traces`
   const isFit = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
   return isFit ? url : must('be an address such as http://localhost:4318')
 }
 
 /** As OpenTelemetry writes them, percent-encoded. */
-export const headers: Kind<Readonly<Record<string, string>>> = (text) => {
+export const headers: ValueKind<Readonly<Record<string, string>>> = (text) => {
   try {
     const pairs = split(text).map((pair) => pair.split(/=(.*)/s, 2).map((part) => decodeURIComponent(part.trim())))
     return Object.fromEntries(new Headers(pairs as [string, string][]))
@@ -187,7 +187,7 @@ interface MailAddress {
   readonly password: string | undefined
 }
 
-export const mailUrl: Kind<MailAddress> = (text) =>
+export const mailUrl: ValueKind<MailAddress> = (text) =>
   parseMailUrl(text) ?? must('be an address such as smtp://user:password@mail.example.com:587')
 
 function parseMailUrl(text: string): MailAddress | undefined {
@@ -214,7 +214,7 @@ export interface Mailbox {
   readonly address: string
 }
 
-export const mailbox: Kind<Mailbox> = (text) => {
+export const mailbox: ValueKind<Mailbox> = (text) => {
   const [, words, bracketed] = /^([^<>"\r\n]*)<([^<>]*)>$/.exec(text) ?? []
   const address = (bracketed ?? text).trim()
   const isFit = /^[\w.+-]{1,64}@[A-Za-z0-9.-]{1,190}$/.test(address)

@@ -1,8 +1,8 @@
 /** Texts → values, by the table. Every mistake is told, not the first alone. */
-import { Mistake } from './kinds.ts'
+import { SettingMistake } from './kinds.ts'
 import { rules } from './rules.ts'
 import { withoutSecret } from './secret-part.ts'
-import type { Given, Row, Rows, Setting } from './setting.ts'
+import type { Given, Rows, Setting, SettingRow } from './setting.ts'
 import { type SettingValues, settings, table } from './table.ts'
 
 export interface SettingInForce extends Setting {
@@ -27,7 +27,7 @@ export class ConfigError extends Error {
   }
 }
 
-const rowsByName = new Map((settings as readonly Row<unknown>[]).map((row) => [row.name, row]))
+const rowsByName = new Map((settings as readonly SettingRow<unknown>[]).map((row) => [row.name, row]))
 
 /** An empty setting is one that was not made. */
 export function openGiven(texts: Readonly<Record<string, string | undefined>>): Given {
@@ -61,15 +61,19 @@ function readRows(rows: Rows, given: Given, problems: string[]): Record<string, 
   const values = Object.entries(rows).map(([key, row]) => {
     const value = row.kind(given.text(row.name))
     // A default is wrong only where it follows from what is: that is told already.
-    if (value instanceof Mistake && isJudged(row, given)) problems.push(printMistake(row, value, given))
+    if (value instanceof SettingMistake && isJudged(row, given)) problems.push(printMistake(row, value, given))
     return [key, value]
   })
   return Object.fromEntries(values)
 }
 
-const isJudged = ({ name, follow }: Row<unknown>, given: Given) => given.has(name) || follow === undefined
+const isJudged = ({ name, follow }: SettingRow<unknown>, given: Given) => given.has(name) || follow === undefined
 
-function printMistake({ name, secret }: Row<unknown>, { told, repeats, why }: Mistake, given: Given): string {
+function printMistake(
+  { name, secret }: SettingRow<unknown>,
+  { told, repeats, why }: SettingMistake,
+  given: Given,
+): string {
   const not = repeats && secret === undefined ? `, not "${given.text(name)}"` : ''
   return `${name} ${told}${not}${why === '' ? '' : `: ${why}`}.`
 }

@@ -1,5 +1,5 @@
 /** A row of the table of settings, and what follows from a row: its type, its line in the documentation, its default. */
-import type { Kind } from './kinds.ts'
+import type { ValueKind } from './kinds.ts'
 import type { SecretPart } from './secret-part.ts'
 
 /** What people read of a setting. */
@@ -11,8 +11,8 @@ export interface Setting {
   readonly secret?: SecretPart
 }
 
-export interface Row<Value> extends Setting {
-  readonly kind: Kind<Value>
+export interface SettingRow<Value> extends Setting {
+  readonly kind: ValueKind<Value>
   /** The default, where it follows from other settings; `fallback` is then what people are told. */
   readonly follow?: Follow
 }
@@ -32,9 +32,9 @@ interface Group<Rows, Names = undefined> {
   readonly onlyWith: Names
 }
 
-export type Rows = Readonly<Record<string, Row<unknown>>>
+export type Rows = Readonly<Record<string, SettingRow<unknown>>>
 
-type RowValues<Of> = { readonly [Key in keyof Of]: Of[Key] extends Row<infer Value> ? Value : never }
+type RowValues<Of> = { readonly [Key in keyof Of]: Of[Key] extends SettingRow<infer Value> ? Value : never }
 
 export type Values<Of> = {
   readonly [Name in keyof Of]: Of[Name] extends Group<infer These, infer Names>
@@ -45,10 +45,10 @@ export type Values<Of> = {
 export function setting<Value>(
   name: string,
   fallback: string | { readonly told: string; readonly follow: Follow },
-  kind: Kind<Value>,
+  kind: ValueKind<Value>,
   meaning: string,
   secret?: SecretPart,
-): Row<Value> {
+): SettingRow<Value> {
   const given = typeof fallback === 'string' ? { fallback } : { fallback: fallback.told, follow: fallback.follow }
   return { name, kind, meaning, ...given, ...(secret !== undefined && { secret }) }
 }

@@ -24,7 +24,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const samplers = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])
 
 /** Empty when it follows from the port that was really taken. */
-const baseUrl: kind.Kind<string> = (text) => (text === '' ? '' : kind.origin(text))
+const baseUrl: kind.ValueKind<string> = (text) => (text === '' ? '' : kind.origin(text))
 
 const bothTlsFiles = kind.fileOf('TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
 

@@ -47,7 +47,7 @@ export interface Asked<Options> {
 }
 
 /** An answer of the browser, as it came: the text, and the sealed challenge of the page that asked. */
-export interface Answered {
+export interface PasskeyAnswer {
   readonly response: string
   readonly sealed: string
 }
@@ -98,7 +98,7 @@ export async function addPasskey(
   vault: Vault,
   site: PasskeySite,
   userId: string,
-  { name, response, sealed }: Answered & { name: string },
+  { name, response, sealed }: PasskeyAnswer & { name: string },
   now: Date,
 ): Promise<boolean> {
   const challenge = openChallenge(vault, 'new', site, userId, sealed, now)
@@ -130,7 +130,7 @@ export async function usePasskey(
   vault: Vault,
   site: PasskeySite,
   userId: string,
-  { response, sealed }: Answered,
+  { response, sealed }: PasskeyAnswer,
   now: Date,
 ): Promise<boolean> {
   const challenge = openChallenge(vault, 'known', site, userId, sealed, now)

@@ -10,10 +10,10 @@ import type { Environment } from '../environment.ts'
 import { lockUser } from './api-tokens.sql.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import {
-  type Answered,
   addPasskey,
   listPasskeys,
   type Passkey,
+  type PasskeyAnswer,
   type PasskeySite,
   passkeysPerUser,
   removePasskey,
@@ -95,7 +95,7 @@ export function addSecondPasskey(
   vault: Vault,
   site: PasskeySite,
   holder: Holder,
-  answered: Answered & { name: string },
+  answered: PasskeyAnswer & { name: string },
 ): Promise<FactorAdded | undefined> {
   return db.transaction(async (sql) => {
     const { session, act } = holder

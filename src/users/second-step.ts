@@ -14,7 +14,7 @@ import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive, type LoginAttempt, secondStepName } from './login-throttle.ts'
-import { type Answered, type PasskeySite, usePasskey } from './passkey.ts'
+import { type PasskeyAnswer, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import * as table from './second-step-failures.sql.ts'
 import { type Browser, openSession, type Session } from './session.ts'
@@ -79,7 +79,7 @@ export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | 
 export type Proof =
   | { readonly kind: 'authenticator app'; readonly code: string }
   | { readonly kind: 'recovery code'; readonly code: string }
-  | ({ readonly kind: 'passkey'; readonly site: PasskeySite } & Answered)
+  | ({ readonly kind: 'passkey'; readonly site: PasskeySite } & PasskeyAnswer)
 
 type SecondStep =
   | { readonly kind: 'signed-in'; readonly session: Token; readonly device: KnownDevice }

@@ -97,6 +97,7 @@ const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
 const ownSearch = whenVisited(() => import('./partner/search.ts'))
+const catalogue = whenVisited(() => import('./partner/catalogue.ts'))
 
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
 const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
@@ -143,6 +144,7 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/signature', approvedMember, signature.showSignature),
   form('/partner/:branch/signature/check', approvedMember, signature.checkSignature),
   page('/partner/:branch/reference', approvedMember, reference.showReference),
+  page('/partner/:branch/events', approvedMember, catalogue.showCatalogue),
 ]
 
 const members = whenVisited(() => import('./partner/members.ts'))

@@ -17,14 +17,14 @@ export const selectDelivery = statement(
 /** On the day of the delivery and later. */
 export const selectAttempts = statement(
   'select_attempts',
-  'SELECT number, at, duration_ms AS "durationMs", outcome, status, why, response FROM attempts WHERE delivery_id = $1 AND day >= $2 ORDER BY number',
+  'SELECT number, at, duration_ms AS "durationMs", outcome, status, why, detail, response FROM attempts WHERE delivery_id = $1 AND day >= $2 ORDER BY number',
 )
 
 export const selectDeliveriesOfEvent = statement(
   'select_deliveries_of_event',
   `SELECT d.id, d.webhook_id AS "webhookId", d.state, d.attempts, w.url, w.state AS "webhookState",
           (SELECT row_to_json(a) FROM (
-             SELECT number, outcome, status, why, duration_ms AS "durationMs" FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS "lastAttempt"
+             SELECT number, outcome, status, why, detail, duration_ms AS "durationMs" FROM attempts WHERE delivery_id = d.id AND day >= d.id / 10000000000 ORDER BY number DESC LIMIT 1) a) AS "lastAttempt"
    FROM (
      SELECT q.id, q.webhook_id, q.state, q.attempts FROM (SELECT * FROM events WHERE id = $1 OFFSET 0) e
      JOIN webhooks w ON w.branch_id = e.branch_id AND w.environment = e.environment AND w.state <> 'deleted'

@@ -47,6 +47,8 @@ export interface Attempt {
   readonly outcome: 'accepted' | 'refused' | 'unreachable'
   readonly status: number | null
   readonly why: string | null
+  /** Of a failure: who answered, a header a line; or the error that the word stands for. */
+  readonly detail: string | null
   readonly response: string | null
 }
 

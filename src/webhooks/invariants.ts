@@ -27,7 +27,7 @@ export interface Broken {
   readonly subject: string
 }
 
-export interface Scope {
+interface CheckedScope {
   readonly parts: readonly number[]
   /** Of each part: the oldest that wait, and the newest of the log. */
   readonly rowsAtMost: number
@@ -37,24 +37,24 @@ export interface Scope {
 }
 
 /** However large the house is, and each minute. */
-export function recentScope(now: Date): Scope {
+export function recentScope(now: Date): CheckedScope {
   return { parts: allParts, rowsAtMost: 2_000, fromDay: dayOf(after(now, -dayMs)), everyEvent: false }
 }
 
 /** For somebody who waits for the answer. */
-export function wideScope(now: Date): Scope {
+export function wideScope(now: Date): CheckedScope {
   return { ...recentScope(now), rowsAtMost: 10_000, fromDay: dayOf(after(now, -7 * dayMs)) }
 }
 
 /** All there is, in a house that is small, from a day on whose log has not left yet. */
-export function wholeScope(fromDay = 0): Scope {
+export function wholeScope(fromDay = 0): CheckedScope {
   return { parts: allParts, rowsAtMost: 1_000_000, fromDay, everyEvent: true }
 }
 
 /** A lease ends after twelve seconds; whoever takes over looks each second. */
 const leaseSlackMs = 30 * second
 
-export async function findBroken(sql: Sql, now: Date, scope: Scope = recentScope(now)): Promise<Broken[]> {
+export async function findBroken(sql: Sql, now: Date, scope: CheckedScope = recentScope(now)): Promise<Broken[]> {
   const { parts, rowsAtMost, fromDay, everyEvent } = scope
   const broken: Broken[] = []
   for (const part of parts) {

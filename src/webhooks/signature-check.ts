@@ -12,9 +12,9 @@ import {
   bodyMistakes,
   isSameJson,
   keyMistakes,
-  type Mistake,
   type MistakenBody,
   mistakes,
+  type SignatureMistake,
 } from './signature-mistakes.ts'
 
 /** Of a branch. */
@@ -44,17 +44,17 @@ interface SignatureQuestion {
 export type Source = 'x-webhook-signature' | 'webhook-signature' | 'computed'
 
 /** What is known of one signature. */
-export interface Finding {
+export interface SignatureFinding {
   readonly source: Source
   /** Undefined when no secret made it of anything that was tried. */
   readonly secret: Pick<NamedSecret, 'name' | 'state'> | undefined
   /** It verifies as it stands. */
   readonly isRight: boolean
-  readonly mistakes: readonly Mistake[]
+  readonly mistakes: readonly SignatureMistake[]
 }
 
 export interface SignatureAnswer {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly SignatureFinding[]
   /** Between what was sent and what was pasted. */
   readonly difference: Difference | undefined
   /** The event was found, and the body is what was sent. */
@@ -67,7 +67,7 @@ export interface SignatureAnswer {
 interface Way {
   readonly secret: NamedSecret
   readonly body: TriedBody
-  readonly keyMistakes: readonly Mistake[]
+  readonly keyMistakes: readonly SignatureMistake[]
   /** Over `id.timestamp.body`. */
   readonly isStandard: boolean
   readonly digest: Buffer
@@ -138,9 +138,9 @@ const notAsSent = { made: mistakes.otherBody, undone: mistakes.otherBody }
 interface TriedKey {
   readonly secret: NamedSecret
   readonly key: string | Buffer
-  readonly mistakes: readonly Mistake[]
+  readonly mistakes: readonly SignatureMistake[]
   /** Where it is right for `webhook-signature` alone. */
-  readonly mistakesOfBody?: readonly Mistake[]
+  readonly mistakesOfBody?: readonly SignatureMistake[]
 }
 
 /** Libraries of Standard Webhooks read what follows `whsec_` as base64. */
@@ -180,7 +180,7 @@ function* signOtherwise(secrets: readonly NamedSecret[], bodies: readonly TriedB
       budget.bytes -= 4 * body.bytes.length
       if (budget.bytes < 0) return
       const { text } = secret
-      const by = (mistake: Mistake, digest: Buffer): Way => ({
+      const by = (mistake: SignatureMistake, digest: Buffer): Way => ({
         secret,
         body,
         keyMistakes: [mistake],
@@ -200,14 +200,14 @@ function findingsOf(
   presented: readonly PresentedMac[],
   found: ReadonlyMap<PresentedMac, Way>,
   question: SignatureQuestion,
-): Finding[] {
+): SignatureFinding[] {
   return [...Map.groupBy(presented, ({ source }) => source).values()].map((macs) => {
     const findings = macs.map((mac) => explain(mac, found.get(mac), question))
     return findings.find(({ isRight }) => isRight) ?? findings.find(({ secret }) => secret) ?? findings[0]!
   })
 }
 
-function explain(mac: PresentedMac, way: Way | undefined, question: SignatureQuestion): Finding {
+function explain(mac: PresentedMac, way: Way | undefined, question: SignatureQuestion): SignatureFinding {
   const { source } = mac
   if (!way) return { source, secret: undefined, isRight: false, mistakes: unexplained(mac, question) }
   const { secret, body, keyMistakes: ofKey } = way
@@ -223,7 +223,7 @@ function explain(mac: PresentedMac, way: Way | undefined, question: SignatureQue
 }
 
 /** A program that means the one header and computes the other. */
-function findShapeMistakes({ source, encoding }: PresentedMac, { isStandard }: Way): Mistake[] {
+function findShapeMistakes({ source, encoding }: PresentedMac, { isStandard }: Way): SignatureMistake[] {
   if (source === 'webhook-signature') return isStandard ? [] : [mistakes.bodyAlone]
   // What a program computed may be meant for either: in base64 over all three, or in hex over the body.
   const isForOther = isStandard && (source === 'x-webhook-signature' || encoding === 'hex')
@@ -234,7 +234,7 @@ function findShapeMistakes({ source, encoding }: PresentedMac, { isStandard }: W
 }
 
 /** A body that is not what was sent, by the name of what happened to it. */
-function nameBody(mistake: Mistake, { sent, body }: SignatureQuestion): Mistake {
+function nameBody(mistake: SignatureMistake, { sent, body }: SignatureQuestion): SignatureMistake {
   if (mistake !== mistakes.otherBody || sent === undefined) return mistake
   const known = bodyMistakes(Buffer.from(sent)).find(({ bytes }) => equalBytes(bytes, body))
   if (known) return known.made
@@ -242,13 +242,13 @@ function nameBody(mistake: Mistake, { sent, body }: SignatureQuestion): Mistake 
 }
 
 /** During a rotation both are in `webhook-signature`; the other header is signed by the one that was current when it was sent. */
-function findAgeMistakes({ state }: NamedSecret, source: Source): Mistake[] {
+function findAgeMistakes({ state }: NamedSecret, source: Source): SignatureMistake[] {
   if (state === 'ended') return [mistakes.oldSecret]
   if (source !== 'computed') return []
   return state === 'current' ? [] : [state === 'next' ? mistakes.nextSecret : mistakes.oldSecret]
 }
 
-function unexplained({ source, mistakes: known }: PresentedMac, question: SignatureQuestion): Mistake[] {
+function unexplained({ source, mistakes: known }: PresentedMac, question: SignatureQuestion): SignatureMistake[] {
   const { headers, sent, body } = question
   if (known.some((each) => each === mistakes.cutOff || each === mistakes.noSignature)) return [...known]
   if (source === 'webhook-signature' && (headers.id === undefined || headers.timestamp === undefined))

@@ -1,5 +1,5 @@
 /** What somebody pastes as headers: lines of a request, of curl, of a log or of JSON, or a signature alone. */
-import { type Mistake, mistakes } from './signature-mistakes.ts'
+import { mistakes, type SignatureMistake } from './signature-mistakes.ts'
 
 export interface PastedHeaders {
   /** `x-webhook-signature`. */
@@ -38,7 +38,7 @@ export interface PresentedMac {
   readonly source: 'x-webhook-signature' | 'webhook-signature' | 'computed'
   readonly bytes: Buffer
   readonly encoding: Encoding
-  readonly mistakes: readonly Mistake[]
+  readonly mistakes: readonly SignatureMistake[]
 }
 
 const longest = 300

@@ -1,7 +1,7 @@
 /** The usual mistakes of those who verify a signature: what each is called, how it is undone, and what it makes of a body or a key. */
 import { decodeStandardKey } from './signature.ts'
 
-export interface Mistake {
+export interface SignatureMistake {
   readonly name: string
   /** What went wrong. */
   readonly words: string
@@ -146,18 +146,18 @@ export const mistakes = {
     words: 'It is a plain hash of secret and body, not an HMAC.',
     fix: 'Use HMAC-SHA256 with the secret as the key.',
   },
-} as const satisfies Record<string, Mistake>
+} as const satisfies Record<string, SignatureMistake>
 
 /** A body as a mistake leaves it. */
 export interface MistakenBody {
   readonly bytes: Buffer
   /** Whoever signed this made the mistake. */
-  readonly made: Mistake
+  readonly made: SignatureMistake
   /** This is what was sent, and the other has been through the mistake. */
-  readonly undone: Mistake
+  readonly undone: SignatureMistake
 }
 
-const both = (mistake: Mistake) => ({ made: mistake, undone: mistake })
+const both = (mistake: SignatureMistake) => ({ made: mistake, undone: mistake })
 const cutting = { made: mistakes.newlineCut, undone: mistakes.newlineAdded }
 const adding = { made: mistakes.newlineAdded, undone: mistakes.newlineCut }
 
@@ -260,7 +260,7 @@ export function isSameJson(one: string, other: string): boolean {
 }
 
 /** What the usual mistakes make of a secret. */
-export function keyMistakes(secret: string): { readonly key: string | Buffer; readonly mistake: Mistake }[] {
+export function keyMistakes(secret: string): { readonly key: string | Buffer; readonly mistake: SignatureMistake }[] {
   const rest = secret.replace(/^[A-Za-z]+_/, '')
   const decoded = decodeStandardKey(secret)
   return [

@@ -90,7 +90,7 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
   assert.deepEqual([created.url, created.state], [receiver.url('/hooks'), 'active'])
   assert.equal(
     namesOf(created),
-    'id branch_id environment client_id url kinds state disabled_reason created_at updated_at',
+    'id branch_id environment client_id url kinds state disabled_reason created_at updated_at actions rate_limit headers description',
   )
   assert.ok(!JSON.stringify(created).includes('a secret of its own'))
   assert.equal((await branch.call('GET', `/v2/webhooks/${created.id}`)).status, 200)
@@ -99,7 +99,7 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
     listed.map(({ id, kinds }) => [id, kinds]),
     [[created.id, ['TRANSACTION', 'APPLICATION']]],
   )
-  assert.equal(namesOf(listed[0]!), 'id url kinds state disabled_reason created_at new_secret_signs_from')
+  assert.equal(namesOf(listed[0]!), 'id url kinds state disabled_reason created_at new_secret_signs_from description')
   const inSandbox = await say<unknown[]>(['webhook', 'list', ...ofBranch(), '--environment', 'sandbox'])
   assert.deepEqual(inSandbox, [])
   await branch.fire()
@@ -201,7 +201,7 @@ test('mistakes end with a sentence and a status: 2 for the words, 1 for what the
     [
       ['webhook', 'create', ...ofBranch(), '--url', receiver.url('/hooks'), '--secret-file', secretFile('short')],
       1,
-      /secret must have/,
+      /^--secret-file must have/,
     ],
     [['webhook', 'list', '--partner', 'Nobody'], 1, /no partner "Nobody"/],
     [['webhook', 'list', ...ofBranch(), '--environment', 'staging'], 1, /live or sandbox/],
@@ -301,7 +301,7 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
     shown.log.map(({ outcome }) => outcome),
     ['accepted'],
   )
-  assert.equal(namesOf(shown.log[0]!), 'number at duration_ms outcome status why response')
+  assert.equal(namesOf(shown.log[0]!), 'number at duration_ms outcome status why detail response')
   assert.equal(
     namesOf(shown),
     'id webhook_id event_id state entity due_at attempts created_at settled_at repeats reason canceled_by uid kind action body simulated log',

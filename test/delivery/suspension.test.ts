@@ -253,8 +253,10 @@ test('what is held for a suspended partner leaves when its time is over, and the
 test('days of suspension are no days of failure: a webhook that failed before is not disabled by its first failure after', async () => {
   engine.receiver.on('/hook', fail)
   const longAgo = engine.house.clock.now()
+  await engine.idle()
   await engine.sql('UPDATE lanes SET failures = 99, failing_since = $1', [longAgo])
   await suspendAndTell()
+  await engine.idle()
   engine.house.clock.advance(6 * day)
   await engine.publish({})
   await set('approved')

@@ -31,7 +31,13 @@ interface Delivery {
 }
 interface FullDelivery extends Delivery {
   readonly body: string
-  readonly log: readonly { readonly number: number; readonly outcome: string; readonly status?: number }[]
+  readonly log: readonly {
+    readonly number: number
+    readonly outcome: string
+    readonly status?: number
+    readonly why?: string
+    readonly detail?: string
+  }[]
 }
 interface Page {
   readonly deliveries: Delivery[]
@@ -526,4 +532,21 @@ test('malformed ids are 400 and absent credentials 401, on every endpoint', asyn
     const [method, path, body] = call({ webhook: 1, delivery: 1, replay: 1 })
     assert.equal((await program.call(method, path, body, { authorization: 'Basic eA==' })).status, 401, title)
   }
+})
+
+test('an attempt that failed says what was seen of it: who answered, or the code of the error', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  receiver.otherwise = answerWith(403, { server: 'cloudflare', 'content-type': 'text/html' }, '<h1>No</h1>')
+  const refused = await program.fire()
+  const seen = 'server: cloudflare\ncontent-type: text/html'
+  assert.equal((refused.deliveries[0]!.attempt as { detail?: string }).detail, seen)
+  const [first] = (await fetchOne(program, refused.deliveries[0]!.id)).log
+  assert.deepEqual([first!.status, first!.why, first!.detail], [403, undefined, seen])
+  receiver.otherwise = (_request, response) => void response.end()
+  const accepted = (await program.fire()).deliveries.find((each) => each.webhookId === webhookId)!
+  assert.equal('detail' in (await fetchOne(program, accepted.id)).log[0]!, false)
+  await receiver.close()
+  const { id } = (await program.fire()).deliveries[0]!
+  const [unreachable] = (await fetchOne(program, id)).log
+  assert.deepEqual([unreachable!.why, unreachable!.detail], ['connection', 'ECONNREFUSED'])
 })

@@ -178,3 +178,35 @@ test('in the portal the same is chosen, what was typed stays beside what is wron
     headers: [],
   })
 })
+
+test('a webhook is registered in the portal with the same settings, folded away until one is chosen or wrong', async () => {
+  const { browser, program, home } = await openPartner(house)
+  const here = `${home}/webhooks`
+  const page = await browser.get(here)
+  assert.match(page.text, /<details><summary>More settings/)
+  const typed = {
+    ...{ url, secret: 'sesame-of-its-own', kind: ['TRANSACTION'], actions: ['TRANSACTION.COMPLETED'] },
+    ...{ rateLimit: '5000', description: 'Ledger <b>', headerName: 'X-Api-Key', headerSecret: 'sesame-open' },
+  }
+  const wrong = await browser.submit(page, `${here}/create`, typed)
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /<details open><summary>More settings/)
+  assert.match(wrong.text, /id="rateLimit-problem">It must be a whole number from 1 to 1000/)
+  for (const kept of [
+    /value="5000"/,
+    /value="Ledger &lt;b&gt;"/,
+    /value="X-Api-Key"/,
+    /value="TRANSACTION.COMPLETED" checked/,
+  ])
+    assert.match(wrong.text, kept)
+  assert.doesNotMatch(wrong.text, /sesame|value="TRANSACTION.SUBMITTED" checked/)
+  const reserved = await browser.submit(wrong, `${here}/create`, { ...typed, rateLimit: '5', headerName: 'Host' })
+  assert.match(reserved.text, /Headers: it must not have host/)
+  const made = await browser.submit(wrong, `${here}/create`, { ...typed, rateLimit: '5' })
+  assert.equal(made.status, 303, made.text)
+  const id = Number(made.location!.split('/').at(-1))
+  const chosen = { kinds: ['TRANSACTION'], actions: { TRANSACTION: ['COMPLETED'] }, rateLimit: 5 }
+  assert.deepEqual((await program.call('GET', `/v2/webhooks/${id}/settings`)).json(), {
+    ...{ ...chosen, headers: ['x-api-key'], description: 'Ledger <b>' },
+  })
+})

@@ -206,11 +206,12 @@ function printDelivery(delivery: Delivery) {
   }
 }
 
-function printAttempt({ number, at, durationMs, outcome, status, why, response }: Attempt) {
+function printAttempt({ number, at, durationMs, outcome, status, why, detail, response }: Attempt) {
   return {
     ...{ number, at: at.getTime(), durationMs, outcome },
     ...(status !== null && { status }),
     ...(why !== null && { why }),
+    ...(detail !== null && { detail }),
     ...(response !== null && { response }),
   }
 }

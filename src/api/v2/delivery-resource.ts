@@ -22,5 +22,11 @@ export const attemptFields = {
   }),
   status: Type.Optional(integer('The status that the receiver answered.', 200)),
   why: Type.Optional(text('Why there was no answer.', 'timeout')),
+  detail: Type.Optional(
+    text(
+      'What else was seen of a failure: the code of the error, such as `CERT_HAS_EXPIRED`; or who answered, by `server`, `via`, `content-type`, `location` and `www-authenticate`, a header a line.',
+      'ECONNREFUSED',
+    ),
+  ),
   durationMs: integer('How long it took, in milliseconds.', 42),
 }

@@ -136,7 +136,8 @@ async function findDeliveries(
 
 function printEventDelivery({ id, webhookId, url, state, lastAttempt }: EventDelivery) {
   if (!lastAttempt) return { id, webhookId, url, state }
-  const { outcome, status, why, durationMs } = lastAttempt
-  const attempt = { outcome, ...(status !== null && { status }), ...(why !== null && { why }), durationMs }
+  const { outcome, status, why, detail, durationMs } = lastAttempt
+  const told = { ...(status !== null && { status }), ...(why !== null && { why }), ...(detail !== null && { detail }) }
+  const attempt = { outcome, ...told, durationMs }
   return { id, webhookId, url, state, attempt }
 }

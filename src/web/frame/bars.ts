@@ -56,7 +56,7 @@ ${account && printAccountBar(account, waysOn(bars))}
 }
 
 function printSearch(action: string): Html {
-  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Search by event, delivery, name or address" placeholder="Search" maxlength="300" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Search</button></form>`
+  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Find by event, delivery, person or address" placeholder="Search" maxlength="300" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Find</button></form>`
 }
 
 export function printBottom(bars: Bars): Html {

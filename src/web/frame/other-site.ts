@@ -1,8 +1,8 @@
 /** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Environment } from '../../environment.ts'
-import { routedMethods } from '../../http/methods.ts'
+import type { Address } from '../../http/addresses.ts'
 import { Elsewhere } from '../../problem.ts'
 
 /** An address on the live site, seen from either. */
@@ -20,20 +20,11 @@ export function isHere({ environment }: Context, { sites }: Placed): boolean {
 }
 
 /** For the rows that are not of this site. */
-export function leadToLiveSite(app: FastifyInstance, context: Context, routes: readonly Placed[]): void {
-  for (const url of new Set(routes.map(({ path }) => path))) {
-    app.route({
-      method: [...routedMethods],
-      url,
-      exposeHeadRoute: false,
-      schema: { hide: true } as object,
-      config: { errors: 'page' },
-      // Before the body is read: what it holds does not matter.
-      onRequest: (request, _reply, done) => {
-        const path = request.method === 'GET' ? request.url.split('?')[0]! : '/account'
-        done(new Elsewhere('This is on the live site alone', onLiveSite(context, path)))
-      },
-      handler: () => {},
-    })
-  }
+export function leadToLiveSite(context: Context, routes: readonly Placed[]): Address[] {
+  const refuse = ({ method, url }: FastifyRequest) =>
+    new Elsewhere(
+      'This is on the live site alone',
+      onLiveSite(context, method === 'GET' ? url.split('?')[0]! : '/account'),
+    )
+  return [...new Set(routes.map(({ path }) => path))].map((url) => ({ url, errors: 'page', refuse }))
 }

@@ -22,6 +22,8 @@ export interface Page extends Omit<Bars, 'onOtherSite'> {
   readonly wide?: boolean
   /** The page hears of changes from its own address. */
   readonly live?: boolean
+  /** A script of the page calls the interface of the site it is on. */
+  readonly calls?: boolean
 }
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
@@ -33,9 +35,13 @@ export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
     .send(printPage(shown))
 }
 
-export function pageHeaders({ leadsOn, live }: Pick<Page, 'leadsOn' | 'live'> = {}): Record<string, string> {
+export function pageHeaders({
+  leadsOn,
+  live,
+  calls,
+}: Pick<Page, 'leadsOn' | 'live' | 'calls'> = {}): Record<string, string> {
   const formAction = leadsOn ? '' : " form-action 'self';"
-  const connect = live ? " connect-src 'self';" : ''
+  const connect = live || calls ? " connect-src 'self';" : ''
   return {
     'content-security-policy': `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';${formAction}${connect} base-uri 'none'; frame-ancestors 'none'`,
     'x-frame-options': 'DENY',

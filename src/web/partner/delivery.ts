@@ -34,7 +34,7 @@ import { type Member, memberWatcher } from '../gates.ts'
 import { printAhead } from './ahead.ts'
 import { sendPortal } from './portal.ts'
 import { printSteps } from './signature-steps.ts'
-import { describeCanceler, getNames, type Names, readReason, reasonField } from './skips.ts'
+import { describeCanceler, type EntityNames, getNames, readReason, reasonField } from './skips.ts'
 
 export async function showDelivery(visit: Visit, member: Member) {
   const once = onceField()
@@ -137,7 +137,7 @@ ${printSendForm(delivery, webhook, once, member)}`
 function printFacts(
   delivery: Delivery,
   webhook: Webhook,
-  names: Names,
+  names: EntityNames,
   ahead: Ahead | undefined,
   member: Member,
 ): Html {
@@ -170,10 +170,11 @@ const whyWords = new Map([
   ['no-secret', 'There is no secret left to sign with: the client has none, and the webhook has none of its own.'],
 ])
 
-function printAttempt({ number, at, durationMs, outcome, status, why, response }: Attempt): Html {
+function printAttempt({ number, at, durationMs, outcome, status, why, detail, response }: Attempt): Html {
   const answered = status === null ? undefined : `HTTP ${status}`
   return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)} <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)}, ${durationMs} ms</span></p>
 ${why !== null && html`<p>${whyWords.get(why) ?? why}</p>`}
+${detail !== null && html`<pre tabindex="0" aria-label="${why === null ? 'Headers of the answer' : 'The error'}">${detail}</pre>`}
 ${response !== null && response !== '' && html`<details><summary>Response (${response.length} characters kept)</summary><pre tabindex="0">${response}</pre></details>`}</li>`
 }
 

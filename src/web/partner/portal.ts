@@ -18,6 +18,7 @@ const sections: readonly Link[] = [
   { path: '/refusals', label: 'Failed API calls' },
   { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
+  { path: '/events', label: 'Events' },
 ]
 
 interface PortalPage {
@@ -27,6 +28,7 @@ interface PortalPage {
   readonly body: Html
   readonly status?: number
   readonly live?: boolean
+  readonly calls?: boolean
   readonly scripts?: readonly string[]
 }
 

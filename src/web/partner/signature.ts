@@ -14,9 +14,9 @@ import { branchKey } from '../../webhooks/dispatch.ts'
 import {
   checkSignature as check,
   checkedBytesAtMost,
-  type Finding,
   type NamedSecret,
   type SignatureAnswer,
+  type SignatureFinding,
 } from '../../webhooks/signature-check.ts'
 import { type PastedHeaders, readHeaders } from '../../webhooks/signature-headers.ts'
 import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
@@ -133,7 +133,7 @@ ${facts([
 ${isCutShort && html`<p class="small">The body is large: not every mistake was tried.</p>`}</section>`
 }
 
-function summarise(findings: readonly Finding[]): string {
+function summarise(findings: readonly SignatureFinding[]): string {
   if (findings.every(({ isRight }) => isRight)) return 'The signature is right'
   const [first] = findings.flatMap(({ mistakes }) => mistakes)
   return `It does not verify: ${first?.name ?? 'unknown'}`
@@ -146,7 +146,7 @@ const stateWords: Record<NamedSecret['state'], string> = {
   ended: 'ended',
 }
 
-function printFinding({ source, secret, isRight, mistakes }: Finding): Html {
+function printFinding({ source, secret, isRight, mistakes }: SignatureFinding): Html {
   const what = source === 'computed' ? 'What your program computed' : source
   const by = secret ? `made with the ${secret.name} (${stateWords[secret.state]})` : 'made with none of your secrets'
   const names = mistakes.map(({ name }) => name).join(', ')
@@ -154,7 +154,7 @@ function printFinding({ source, secret, isRight, mistakes }: Finding): Html {
 }
 
 /** Each once, whichever signatures it is found in. */
-function printMistakes(findings: readonly Finding[]): Html | undefined {
+function printMistakes(findings: readonly SignatureFinding[]): Html | undefined {
   const all = [...new Set(findings.flatMap(({ mistakes }) => mistakes))]
   if (all.length === 0) return undefined
   return html`<h3>What went wrong</h3><ul>${all.map(({ name, words, fix }) => html`<li><strong>${name}</strong>: ${words} ${fix}</li>`)}</ul>`

@@ -83,14 +83,14 @@ export function reasonField(draft: Draft): Html {
 }
 
 /** The names of users, by what the log calls them. */
-export type Names = ReadonlyMap<string, string>
+export type EntityNames = ReadonlyMap<string, string>
 
-export async function getNames(sql: Sql, actor: string | null): Promise<Names> {
+export async function getNames(sql: Sql, actor: string | null): Promise<EntityNames> {
   const id = actor?.startsWith('user:') ? actor.slice('user:'.length) : undefined
   return new Map(id === undefined ? [] : [[actor!, (await getUserById(sql, id)).name]])
 }
 
-export function describeCanceler(actor: string, names: Names): string {
+export function describeCanceler(actor: string, names: EntityNames): string {
   const known = printCanceler(actor)
   return known === 'brokerage' ? 'the brokerage' : (names.get(actor) ?? known.replace(':', ' '))
 }
@@ -139,7 +139,7 @@ function printSkips(skips: readonly Skip[], { home }: Member): Html | undefined 
   return html`<h2>Earlier skips</h2>${table('Skips', ['Skip', 'State', 'Skipped', 'Reason', 'Started (UTC)'], rows)}`
 }
 
-function printProgress(skip: Skip, names: Names): Html {
+function printProgress(skip: Skip, names: EntityNames): Html {
   const { state, skipped, reason, askedBy, createdAt, finishedAt } = skip
   return html`<section class="card"><p>${badge(tones[state], state)} ${skipped.toLocaleString('en')} skipped</p>
 ${facts([

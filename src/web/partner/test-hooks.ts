@@ -119,7 +119,7 @@ async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft
     section: '/test',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Test events</h1>
-<p>A test event is signed and delivered like any other, and says <code>x-webhook-test: true</code>. Nothing is checked against real records.</p>
+<p>A test event is signed and delivered like any other, and says <code>x-webhook-test: true</code>. Nothing is checked against real records. What each kind and action means is in the <a href="${member.home}/events#${kind}">event catalogue</a>.</p>
 ${webhooks.length === 0 ? printNobody(member) : html`<nav class="tabs" aria-label="Kind">${tabs}</nav>${printForm(webhooks, member, kind, draft)}`}`,
   })
 }

@@ -1,9 +1,13 @@
 /** The part of a webhook's form that says what is sent to it, how fast, and with which headers. */
 import { actions as allActions, type Kind, kinds } from '../../webhooks/kind.ts'
 import { rateLimits } from '../../webhooks/send-limit.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
 import { headerLimits } from '../../webhooks/webhook-headers.ts'
-import { type Actions, descriptionCharacters, type SettingsChange } from '../../webhooks/webhook-settings.ts'
+import {
+  type Actions,
+  descriptionCharacters,
+  type SettingsChange,
+  type WebhookSettings,
+} from '../../webhooks/webhook-settings.ts'
 import { type Draft, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -15,6 +19,12 @@ export const kindWords: Record<Kind, string> = {
   APPLICATION: 'Account applications',
   ACH_PROFILE: 'ACH profiles',
   AUTHORIZATION: 'What account holders grant, change and revoke',
+}
+
+/** What of a new webhook's form is ticked. */
+export interface Chosen {
+  readonly kinds: readonly Kind[]
+  readonly actions: Actions
 }
 
 /** A page that was loaded before there were settings sends none, and changes none. */
@@ -40,7 +50,22 @@ function readActions(ticked: readonly string[], wanted: readonly Kind[]): Action
   return Object.fromEntries(chosen.filter(([kind, some]) => some.length > 0 && some.length < allActions[kind].length))
 }
 
-export function printSettings(draft: Draft, webhook: Webhook, headerNames: readonly string[]): Html {
+/** What was typed into the form, but for secrets. */
+export function typedSettings(form: SubmittedForm): Draft['values'] {
+  const names = ['url', 'rateLimit', 'description', 'headerName']
+  return Object.fromEntries(names.map((name) => [name, form.find(name)]))
+}
+
+/** Of a new webhook. Most want none of them: they are folded away, unless one of them was chosen or is wrong. */
+export function printMoreSettings(draft: Draft, settings: WebhookSettings): Html {
+  const isWrong = draft.problem?.fields?.some(({ field }) => (settingNames as readonly string[]).includes(field))
+  const isChosen = ['rateLimit', 'description', 'headerName'].some((name) => (draft.values[name] ?? '') !== '')
+  const isOpen = isWrong || isChosen || Object.keys(settings.actions).length > 0
+  return html`<details${isOpen && html` open`}><summary>More settings: actions, rate limit, headers, description</summary>
+${printSettings(draft, settings, [])}</details>`
+}
+
+export function printSettings(draft: Draft, webhook: WebhookSettings, headerNames: readonly string[]): Html {
   const { least, most } = rateLimits
   const { description, rateLimit } = webhook
   const values = { description, rateLimit: rateLimit === null ? '' : String(rateLimit), ...draft.values }
@@ -69,7 +94,7 @@ function printHeaderProblem({ problem }: Draft): Html | undefined {
   return wrong === undefined ? undefined : html`<p class="problem" id="headers-problem">Headers: it ${wrong}.</p>`
 }
 
-function printActions(draft: Draft, webhook: Webhook): Html {
+function printActions(draft: Draft, webhook: WebhookSettings): Html {
   const isTicked = (kind: Kind, action: string) => webhook.actions[kind]?.includes(action) ?? true
   const boxes = kinds.map((kind) => {
     const choices = allActions[kind].map((action) => ({ value: `${kind}.${action}`, label: action }))

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
-import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
+import { readFailures } from '../../webhooks/failure.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
@@ -20,23 +20,32 @@ import {
 import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { usualSettings } from '../../webhooks/webhook-settings.ts'
 import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { leadToDone } from '../frame/done.ts'
-import { printWhy } from '../frame/failure-words.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { parseMoment } from '../frame/moment.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { crumbs, facts, menu, printMoment, table } from '../frame/parts.ts'
+import { crumbs, facts, printMoment } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printTroubles } from './troubles.ts'
-import { kindWords, printSettings, readSettings, settingNames } from './webhook-settings.ts'
+import { actButton, printWebhooks } from './webhook-list.ts'
+import {
+  type Chosen,
+  kindWords,
+  printMoreSettings,
+  printSettings,
+  readSettings,
+  settingNames,
+  typedSettings,
+} from './webhook-settings.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
   return sendWebhooks(visit, member, emptyDraft, defaultKinds)
@@ -44,13 +53,14 @@ export function showWebhooks(visit: Visit, member: Member) {
 
 export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
   const { context } = visit
-  const draft = readDraft(form)
+  const read = readDraft(form)
+  const draft = { ...read, ...readSettings(form, read.kinds) }
   const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.act)
   let sent: Sent<Webhook> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
   })
-  if (problem) return sendWebhooks(visit, member, { values: { url: draft.url }, problem }, draft.kinds)
+  if (problem) return sendWebhooks(visit, member, { values: typedSettings(form), problem }, draft.kinds, draft.actions)
   return leadToDone(visit, member, sent!.path, { text: 'The webhook is registered.', link: testLink(member) })
 }
 
@@ -66,9 +76,8 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
     update(deskOf(visit), webhook, { url, kinds: chosen, ...settings }, member.act),
   )
   if (problem) {
-    const typed = ['url', 'rateLimit', 'description', 'headerName'].map((name) => [name, form.find(name)])
     const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
-    return sendWebhook(visit, member, shown, { values: Object.fromEntries(typed), problem }, emptyDraft)
+    return sendWebhook(visit, member, shown, { values: typedSettings(form), problem }, emptyDraft)
   }
   const link = testLink(member, webhook)
   return leadToDone(visit, member, pathOf(member, webhook), { text: 'The webhook is saved.', link })
@@ -144,7 +153,7 @@ function readDraft(form: SubmittedForm) {
 
 const kindChoices = kinds.map((kind) => ({ value: kind, label: kindWords[kind] }))
 
-async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: readonly Kind[]) {
+async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: readonly Kind[], actions = {}) {
   const { db } = visit.context
   const webhooks = await listWebhooks(db, member.branch, 0, webhooksPerBranch)
   const health = await readHealth(db, webhooks)
@@ -153,25 +162,26 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     section: '/webhooks',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
-${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, await readFailures(db, webhooks), member)}
+${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printWebhooks(webhooks, health, await readFailures(db, webhooks), member)}
 <section class="card">
 <h2>Register a webhook</h2>
-${webhooks.length < webhooksPerBranch ? printRegistration(draft, chosen, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
+${webhooks.length < webhooksPerBranch ? printRegistration(draft, { kinds: chosen, actions }, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
 </section>`,
   })
 }
 
 /** Where no client could sign, the webhook brings a secret of its own. */
-function printRegistration(draft: Draft, chosen: readonly Kind[], canLeaveEmpty: boolean, member: Member): Html {
+function printRegistration(draft: Draft, chosen: Chosen, canLeaveEmpty: boolean, member: Member): Html {
   const hint = canLeaveEmpty
     ? 'Leave it empty to sign with the secret of your first client.'
     : 'You have no client yet whose secret could sign.'
-  return html`${formNotice(draft, 'url', 'secret')}
+  return html`${formNotice(draft, 'url', 'secret', ...settingNames)}
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
-${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, chosen)}
+${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, chosen.kinds)}
 ${printSecretField(draft, hint, !canLeaveEmpty)}
+${printMoreSettings(draft, { ...usualSettings, actions: chosen.actions })}
 <button class="primary">Register</button>
 </form>`
 }
@@ -187,40 +197,6 @@ function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html
   const libraries =
     'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
-}
-
-function printList(
-  webhooks: readonly Webhook[],
-  health: ReadonlyMap<number, WebhookHealth>,
-  failures: ReadonlyMap<number, WebhookFailure>,
-  member: Member,
-): Html {
-  const { home } = member
-  const rows = webhooks.map((webhook) => {
-    const state = health.get(webhook.id)
-    return html`<tr>
-<td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>${webhook.description !== '' && html`<br><span class="faint">${webhook.description}</span>`}</td>
-<td>${conditionBadge(judgeHealth(webhook, state))}</td>
-<td class="why">${printWhy(judgeHealth(webhook, state), failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)}</td>
-<td>${webhook.kinds.join(', ')}</td>
-<td class="number">${printCount(state?.waiting ?? 0)}</td>
-<td class="number">${printCount(state?.exhausted ?? 0)}</td>
-<td>${printMoment(webhook.createdAt)}</td>
-<td>${printMenu(webhook, member)}</td>
-</tr>`
-  })
-  const counts = ['Waiting', 'Failed after all retries']
-  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', ...counts, 'Created (UTC)', 'Actions'], rows)
-}
-
-function printMenu({ id, url, state }: Webhook, member: Member): Html {
-  const here = `${member.home}/webhooks/${id}`
-  return menu(url, [
-    html`<a href="${member.home}/deliveries?webhook=${id}">Deliveries</a>`,
-    html`<a href="${member.home}/test?webhook=${id}">Send a test event</a>`,
-    html`<a href="${here}/replay">Replay deliveries…</a>`,
-    state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member),
-  ])
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -271,10 +247,6 @@ ${facts([
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
 </section>`
-}
-
-function actButton(action: string, label: string, { csrf }: Member): Html {
-  return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
 }
 
 function printChangeForm(webhook: Webhook, headerNames: readonly string[], draft: Draft, member: Member): Html {

@@ -68,7 +68,7 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByRole('region', { name: 'Partners' }).getByRole('link', { name: partner }).click()
     await page.getByRole('button', { name: 'Grant' }).click()
-    await page.getByText('Refresh access is granted.').waitFor()
+    await page.locator('.done').getByText('Refresh access is granted.').waitFor()
 
     await pressAsked(page, `Suspend ${partner}`, 'Complaints of holders')
     await page.getByText('Suspended. Reason: Complaints of holders').waitFor()
