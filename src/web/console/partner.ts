@@ -55,7 +55,7 @@ const doneWords = {
   'scopes-declined': 'The request for wider scopes is declined.',
 }
 
-export type Done = keyof typeof doneWords
+type DoneWord = keyof typeof doneWords
 
 export async function showPartner(visit: Visit, operator: Operator) {
   return sendPartner(visit, operator, await partnerOf(visit), {})
@@ -135,7 +135,7 @@ export function partnerOf({ context, request }: Visit): Promise<Partner> {
   return getPartner(context.db, String(idOf(paramsOf(request).branch)))
 }
 
-export function back(visit: Visit, operator: Operator, { branchId, name }: Partner, done: Done, undo?: Undo) {
+export function back(visit: Visit, operator: Operator, { branchId, name }: Partner, done: DoneWord, undo?: Undo) {
   const about = `branch:${branchId}`
   return goBack(visit, operator, { path: `/console/partners/${branchId}`, about, name, text: doneWords[done], undo })
 }

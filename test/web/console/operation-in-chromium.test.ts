@@ -47,7 +47,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await page.getByText('500 after').first().waitFor()
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('The webhook is paused.').waitFor()
-  await page.getByRole('link', { name: 'Audit entries' }).click()
+  await page.locator('.done').getByRole('link', { name: 'Audit entries' }).click()
   await page.locator('tbody tr', { hasText: 'Olga Operator paused webhook' }).waitFor()
 
   await page.getByLabel('Action').fill('webhook.paused')
