@@ -127,7 +127,10 @@ test('a test event goes from its form to one receiver, and one that waits behind
     await page.getByLabel('transactionId').fill('7')
     await page.getByRole('button', { name: 'Send' }).click()
     await receiver.count(chosen, 2)
-    await page.getByText(turn === 1 ? 'HTTP 500' : 'Queued behind').first().waitFor()
+    await page
+      .getByText(turn === 1 ? 'HTTP 500' : 'Queued behind')
+      .first()
+      .waitFor()
     if (turn === 1) await page.getByRole('link', { name: 'Send another' }).click()
   }
   assert.deepEqual(await lookAt(page, 'test-event-waits'), fine)
