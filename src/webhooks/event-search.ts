@@ -10,6 +10,8 @@ import type { Branch } from './webhook.ts'
 /** Between the moment that an event's name tells and the one it was stored with. */
 const slackMs = 5 * second
 const lookedAtMost = 100_000
+/** Of those whose names tell no moment: they were published before names did, and leave with their days. */
+const latelyAtMost = 20_000
 
 interface NamedEvent {
   readonly id: number
@@ -37,7 +39,7 @@ export async function findNamedEvent(sql: Sql, name: string, of: Branch | 'anybo
 
 function selectNamed(sql: Sql, name: string): Promise<NamedEvent[]> {
   const at = momentOf(name)
-  if (!at) return sql.query<NamedEvent>(table.selectNamedLately, [name, lookedAtMost])
+  if (!at) return sql.query<NamedEvent>(table.selectNamedLately, [name, latelyAtMost])
   return sql.query<NamedEvent>(table.selectNamedBetween, [name, after(at, -slackMs), after(at, slackMs), lookedAtMost])
 }
 
