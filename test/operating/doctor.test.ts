@@ -359,7 +359,7 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   assertFound(await check('promises'), 'ok', /Every promise/)
   assertFound(await check('webhooks'), 'ok', /^0 webhooks keep failing/)
   await engine.sql('UPDATE lanes SET failures = 5, evidence = 5, failing_since = $1', [clock.now()])
-  assertFound(await check('webhooks'), 'warn', /^1 webhooks fail/, /countersign webhook list/)
+  assertFound(await check('webhooks'), 'warn', /^1 webhooks keep failing/, /countersign webhook list/)
   assertFound(await check('deliveries'), 'ok', /none of them is late/)
 })
 
