@@ -6,7 +6,7 @@ import type { Config } from './config.ts'
 import type { SharedContext } from './context.ts'
 import { openVault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
-import type { Database } from './database/database.ts'
+import { type Database, DatabaseUnavailable } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
 import type { SiteAddresses } from './environment.ts'
@@ -78,7 +78,11 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
   const closing = new AbortController()
   const close = async () => {
     closing.abort()
-    for (const closer of closers.splice(0).reverse()) await closer()
+    const failures: unknown[] = []
+    for (const closer of closers.splice(0).reverse()) await closer().catch((error: unknown) => failures.push(error))
+    // Whoever could not tell the database that it goes is missed there soon.
+    const unexpected = failures.filter((error) => !(error instanceof DatabaseUnavailable))
+    if (unexpected.length > 0) throw new AggregateError(unexpected, 'Not everything could be closed.')
   }
   const purpose = options.sibling ? 'child' : 'serve'
   const opening = options.storage ?? openStorage(config, purpose, (message) => log.warn(message))

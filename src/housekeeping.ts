@@ -21,6 +21,7 @@ import { removeOldChallenges } from './users/passkey.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
+import { removeOldReceipts } from './webhooks/built-in-receiver.ts'
 import { areToBeCleared } from './webhooks/clearing.sql.ts'
 import {
   type DeletedClearing,
@@ -51,6 +52,7 @@ export interface Removed {
   readonly submissions: number
   readonly keptForms: number
   readonly formerEmails: number
+  readonly receipts: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -66,6 +68,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     submissions: await inBatches(() => removeOldSubmissions(db, now, batchSize)),
     keptForms: await inBatches(() => removeOldKeptForms(db, now, batchSize)),
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
+    receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
   }
 }
 

@@ -25,7 +25,7 @@ import { openFlights } from './single-flight.ts'
 import { openProfiles } from './users/profile.ts'
 import { serveAssets } from './web/frame/assets.ts'
 import { printErrorPage } from './web/frame/error-page.ts'
-import { isHere, leadToLiveSite } from './web/frame/other-site.ts'
+import { isHere, leadToOtherSite } from './web/frame/other-site.ts'
 import { pageRoutes } from './web/routes.ts'
 
 /** A site's context whose addresses are filled in once its server listens. */
@@ -70,7 +70,7 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
   const isApi = config.roles.includes('api')
   if (isApi) await addRoutes(app, context)
   const elsewhere = isApi ? pageRoutes.filter((route) => !isHere(context, route)) : []
-  refuseOtherMethods(app, leadToLiveSite(context, elsewhere))
+  refuseOtherMethods(app, leadToOtherSite(context, elsewhere))
   return app
 }
 

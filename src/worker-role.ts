@@ -10,6 +10,7 @@ import type { Rounds } from './rounds.ts'
 import type { Announcer } from './webhooks/announcer.ts'
 import { openSender } from './webhooks/attempt.ts'
 import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
+import { openBuiltIn } from './webhooks/built-in-receiver.ts'
 import { usualLingerMs } from './webhooks/held-lanes.ts'
 import { openHeaderKeeper } from './webhooks/webhook-headers.ts'
 import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
@@ -24,7 +25,8 @@ export function openDelivery(
 ): () => Promise<void> {
   const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
-  const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
+  const builtIn = openBuiltIn({ ...shared, secrets })
+  const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority, builtIn })
   const worker = openWorker({
     ...shared.dispatch,
     rounds,

@@ -68,6 +68,11 @@ export function onBothSites(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => ({ ...row, sites: environments }))
 }
 
+/** What needs neither a server nor money. */
+export function inSandboxAlone(rows: readonly Row[]): readonly Row[] {
+  return rows.map((row) => ({ ...row, sites: ['sandbox'] }))
+}
+
 export interface PageRoute extends Row {
   readonly errors: 'page'
   readonly takes: 'form'

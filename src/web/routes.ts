@@ -13,7 +13,17 @@ import {
   withFactor,
   withReason,
 } from './gates.ts'
-import { form, makes, onBothSites, type PageRoute, page, type Row, tableOf, whenVisited } from './route.ts'
+import {
+  form,
+  inSandboxAlone,
+  makes,
+  onBothSites,
+  type PageRoute,
+  page,
+  type Row,
+  tableOf,
+  whenVisited,
+} from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
 const home = whenVisited(() => import('./sign-in/home.ts'))
@@ -147,6 +157,14 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/events', approvedMember, catalogue.showCatalogue),
 ]
 
+const receiver = whenVisited(() => import('./partner/receiver.ts'))
+
+/** What needs no server, where nothing is at stake. */
+const sandboxRows: readonly Row[] = [
+  page('/partner/:branch/receiver', approvedMember, receiver.showReceiver),
+  makes(form('/partner/:branch/receiver/try', approvedMember, receiver.tryReceiver)),
+]
+
 const members = whenVisited(() => import('./partner/members.ts'))
 const application = whenVisited(() => import('./partner/application.ts'))
 
@@ -234,6 +252,7 @@ const consoleRows: readonly Row[] = [
 
 export const pageRoutes: readonly PageRoute[] = tableOf([
   ...onBothSites([...signInRows, ...accountRows, ...portalRows]),
+  ...inSandboxAlone(sandboxRows),
   // On the live site alone.
   ...personRows,
   ...partnerRows,

@@ -46,8 +46,10 @@ export interface Posted {
   readonly timing: Timing
 }
 
-interface PostRequest {
+export interface PostRequest {
   readonly url: string
+  /** Whose delivery it is. */
+  readonly webhookId?: number
   readonly headers: Record<string, string>
   readonly body: string
 }
@@ -57,10 +59,19 @@ export interface Sender {
   close(): Promise<void>
 }
 
+/** What takes deliveries without a network. */
+export interface BuiltIn {
+  /** Whether it is worth asking. */
+  isMeant(message: PostRequest): boolean
+  /** Undefined for what is not its own after all. */
+  take(message: PostRequest): Promise<Outcome | undefined>
+}
+
 export interface SenderOptions {
   readonly policy: GuardPolicy
   readonly dnsServers: readonly string[]
   readonly certificateAuthority: string | undefined
+  readonly builtIn?: BuiltIn
 }
 
 /** Where a URL leads, worked out once. */
@@ -73,7 +84,7 @@ interface Target {
 
 const targetBytes = 4 * 1024 * 1024
 
-export function openSender({ policy, dnsServers, certificateAuthority }: SenderOptions): Sender {
+export function openSender({ policy, dnsServers, certificateAuthority, builtIn }: SenderOptions): Sender {
   const { lookup } = openResolver(policy, dnsServers)
   const connections = openConnections({ deadlineMs, lookup, certificateAuthority })
   const targets = new BoundedMap<string, Target>(targetBytes)
@@ -90,14 +101,23 @@ export function openSender({ policy, dnsServers, certificateAuthority }: SenderO
     targets.set(url, target)
     return target
   }
+  function dial(message: PostRequest): Promise<Posted> {
+    const target = targetOf(message.url)
+    if (!target.isAllowed) return Promise.resolve(notPosted('forbidden-address'))
+    return send(connections, target, message)
+  }
   return {
-    post: (message) => {
-      const target = targetOf(message.url)
-      if (!target.isAllowed) return Promise.resolve(notPosted('forbidden-address'))
-      return send(connections, target, message)
-    },
+    post: (message) => (builtIn?.isMeant(message) ? handOver(builtIn, message, dial) : dial(message)),
     close: connections.close,
   }
+}
+
+async function handOver(builtIn: BuiltIn, message: PostRequest, dial: Sender['post']): Promise<Posted> {
+  const startedMs = performance.now()
+  const outcome = await builtIn.take(message)
+  if (!outcome) return dial(message)
+  const totalMs = performance.now() - startedMs
+  return { outcome, timing: { totalMs, connectMs: undefined, answerMs: totalMs } }
 }
 
 /** An attempt that ended before anything was sent. */

@@ -25,3 +25,8 @@ export function printHead(
     ...signatures,
   }
 }
+
+/** Said by the gateway, and never by the partner (webhook-headers.ts refuses these names). */
+export function isOwnHeader(name: string): boolean {
+  return name === 'content-type' || name === 'user-agent' || /^(x-)?webhook-/.test(name)
+}

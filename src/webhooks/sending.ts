@@ -157,11 +157,11 @@ export class Sending {
     const isKnown = !(found instanceof Promise || foundHeaders instanceof Promise)
     const [secrets, chosen] = isKnown ? [found, foundHeaders] : await Promise.all([found, foundHeaders])
     if (!secrets || !chosen) return notPosted('no-secret')
-    const { url, event } = delivery
+    const { url, webhookId, event } = delivery
     const { body, simulated } = event
     const message = { id: printEventId(event.uid), body, sentAt: at, attempt: delivery.attempts + 1, simulated }
     const headers = printHead(message, this.#signatures.print(event, message, secrets), chosen)
-    return this.#desk.sender.post({ url, headers, body })
+    return this.#desk.sender.post({ url, webhookId, headers, body })
   }
 }
 

@@ -24,7 +24,7 @@ export function simulateEvent(
 export async function insertAimedEvent(
   sql: Sql,
   event: NewEvent,
-  { id }: Webhook,
+  { id }: Pick<Webhook, 'id'>,
   now: Date,
   traceparent: string | undefined,
 ): Promise<PublishedEvent> {

@@ -7,6 +7,7 @@ import type { SealedTable } from '../database/reseal.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findUrlProblem, type GuardPolicy } from './address-guard.ts'
+import { selectAddress } from './built-in-receivers.sql.ts'
 import { defaultKinds, type Kind } from './kind.ts'
 import { changeHeaders, deleteAllHeaders, listHeaderNames } from './webhook-headers.ts'
 import { tellOfDisabled } from './webhook-notices.ts'
@@ -115,7 +116,7 @@ export async function updateWebhook(
   return db.transaction(async (sql) => {
     const before = await lockWebhook(sql, webhook)
     const { url = before.url, kinds = before.kinds, secret, headers } = change
-    checkDraft({ ...change, url, kinds, secret }, policy)
+    checkDraft({ ...change, url, kinds, secret }, { ...policy, ...(await findBuiltIn(sql, webhook)) })
     if (url !== before.url) refuseStrangeHost(before.url, url, await headersOf(sql, webhook), headers)
     const values = [webhook.id, url, kinds, act.at, ...valuesOf(settle(before, change, kinds))]
     const [updated] = await sql.query<Webhook>(table.updateWebhook, values)
@@ -241,6 +242,12 @@ async function lockWebhook(sql: Sql, { id }: Webhook): Promise<Webhook> {
   const [webhook] = await sql.query<Webhook>(table.lockWebhook, [id])
   if (!webhook) throw absent(id)
   return webhook
+}
+
+/** Its own address in the gateway, if it has one: it may keep it, and no other webhook may take it. */
+async function findBuiltIn(sql: Sql, { id }: Webhook): Promise<Pick<GuardPolicy, 'builtIn'>> {
+  const [address] = await sql.query<{ url: string }>(selectAddress, [id])
+  return address ? { builtIn: address.url } : {}
 }
 
 async function headersOf(sql: Sql, webhook: Webhook): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-/** More faults of each kind, in their short form; the first of each is in faults.test.ts. */
+/** More faults of each kind, in their short form; the first of each is in first-faults.long.ts. */
 import { scenarios } from './suite/scenarios.ts'
 import { testScenarios } from './suite/short-form.ts'
 

@@ -28,11 +28,13 @@ const fill = (path: string, user: User = partner.user) =>
     .replace(':branch', String(partner.partner.branchId))
     .replaceAll(/:\w+/g, '1')
 
-test('the console, the security of a person and what concerns a partner as a whole are on the live site alone', () => {
+test('the console, the security of a person and what concerns a partner as a whole are on the live site alone, the built-in receiver in the sandbox', () => {
   const alone =
     /^\/console\b|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/:branch\/apply$|\/clients\/refresh$/
-  for (const { path, sites } of pageRoutes)
-    assert.deepEqual([...sites], alone.test(path) ? ['live'] : ['live', 'sandbox'], path)
+  const inSandbox = /^\/partner\/:branch\/receiver\b/
+  const sitesOf = (path: string) =>
+    alone.test(path) ? ['live'] : inSandbox.test(path) ? ['sandbox'] : ['live', 'sandbox']
+  for (const { path, sites } of pageRoutes) assert.deepEqual([...sites], sitesOf(path), path)
 })
 
 for (const { method, path } of ofLiveSite) {
@@ -123,7 +125,9 @@ test('no page of the sandbox leads to what is not there', async () => {
     '/account/api',
     '/partner',
     home,
-    ...['webhooks', 'clients', 'test', 'refusals', 'reference', 'deliveries'].map((each) => `${home}/${each}`),
+    ...['webhooks', 'clients', 'test', 'refusals', 'reference', 'deliveries', 'receiver'].map(
+      (each) => `${home}/${each}`,
+    ),
   ]
   const forms = pageRoutes.filter(({ method, sites }) => method === 'POST' && sites.includes('sandbox'))
   const patterns = forms.map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`))

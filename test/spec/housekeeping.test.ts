@@ -53,6 +53,7 @@ test('with nothing dead nothing is removed', async () => {
     submissions: 0,
     keptForms: 0,
     formerEmails: 0,
+    receipts: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

@@ -61,6 +61,7 @@ const anySession: Record<string, string> = {
   '/partner/:branch/deliveries/:id/skip': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/test/send': 'simulated events move nothing',
+  '/partner/:branch/receiver/try': 'simulated events move nothing, and this one leaves the sandbox for nowhere',
   '/partner/:branch/apply': 'an operator decides',
   '/partner/:branch/messages/send': 'an operator reads it',
   '/partner/:branch/clients/refresh': 'an operator decides',

@@ -36,6 +36,7 @@ interface Sample {
   readonly made?: () => Promise<unknown>
   /** A passkey is bound to the address of the site, and each node of a test has its own. */
   readonly firstNodeOnly?: boolean
+  readonly inSandbox?: boolean
 }
 
 async function fill(browser: Browser, page: string, action: string, fields: Fields = {}): Promise<Sample> {
@@ -232,6 +233,11 @@ const samples: Record<string, () => Promise<Sample>> = {
       const decline = `UPDATE scope_requests SET granted = '{}', answered_at = asked_at WHERE client_id = $1`
       return { ...sample, meanwhile: () => run(decline, [client.id]) }
     }),
+  '/partner/:branch/receiver/try': async () => {
+    const { user, home } = await openPartner(house)
+    const browser = await house.signIn(user, 'sandbox')
+    return { ...(await fill(browser, `${home}/receiver`, `${home}/receiver/try`)), inSandbox: true }
+  },
   '/partner/:branch/clients/:client/rotate': () =>
     inPortal(async ({ browser, home, client }) => {
       const page = `${home}/clients/${client.id}`
@@ -379,9 +385,10 @@ for (const path of making) {
   test(`${path} is sent four times at once on two nodes: what one sending makes is made`, async () => {
     const one = await samples[path]!()
     const changes = await changesBy(() => one.browser.post(one.action, one.fields))
-    const { browser, action, fields, firstNodeOnly } = await samples[path]!()
+    const { browser, action, fields, firstNodeOnly, inSandbox } = await samples[path]!()
     const headers = { accept: 'text/html', origin: 'null', cookie: browser.cookieHeader }
-    const nodes = [house.baseUrl, firstNodeOnly ? house.baseUrl : second.baseUrl]
+    const other = inSandbox ? second.sandboxUrl : second.baseUrl
+    const nodes = [browser.origin, firstNodeOnly ? browser.origin : other]
     let answers: Answer[] = []
     const together = await changesBy(async () => {
       answers = await Promise.all([...nodes, ...nodes].map((node) => postForm(node + action, fields, headers)))

@@ -22,6 +22,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByLabel('Name').fill('Ten minutes')
     await page.getByLabel('Callback').fill('https://ten.example.com/callback')
     await page.getByLabel('market', { exact: true }).check()
+    await page.getByLabel('read', { exact: true }).uncheck()
     await page.getByLabel('Replace the refresh token').check()
 
     const assertTyped = async () => {

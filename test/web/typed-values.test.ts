@@ -62,6 +62,7 @@ const unseen: Record<string, string> = {
   '/partner/:branch/webhooks/:id/recover/start': 'a button: the address of its page holds what was typed',
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': 'a button',
   '/partner/:branch/webhooks/:id/incident/probe': 'a button',
+  '/partner/:branch/receiver/try': 'a button, in the sandbox alone',
   '/console/webhooks/:id/incident/probe': 'a button',
   '/console/webhooks/:id/recover/start': 'a button',
   '/console/partners/:branch/refresh/grant': 'a button',

@@ -1,4 +1,4 @@
-/** What is on the live site alone has an address in the sandbox too: there it is not found, and the page says where it is. */
+/** What is on one site alone has an address on the other too: there it is not found, and the page says where it is. */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Environment } from '../../environment.ts'
@@ -6,8 +6,16 @@ import type { Address } from '../../http/addresses.ts'
 import { Elsewhere } from '../../problem.ts'
 
 /** An address on the live site, seen from either. */
-export function onLiveSite({ environment, sisterUrl }: Context, path: string): string {
-  return environment === 'live' ? path : sisterUrl + path
+export function onLiveSite(context: Context, path: string): string {
+  return onSite(context, 'live', path)
+}
+
+export function inSandbox(context: Context, path: string): string {
+  return onSite(context, 'sandbox', path)
+}
+
+function onSite({ environment, sisterUrl }: Context, site: Environment, path: string): string {
+  return environment === site ? path : sisterUrl + path
 }
 
 interface Placed {
@@ -20,11 +28,10 @@ export function isHere({ environment }: Context, { sites }: Placed): boolean {
 }
 
 /** For the rows that are not of this site. */
-export function leadToLiveSite(context: Context, routes: readonly Placed[]): Address[] {
+export function leadToOtherSite(context: Context, routes: readonly Placed[]): Address[] {
+  const where = context.environment === 'live' ? 'This is in the sandbox alone' : 'This is on the live site alone'
   const refuse = ({ method, url }: FastifyRequest) =>
-    new Elsewhere(
-      'This is on the live site alone',
-      onLiveSite(context, method === 'GET' ? url.split('?')[0]! : '/account'),
-    )
+    // Its address is known once it listens.
+    new Elsewhere(where, context.sisterUrl + (method === 'GET' ? url.split('?')[0]! : '/account'))
   return [...new Set(routes.map(({ path }) => path))].map((url) => ({ url, errors: 'page', refuse }))
 }

@@ -17,6 +17,7 @@ import { messagesShown, printThread } from '../frame/thread.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { AnyMember } from '../gates.ts'
 import { fieldNames, partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
+import { printMeanwhile } from './onboarding.ts'
 import { sendPortal } from './portal.ts'
 
 /** A form left open while somebody else applied again finds the page as it is now. */
@@ -64,6 +65,7 @@ export async function sendState(visit: Visit, member: AnyMember, draft: Draft = 
 ${partner.statusReason !== null && html`<p class="notice error">Reason: ${partner.statusReason}</p>`}
 ${partner.status === 'suspended' && partner.statusReason === null && html`<p class="notice error">No reason was given.</p>`}
 ${printApplication(partner, application)}</section>
+${partner.status === 'applied' && printMeanwhile(visit, member)}
 ${partner.status === 'declined' && printAmendment(visit, member, application, draft)}
 ${await printMessages(visit, member, emptyDraft)}`,
   })

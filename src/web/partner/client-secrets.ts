@@ -4,6 +4,7 @@ import { day, hour } from '../../clock.ts'
 import type { Client } from '../../partners/client.ts'
 import type { ClientSecret } from '../../partners/client-secret.ts'
 import { askFirst } from '../frame/ask.ts'
+import { copyLine, copySecret } from '../frame/copy.ts'
 import { choiceField, type Draft, formNotice, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -21,7 +22,7 @@ export const overlaps = new Map([
 
 export function printSecret({ id }: Client, secret: string): Html {
   return html`<section class="card created" role="status"><h2>New secret</h2><p>Copy it now. It is not shown again.</p>
-${facts([['client_id', html`<code>${id}</code>`]])}<p><code class="secret">${secret}</code></p></section>`
+${facts([['client_id', copyLine('the client id', id)]])}${copySecret('the secret', secret)}</section>`
 }
 
 export function printSecrets(

@@ -16,6 +16,7 @@ import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../pa
 import { askForScopes, findScopeRequest } from '../../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import type { Scope } from '../../scope.ts'
+import { copyLine } from '../frame/copy.ts'
 import { type Done, leadToDone, printDone, type Undo } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -29,6 +30,7 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { FreshMember, Member } from '../gates.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
 import { overlaps, printSecret, printSecrets } from './client-secrets.ts'
+import { printAfterClient } from './onboarding.ts'
 import { sendPortal } from './portal.ts'
 
 const doneWords = {
@@ -53,7 +55,7 @@ export async function createClient(visit: Visit, member: FreshMember, form: Subm
   })
   if (problem) return sendClients(visit, member, { values: asValues(draft), problem }, emptyDraft)
   if (sent!.kind === 'before') return visit.reply.redirect(sent!.path, 303)
-  return sendClient(visit, member, sent!.made.client, { secret: sent!.made.secret.text })
+  return sendClient(visit, member, sent!.made.client, { secret: sent!.made.secret.text, next: true })
 }
 
 export async function askRefresh(visit: Visit, member: Member, form: SubmittedForm) {
@@ -200,12 +202,15 @@ function printList(clients: readonly Client[], { home }: Member): Html {
   return table('Clients', ['Name', 'Client id', 'State', 'Callback', 'Scopes'], rows)
 }
 
+/** What nearly every application asks for, and nothing that changes anything. */
+const usualScope: Scope = 'read'
+
 function printDraftFields(draft: Draft, atMost: readonly Scope[], hint?: string): Html {
   const choices = atMost.map((scope) => ({ value: scope, label: scope }))
   const { values } = draft
   return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="100"` })}
 ${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="2000" placeholder="https://app.example.com/callback" spellcheck="false"` })}
-${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? '').split(' '))}
+${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? usualScope).split(' '))}
 <label class="tick"><input type="checkbox" name="rotate" value="yes"${values.rotate === 'yes' && html` checked`}><span>Replace the refresh token at each use</span></label>`
 }
 
@@ -231,6 +236,8 @@ function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): H
 
 interface ClientPage {
   readonly secret?: string | undefined
+  /** It was just registered: what can be done with it. */
+  readonly next?: true
   readonly draft?: Draft
   readonly rotation?: Draft
   readonly asking?: Draft
@@ -244,14 +251,16 @@ async function sendClient(visit: Visit, member: Member, client: Client, page: Cl
   return sendPortal(visit, member, {
     title: client.name,
     section: '/clients',
+    scripts: ['copy.js'],
     status: (problem ?? draft.problem ?? asking.problem ?? rotation.problem)?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/clients`, label: 'Clients' }])}
 <h1>${client.name} ${badge(client.status === 'active' ? 'good' : 'bad', client.status)}</h1>
 ${printDone(visit.request, doneWords)}
 ${secret !== undefined && printSecret(client, secret)}
+${page.next && (await printAfterClient(visit, member))}
 ${problem && notice('error', problem.message)}
 <section class="card">${facts([
-      ['Client id', html`<code>${client.id}</code>`],
+      ['Client id', copyLine('the client id', client.id)],
       ['Environment', client.environment],
       ['Registered', printDate(client.createdAt)],
     ])}</section>

@@ -1,8 +1,5 @@
-/** What a member sees first: whether all is well, and what happened last. */
-import { listClients } from '../../partners/client.ts'
+/** What a member sees first: whether all is well, how far they have come, and what happened last. */
 import { findAhead } from '../../webhooks/delivery.ts'
-import { searchDeliveries } from '../../webhooks/delivery-search.ts'
-import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
 import { printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -11,32 +8,38 @@ import { facts } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { printDeliveries } from './delivery-table.ts'
+import { printFirstProgram } from './first-program.ts'
+import { openTryForm, printChecklist } from './onboarding.ts'
 import { sendPortal } from './portal.ts'
+import { isBeginner, type Progress, readProgress } from './progress.ts'
 import { printTroubles } from './troubles.ts'
 
-const shown = 10
-
 export async function showOverview(visit: Visit, member: Member) {
-  const print = () => printState(visit, member)
-  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
+  const { context, request } = visit
+  const tryForm = openTryForm(visit, member)
+  const print = (progress: Progress) => printState(visit, member, progress, tryForm)
+  if (asksForStream(request))
+    return streamPart(visit, memberWatcher(visit, member), async () => print(await readProgress(context, member)))
   const { partner } = member
+  const progress = await readProgress(context, member)
   return sendPortal(visit, member, {
     title: partner.name,
     live: true,
-    body: html`<h1>${partner.name}</h1>${livePart(visit.request, await print())}`,
+    scripts: ['copy.js'],
+    body: html`<h1>${partner.name}</h1>${livePart(request, await print(progress))}
+${isBeginner(progress, context.clock.now()) && printFirstProgram(visit, member, progress)}`,
   })
 }
 
-async function printState({ context }: Visit, { branch, partner, home }: Member): Promise<Html> {
-  const { db, environment } = context
-  const webhooks = await listWebhooks(db, branch, 0, webhooksPerBranch)
+async function printState(visit: Visit, member: Member, progress: Progress, tryForm: Html | undefined): Promise<Html> {
+  const { db, clock } = visit.context
+  const { partner, home } = member
+  const { webhooks, clients, newest } = progress
   const health = await readHealth(db, webhooks)
   const unwell = webhooks.filter((webhook) => judgeHealth(webhook, health.get(webhook.id)) !== 'healthy')
   const sum = (of: 'waiting' | 'exhausted') => [...health.values()].reduce((total, each) => total + each[of], 0)
-  const clients = (await listClients(db, partner.branchId)).filter((client) => client.environment === environment)
-  const ids = webhooks.map((webhook) => webhook.id)
-  const newest = await searchDeliveries(db, ids, {}, Number.MAX_SAFE_INTEGER, shown)
-  return html`${await printTroubles(db, unwell, health, home)}<section class="card">
+  return html`${await printTroubles(db, unwell, health, home)}
+${isBeginner(progress, clock.now()) && printChecklist(visit, member, progress, tryForm)}<section class="card">
 ${facts([
   ['Branch', partner.branchId],
   ['Clients', clients.length],
@@ -50,5 +53,5 @@ ${facts([
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
-${printDeliveries(newest.deliveries, webhooks, home, await findAhead(db, newest.deliveries))}`
+${printDeliveries(newest, webhooks, home, await findAhead(db, newest))}`
 }

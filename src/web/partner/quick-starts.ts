@@ -1,5 +1,5 @@
 /**
- * The first program in several languages, with the partner's own client id: register a webhook, send a test, verify what arrives. The
+ * The first program in several languages, with the partner's own ids: register a webhook, send a test, see what became of it, verify what arrives. The
  * secret comes from the environment, never from the page. Tests run those in curl and TypeScript.
  */
 export interface Quick {
@@ -11,6 +11,8 @@ export interface Quick {
 export interface QuickStart {
   readonly language: string
   readonly start: (quick: Quick) => string
+  /** The last deliveries of a webhook. */
+  readonly look: (quick: Quick, webhookId: number) => string
   readonly verify: string | undefined
 }
 
@@ -108,6 +110,60 @@ post "/v2/webhooks", JSON.generate(url: ENV.fetch("HOOK_URL"))
 post "/v2/webhooks/transaction", '${payload(branchId)}'
 `
 
+const pathOf = (webhookId: number) => `/v2/webhooks/${webhookId}/deliveries?limit=5`
+
+const lookCurl = ({ baseUrl, clientId }: Quick, webhookId: number) => `# export CLIENT_SECRET=…
+curl -sS --fail-with-body -u "${clientId}:$CLIENT_SECRET" '${baseUrl}${pathOf(webhookId)}'
+`
+
+const lookTypescript = (
+  { baseUrl, clientId }: Quick,
+  webhookId: number,
+) => `const authorization = 'Basic ' + Buffer.from(\`${clientId}:\${process.env.CLIENT_SECRET}\`).toString('base64')
+const response = await fetch('${baseUrl}${pathOf(webhookId)}', { headers: { authorization } })
+if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`)
+console.log(JSON.stringify(await response.json(), null, 2))
+`
+
+const lookPython = ({ baseUrl, clientId }: Quick, webhookId: number) => `import base64, json, os, urllib.request
+
+credentials = f"${clientId}:{os.environ['CLIENT_SECRET']}".encode()
+headers = {"Authorization": "Basic " + base64.b64encode(credentials).decode()}
+request = urllib.request.Request("${baseUrl}${pathOf(webhookId)}", headers=headers)
+with urllib.request.urlopen(request) as response:
+    print(json.dumps(json.load(response), indent=2))
+`
+
+const lookGo = ({ baseUrl, clientId }: Quick, webhookId: number) => `package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+)
+
+func main() {
+	request, _ := http.NewRequest("GET", "${baseUrl}${pathOf(webhookId)}", nil)
+	request.SetBasicAuth("${clientId}", os.Getenv("CLIENT_SECRET"))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		panic(err)
+	}
+	defer response.Body.Close()
+	io.Copy(os.Stdout, response.Body)
+}
+`
+
+const lookRuby = ({ baseUrl, clientId }: Quick, webhookId: number) => `require "net/http"
+
+uri = URI("${baseUrl}${pathOf(webhookId)}")
+request = Net::HTTP::Get.new(uri)
+request.basic_auth("${clientId}", ENV.fetch("CLIENT_SECRET"))
+response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") { |http| http.request(request) }
+abort response.body unless response.is_a?(Net::HTTPSuccess)
+puts response.body
+`
+
 const verifyTypescript = `import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** The body is the exact bytes that arrived. */
@@ -139,9 +195,9 @@ end
 `
 
 export const quickStarts: readonly QuickStart[] = [
-  { language: 'curl', start: curl, verify: undefined },
-  { language: 'TypeScript', start: typescript, verify: verifyTypescript },
-  { language: 'Python', start: python, verify: verifyPython },
-  { language: 'Go', start: go, verify: verifyGo },
-  { language: 'Ruby', start: ruby, verify: verifyRuby },
+  { language: 'curl', start: curl, look: lookCurl, verify: undefined },
+  { language: 'TypeScript', start: typescript, look: lookTypescript, verify: verifyTypescript },
+  { language: 'Python', start: python, look: lookPython, verify: verifyPython },
+  { language: 'Go', start: go, look: lookGo, verify: verifyGo },
+  { language: 'Ruby', start: ruby, look: lookRuby, verify: verifyRuby },
 ]

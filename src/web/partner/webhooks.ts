@@ -163,6 +163,7 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
 ${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printWebhooks(webhooks, health, await readFailures(db, webhooks), member)}
+${member.branch.environment === 'sandbox' && html`<p>No server yet? The <a href="${member.home}/receiver">built-in receiver</a> takes events and shows what arrived.</p>`}
 <section class="card">
 <h2>Register a webhook</h2>
 ${webhooks.length < webhooksPerBranch ? printRegistration(draft, { kinds: chosen, actions }, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}

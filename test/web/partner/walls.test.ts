@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Environment } from '../../../src/environment.ts'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { inviteMember } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
@@ -27,9 +28,12 @@ const receiver = await keepOpen(openReceiver())
 const own = await furnish()
 const other = await openPartner(house)
 const suspended = await furnish()
-const holder = await house.signIn(await house.makeUser())
 /** Operators have a console; a partner's portal is not theirs. */
-const runner = await house.signIn(await house.makeOperator())
+const visitors = {
+  ...{ own: own.user, other: other.user, suspended: suspended.user },
+  ...{ holder: await house.makeUser(), runner: await house.makeOperator() },
+}
+const browsers = { live: await signInAll('live'), sandbox: await signInAll('sandbox') }
 await receiver.count('/hooks', 4)
 await settle()
 await suspend(house, suspended.partner, 'The terms were broken.')
@@ -70,6 +74,22 @@ async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const text = 'SELECT max(id) AS id FROM events WHERE branch_id = $1'
   const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branchId])
   return String(found!.id)
+}
+
+type Browsers = Record<keyof typeof visitors, Browser>
+
+async function signInAll(site: Environment): Promise<Browsers> {
+  const signedIn = Object.entries(visitors).map(async ([name, user]) => [name, await house.signIn(user, site)])
+  return Object.fromEntries(await Promise.all(signedIn)) as Browsers
+}
+
+/** On the site that has the row: the live one, or the sandbox where that alone has it. */
+function siteOf(path: string): Environment {
+  return portal.some((route) => route.path === path && route.sites.includes('live')) ? 'live' : 'sandbox'
+}
+
+function strangerTo(path: string): Browser {
+  return new Browser(browsers[siteOf(path)].own.origin)
 }
 
 /** The address of a row of the table, in the house of somebody. */
@@ -118,6 +138,7 @@ const forms: Record<string, Fields> = {
     ...{ type: 'TRANSACTION', transactionId: '7', clearingAccount: '1', action: 'SUBMITTED', branchId: '7' },
     ...{ email: 'a@b.example', amount: '1.50', direction: 'DEPOSIT' },
   },
+  '/partner/:branch/receiver/try': {},
   '/partner/:branch/webhooks/:id/delete': { confirmed: 'yes' },
   '/partner/accept': { branch: 'invited' },
   '/partner/decline': { branch: 'invited' },
@@ -173,15 +194,16 @@ test('every form of the portal is in this table', () => {
 for (const path of pages) {
   test(`GET ${path} is for members, and returns after a sign-in`, async () => {
     const address = addressOf(path, own)
-    const anonymous = await new Browser(house.baseUrl).get(address)
+    const { own: ofOwn, other: ofOther, suspended: ofSuspended, holder, runner } = browsers[siteOf(path)]
+    const anonymous = await strangerTo(path).get(address)
     assert.equal(anonymous.status, 303)
     assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
-    const page = await own.browser.get(address)
+    const page = await ofOwn.get(address)
     assert.equal(page.status, path === '/partner' ? 303 : 200, page.text)
     if (page.status === 200) assertGuarded(page, address)
     if (open.includes(path)) return
-    for (const browser of [holder, runner, other.browser]) assert.equal((await browser.get(address)).status, 404)
-    const stopped = await suspended.browser.get(addressOf(path, suspended))
+    for (const browser of [holder, runner, ofOther]) assert.equal((await browser.get(address)).status, 404)
+    const stopped = await ofSuspended.get(addressOf(path, suspended))
     assert.equal(stopped.status, ofAnyState.has(path) ? 200 : 403)
     assert.match(stopped.text, /The terms were broken\./)
   })
@@ -191,41 +213,42 @@ for (const [path, fields] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
     const address = addressOf(path, own)
+    const { own: ofOwn, other: ofOther, suspended: ofSuspended, holder, runner } = browsers[siteOf(path)]
     const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {
-      own: await tokenOf(own.browser),
-      other: await tokenOf(other.browser),
+      own: await tokenOf(ofOwn),
+      other: await tokenOf(ofOther),
       holder: await tokenOf(holder),
       runner: await tokenOf(runner),
     }
-    const late = await tokenOf(suspended.browser)
+    const late = await tokenOf(ofSuspended)
     await settle()
     const before = await readTables(db)
-    const anonymous = await new Browser(house.baseUrl).post(address, { ...sent, csrf: tokens.own })
+    const anonymous = await strangerTo(path).post(address, { ...sent, csrf: tokens.own })
     assert.equal(anonymous.status, 303)
     assert.match(anonymous.location!, /^\/login\?return=%2Fpartner/)
     const attacks = [
-      await own.browser.post(address, sent),
-      await own.browser.post(address, { ...sent, csrf: tokens.other }),
-      await own.browser.post(address, { ...sent, csrf: tokens.own }, { origin: 'https://evil.example' }),
-      await own.browser.post(address, { ...sent, csrf: tokens.own }, { 'sec-fetch-site': 'cross-site' }),
+      await ofOwn.post(address, sent),
+      await ofOwn.post(address, { ...sent, csrf: tokens.other }),
+      await ofOwn.post(address, { ...sent, csrf: tokens.own }, { origin: 'https://evil.example' }),
+      await ofOwn.post(address, { ...sent, csrf: tokens.own }, { 'sec-fetch-site': 'cross-site' }),
     ]
     assert.deepEqual(
       attacks.map(({ status }) => status),
       [403, 403, 403, 403],
     )
-    assert.equal((await own.browser.get(address)).status, 405, 'a GET never does what a form does')
+    assert.equal((await ofOwn.get(address)).status, 405, 'a GET never does what a form does')
     if (!open.includes(path)) {
-      assert.equal((await other.browser.post(address, { ...sent, csrf: tokens.other })).status, 404)
+      assert.equal((await ofOther.post(address, { ...sent, csrf: tokens.other })).status, 404)
       assert.equal((await holder.post(address, { ...sent, csrf: tokens.holder })).status, 404)
       assert.equal((await runner.post(address, { ...sent, csrf: tokens.runner })).status, 404)
       if (!ofAnyState.has(path)) {
-        const stopped = await suspended.browser.post(addressOf(path, suspended), { ...sent, csrf: late })
+        const stopped = await ofSuspended.post(addressOf(path, suspended), { ...sent, csrf: late })
         assert.equal(stopped.status, 403)
       }
     }
     assert.deepEqual(await readTables(db), before)
-    const answer = await own.browser.post(address, { ...sent, csrf: tokens.own })
+    const answer = await ofOwn.post(address, { ...sent, csrf: tokens.own })
     // Everything was delivered: there is nothing to probe with.
     assert.equal(answer.status === 303 || answer.status === 200, !path.endsWith('/probe'), answer.text)
     if (path.endsWith('/probe')) assert.match(answer.text, /Nothing is queued for this webhook\./)

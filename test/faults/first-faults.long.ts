@@ -1,6 +1,6 @@
 /**
  * Three nodes on a primary and its standby lose nothing that they acknowledged, whatever breaks, and work again soon after. One fault of each kind, in its
- * short form; `npm run test:long` has more of them (faults.long.ts), and `npm run test:faults` gives every fault its full length and prints the table of docs/reliability.md.
+ * short form; faults.long.ts has more of them, and `npm run test:faults` gives every fault its full length and prints the table of docs/reliability.md.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
