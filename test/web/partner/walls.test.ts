@@ -256,7 +256,7 @@ for (const [path, fields] of Object.entries(forms)) {
     if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
       assert.notDeepEqual(await readTables(db), before)
     await setStatus('approved')
-    if (!path.endsWith('/probe') && !Object.hasOwn(otherAnswers, path)) await assertAnswered(own.browser, answer)
+    if (!path.endsWith('/probe') && !Object.hasOwn(otherAnswers, path)) await assertAnswered(ofOwn, answer)
   })
 }
 
