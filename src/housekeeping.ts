@@ -13,6 +13,7 @@ import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
+import { removeOldInvitations } from './partners/invitation.ts'
 import { type Repeated, repeat } from './repeat.ts'
 import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
@@ -53,6 +54,7 @@ export interface Removed {
   readonly keptForms: number
   readonly formerEmails: number
   readonly receipts: number
+  readonly invitations: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -69,6 +71,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     keptForms: await inBatches(() => removeOldKeptForms(db, now, batchSize)),
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
     receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
+    invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
   }
 }
 

@@ -52,9 +52,10 @@ export function openDelivery(
 
 /** Opened last, when the addresses that messages name are known; closed first. */
 export function openNotices(shared: SharedContext, addresses: SiteAddresses, rounds: Rounds): () => Promise<void> {
-  const { config, db, clock, log, closing } = shared
+  const { config, db, clock, log, closing, vault } = shared
   const courier = openCourier(config.mail)
-  const desk = { db, clock, log, closing, courier, findWords: (notice: NoticeToSend) => noticeWords(notice, addresses) }
+  const findWords = (notice: NoticeToSend) => noticeWords(notice, addresses, vault)
+  const desk = { db, clock, log, closing, courier, findWords }
   return openPost(desk, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
 }
 

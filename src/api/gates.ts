@@ -6,6 +6,7 @@ import { cut } from '../cut.ts'
 import type { Form } from '../http/form.ts'
 import { printUsage, type Usage } from '../http/rate-limit.ts'
 import type { Judge } from '../http/standing.ts'
+import { type MemberRole, reaches } from '../member-role.ts'
 import {
   type Bearer,
   invalidToken,
@@ -135,26 +136,36 @@ const forBranches: TakenKinds = { kinds: ['personal'], remedy: branchRemedy }
 
 /**
  * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its members (as Bearer, or as
- * the Basic user name with an empty password).
+ * the Basic user name with an empty password). A client may do everything here; a member, what their role lets them do at this moment.
  */
-export const branch: ApiGate<BranchCaller> = protect(ofMembers, async (context, request, reply) => {
-  const { authorization } = request.headers
-  if (authorization === undefined) throw branchRefusal()
-  const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
-  const personal = readings?.find(({ secret }) => secret === '')
-  if (readings && !personal) return clientBranch(context, request, reply, readings)
-  const text = personal ? personal.id : readBearerText(authorization)
-  const token = parseBearer(text, context.environment, context.sisterUrl, forBranches)
-  const known = await context.bearers.find(token)
-  if (!known) throw personal ? branchRefusal() : invalidToken()
-  request.who = known
-  await countUse(context, known, reply, context.clock.now())
-  const { environment } = context
-  const branchId = await getBranchOfMember(context.db, known.userId, environment)
-  const act = actOf(context, request, `user:${known.userId}`)
-  request.who = { userId: known.userId, branchId }
-  return { branchId, environment, clientId: undefined, act, judgeAnew: () => judgeMember(context, token, branchId) }
-})
+export function branch(least: MemberRole): ApiGate<BranchCaller> {
+  return protect(ofMembers, async (context, request, reply) => {
+    const { authorization } = request.headers
+    if (authorization === undefined) throw branchRefusal()
+    const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
+    const personal = readings?.find(({ secret }) => secret === '')
+    if (readings && !personal) return clientBranch(context, request, reply, readings)
+    const text = personal ? personal.id : readBearerText(authorization)
+    const token = parseBearer(text, context.environment, context.sisterUrl, forBranches)
+    const known = await context.bearers.find(token)
+    if (!known) throw personal ? branchRefusal() : invalidToken()
+    request.who = known
+    await countUse(context, known, reply, context.clock.now())
+    const { environment } = context
+    const { branchId, role } = await getBranchOfMember(context.db, known.userId, environment)
+    const act = actOf(context, request, `user:${known.userId}`)
+    request.who = { userId: known.userId, branchId }
+    if (!reaches(role, least)) throw lackingRole(role, least)
+    const judgeAnew = () => judgeMember(context, token, branchId, least)
+    return { branchId, environment, clientId: undefined, act, judgeAnew }
+  })
+}
+
+function lackingRole(role: MemberRole, least: MemberRole): Forbidden {
+  return new Forbidden(
+    `This needs the ${least} role, and this user is a ${role}. An owner of the partner can change that.`,
+  )
+}
 
 function parseBranchBasic(authorization: string): ClientCredentials[] {
   try {

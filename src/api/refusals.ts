@@ -44,7 +44,7 @@ export const refusals: readonly Refusal[] = [
     status: 403,
     name: 'Forbidden',
     description:
-      'The caller is known and may not do this: a token without the scope (named in `WWW-Authenticate`), or a partner that is not approved.',
+      'The caller is known and may not do this: a token without the scope (named in `WWW-Authenticate`), a member whose role does not reach so far, or a partner that is not approved.',
     headers: ['WWW-Authenticate'],
     applies: takesTokens,
   },

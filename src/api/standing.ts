@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Standing } from '../http/standing.ts'
+import { type MemberRole, reaches } from '../member-role.ts'
 import type { ClientCredentials } from '../oauth/client-credentials.ts'
 import { isInForce } from '../oauth/client-directory.ts'
 import { getBranchOfMember } from '../partners/partner.ts'
@@ -22,9 +23,12 @@ export async function judgeMember(
   { bearers, db, environment }: Context,
   token: Token,
   branchId: number,
+  least: MemberRole,
 ): Promise<Standing | undefined> {
   const bearer = await bearers.find(token)
-  if (!bearer || (await getBranchOfMember(db, bearer.userId, environment)) !== branchId) return undefined
+  if (!bearer) return undefined
+  const membership = await getBranchOfMember(db, bearer.userId, environment)
+  if (membership.branchId !== branchId || !reaches(membership.role, least)) return undefined
   const tags = [`api_token:${bearer.tokenId}`, `user:${bearer.userId}`, `branch:${branchId}`]
   return { tags, soundUntilMs: bearer.expiresAtMs }
 }

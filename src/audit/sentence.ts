@@ -2,6 +2,8 @@
  * An entry as a sentence: who did what to whom. Whoever is named by an id stays one here (`{ id: 'user:id-…' }`): the reader's page puts a name in its
  * place, and keeps the id behind it. Every action has its sentence: a new one does not compile without.
  */
+import { findMemberRole } from '../member-role.ts'
+import { roleWords } from '../words/role-words.ts'
 import type { AuditAction, AuditEntry } from './audit.ts'
 
 /** Somebody or something, by the id that the log has of it. */
@@ -29,6 +31,16 @@ type Words = (act: Act) => Sentence
 
 function say(strings: TemplateStringsArray, ...values: readonly (string | Reference)[]): Sentence {
   return strings.flatMap((text, place) => [text, ...(place < values.length ? [values[place]!] : [])])
+}
+
+/** By mail, or by username as before. */
+function invitee(said: Act['said']): string {
+  return said('to') === '–' ? said('username') : said('to')
+}
+
+function asRole(said: Act['said']): string {
+  const role = findMemberRole(said('role'))
+  return role ? ` as ${roleWords[role].title}` : ''
 }
 
 const words: Readonly<Record<AuditAction, Words>> = {
@@ -70,12 +82,18 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'partner.refresh_asked': ({ by, to }) => say`${by} asked for refresh access for ${to}`,
   'partner.refresh_granted': ({ by, to }) => say`${by} granted refresh access to ${to}`,
   'partner.refresh_withdrawn': ({ by, to }) => say`${by} withdrew or declined refresh access of ${to}`,
-  'partner.member_invited': ({ by, to, said }) => say`${by} invited ${said('username')} to ${to}`,
+  'partner.member_invited': ({ by, to, said }) => say`${by} invited ${invitee(said)} to ${to}${asRole(said)}`,
+  'partner.invitation_resent': ({ by, to, said }) => say`${by} sent the invitation of ${invitee(said)} to ${to} again`,
   'partner.invitation_declined': ({ by, to }) => say`${by} declined an invitation to ${to}`,
-  'partner.invitation_withdrawn': ({ by, to, said }) =>
-    say`${by} withdrew the invitation of ${said('username')} to ${to}`,
-  'partner.member_added': ({ by, to, user }) =>
-    by.id === user.id ? say`${by} became a member of ${to}` : say`${by} made ${user} a member of ${to}`,
+  'partner.invitation_withdrawn': ({ by, to, said }) => say`${by} withdrew the invitation of ${invitee(said)} to ${to}`,
+  'partner.member_added': ({ by, to, user, said }) =>
+    by.id === user.id
+      ? say`${by} became a member of ${to}${asRole(said)}`
+      : say`${by} made ${user} a member of ${to}${asRole(said)}`,
+  'partner.role_changed': ({ by, to, user, said }) =>
+    by.id === user.id
+      ? say`${by} changed their own role at ${to} from ${said('from')} to ${said('role')}`
+      : say`${by} changed the role of ${user} at ${to} from ${said('from')} to ${said('role')}`,
   'partner.member_removed': ({ by, to, user }) =>
     by.id === user.id ? say`${by} left ${to}` : say`${by} removed ${user} from ${to}`,
   'client.created': ({ by, to }) => say`${by} registered client ${to}`,

@@ -13,6 +13,7 @@ import { eventCommands } from './event.ts'
 import { keyCommands } from './keys.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
+import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
 import { settingsCommand } from './settings.ts'
 import { tokenCommands } from './token.ts'
@@ -58,6 +59,7 @@ const commands: readonly Command[] = [
   settingsCommand,
   ...userCommands,
   ...partnerCommands,
+  ...partnerMemberCommands,
   ...clientCommands,
   ...tokenCommands,
   ...webhookCommands,

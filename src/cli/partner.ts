@@ -1,18 +1,15 @@
 import {
-  addMember,
   applyAsPartner,
   findApplication,
   getPartner,
   listMembers,
   listPartners,
   type Partner,
-  removeMember,
   setPartnerStatus,
   setRefreshAccess,
 } from '../partners/partner.ts'
 import { listMessages, type PartnerMessage, sendMessage } from '../partners/partner-message.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
-import { getUserNamed } from '../users/user.ts'
 import type { Command, CommandWords, Desk, Option } from './command.ts'
 
 export const partnerCommands: readonly Command[] = [
@@ -88,8 +85,6 @@ export const partnerCommands: readonly Command[] = [
   onPartner('withdraw-refresh', 'Stops the refresh tokens of a partner at once.', [], ({ db, act }, partner) =>
     setRefreshAccess(db, partner, false, act()),
   ),
-  memberCommand('add-member', 'Makes a user a member of a partner.', addMember),
-  memberCommand('remove-member', 'Ends the membership of a user.', removeMember),
 ]
 
 const messagesListed = 200
@@ -121,24 +116,6 @@ function onPartner(
       const key = words.positionals[0]!
       await change(desk, await getPartner(desk.db, key), words)
       desk.print.record(fieldsOf(await getPartner(desk.db, key)))
-    },
-  }
-}
-
-function memberCommand(verb: string, summary: string, change: typeof addMember): Command {
-  return {
-    name: `partner ${verb}`,
-    needs: 'database',
-    summary,
-    positionals: ['partner', 'user'],
-    async run({ db, act, print }, { positionals }) {
-      const partner = await getPartner(db, positionals[0]!)
-      const user = await getUserNamed(db, positionals[1]!)
-      await change(db, partner, user, act())
-      print.record({
-        partner: partner.name,
-        members: (await listMembers(db, partner)).map((member) => member.username),
-      })
     },
   }
 }

@@ -7,7 +7,9 @@ import { sha256 } from './hash.ts'
 import { randomLetters } from './random.ts'
 import { deriveToken, issueToken, parseToken, type TokenKind, tokenHint, tokenLength } from './token.ts'
 
-const kinds: TokenKind[] = ['code', 'access', 'refresh', 'personal', 'clientSecret', 'serviceSecret', 'session']
+const kinds: TokenKind[] = [
+  ...(['code', 'access', 'refresh', 'personal', 'clientSecret', 'serviceSecret', 'session', 'invitation'] as const),
+]
 const kind = fc.constantFrom(...kinds)
 const environment = fc.constantFrom(...environments)
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes))

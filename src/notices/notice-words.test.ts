@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
+import { generateKey, openVault } from '../crypto/vault.ts'
+import { issueLink } from './invitation-link.ts'
 import { composeMessage } from './message.ts'
 import type { NoticeFacts } from './notice.ts'
 import { noticeWords } from './notice-words.ts'
@@ -9,6 +11,8 @@ import type { NoticeToSend } from './post.ts'
 
 const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbox.broker.example' }
 const at = new Date('2026-03-02T10:00:00Z')
+const vault = openVault({ kind: 'environment', keys: [generateKey()] })
+const { seed, token } = issueLink(vault)
 
 /** Every kind, with this text wherever somebody else chose it. */
 function everyKind(text: string): NoticeToSend[] {
@@ -37,6 +41,11 @@ function everyKind(text: string): NoticeToSend[] {
     },
     'partner-decided': { partner: text, branchId: 7, status: 'declined', reason: text },
     'partner-message': { partner: text, branchId: 7, readBy: 'partner' },
+    invitation: {
+      ...{ partner: text, branchId: 7, role: 'owner', invitedBy: text, expiresAt: at.toISOString() },
+      ...{ seed, tokenHash: token.hash.toString('hex') },
+    },
+    'member-joined': { partner: text, branchId: 7, name: text, role: 'developer' },
   }
   const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }
   return Object.entries(facts).map(([kind, each]) => ({ ...common, kind, facts: each }) as NoticeToSend)
@@ -45,7 +54,7 @@ function everyKind(text: string): NoticeToSend[] {
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
 
 async function compose(notice: NoticeToSend): Promise<string> {
-  const words = noticeWords(notice, addresses)
+  const words = noticeWords(notice, addresses, vault)
   const from = { name: 'Countersign', address: 'notices@broker.example' }
   const message = { id: 1, key: 'k', to: 'ada@example.com', at, ...words }
   return String((await composer.sendMail(composeMessage(from, message))).message)
@@ -95,7 +104,7 @@ test('whatever names and addresses hold, a message has the headers it should hav
 
 test('a name cannot add lines of its own to what is said', () => {
   for (const notice of everyKind('Pal\r\n\r\nYour account is locked.\u2028Call 555')) {
-    const { text } = noticeWords(notice, addresses)
+    const { text } = noticeWords(notice, addresses, vault)
     assert.doesNotMatch(text, /^\s*(Your account is locked|Call 555)/m)
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Zl}\p{Zp}]/u)
   }
@@ -103,7 +112,7 @@ test('a name cannot add lines of its own to what is said', () => {
 
 test('a long name is cut', () => {
   for (const notice of everyKind('x'.repeat(5_000))) {
-    const { subject, text } = noticeWords(notice, addresses)
+    const { subject, text } = noticeWords(notice, addresses, vault)
     assert.ok([...subject].length <= 200)
     assert.ok(text.length < 2_000, String(text.length))
   }
@@ -111,7 +120,7 @@ test('a long name is cut', () => {
 
 test('no message has the path or the query of a webhook, where partners keep secrets, nor a link with a query', () => {
   for (const notice of everyKind('hunter2')) {
-    const { text } = noticeWords(notice, addresses)
+    const { text } = noticeWords(notice, addresses, vault)
     assert.doesNotMatch(text, /s3cret|\?x=/)
     assert.doesNotMatch(text, /https?:\/\/\S*[?#]/)
   }
@@ -119,7 +128,7 @@ test('no message has the path or the query of a webhook, where partners keep sec
 
 test('each says what happened, when, and what to do; in the sandbox it says so', () => {
   const [signIn] = everyKind('192.0.2.7')
-  const { subject, text } = noticeWords(signIn!, addresses)
+  const { subject, text } = noticeWords(signIn!, addresses, vault)
   assert.equal(subject, 'New sign-in to your account')
   assert.match(text, /^Hello 192\.0\.2\.7,\n\nSomebody signed in/)
   assert.match(
@@ -128,8 +137,23 @@ test('each says what happened, when, and what to do; in the sandbox it says so',
   )
   assert.match(text, /If it was not: sign in at https:\/\/api\.broker\.example and/)
   const facts = { ...signIn!.facts, environment: 'sandbox' }
-  const sandbox = noticeWords({ ...signIn!, facts } as NoticeToSend, addresses)
+  const sandbox = noticeWords({ ...signIn!, facts } as NoticeToSend, addresses, vault)
   assert.equal(sandbox.subject, 'New sign-in to your account (sandbox)')
   assert.match(sandbox.text, /sign in at https:\/\/api\.broker\.example and/, 'devices are signed out on the live site')
-  for (const notice of everyKind('Pal')) assert.match(noticeWords(notice, addresses).text, /UTC/)
+  for (const notice of everyKind('Pal')) assert.match(noticeWords(notice, addresses, vault).text, /UTC/)
+})
+
+test('an invitation has a link that no fact of it holds, also after the keys were rotated, and none once the key is gone', () => {
+  const old = generateKey()
+  const made = issueLink(openVault({ kind: 'environment', keys: [old] }))
+  const invitation = everyKind('Pal').find(({ kind }) => kind === 'invitation')!
+  const facts = { ...invitation.facts, seed: made.seed, tokenHash: made.token.hash.toString('hex') }
+  const notice = { ...invitation, name: null, facts } as NoticeToSend
+  const print = (...keys: (typeof old)[]) =>
+    noticeWords(notice, addresses, openVault({ kind: 'environment', keys })).text
+  assert.match(print(old), /^Hello,\n\nPal invites you to the partner portal/)
+  assert.ok(print(old).includes(`https://api.broker.example/partner/invitation/${made.token.text}\n`))
+  assert.equal(print(generateKey(), old), print(old))
+  assert.doesNotMatch(JSON.stringify(notice), new RegExp(made.token.text))
+  assert.throws(() => print(generateKey()), /key .* is gone/)
 })

@@ -1,28 +1,18 @@
 /**
- * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret and no link that carries
- * one. Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
+ * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret, and no link that carries one
+ * but an invitation's (decision 0024). Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
 import { brand } from '../brand.ts'
-import type { Environment, SiteAddresses } from '../environment.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
+import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
-
-interface Told {
-  readonly subject: string
-  readonly happened: string
-  readonly facts: readonly (readonly [name: string, value: string])[]
-  readonly advice: string
-  /** Why it comes here, or what it stands for. */
-  readonly notes?: readonly string[]
-  /** The site that it is about. */
-  readonly environment: Environment
-}
-
-type Teller<Kind extends NoticeKind> = (facts: NoticeFacts[Kind], at: Date, addresses: SiteAddresses) => Told
+import { printMoment, type Teller, type Told } from './told.ts'
 
 const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
@@ -133,6 +123,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
   }),
+  ...memberTellers,
 }
 
 const decisionWords = {
@@ -153,16 +144,17 @@ const decisionWords = {
   },
 } as const
 
-export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses): NoticeWords {
+export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses, vault: Vault): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const { subject, happened, facts, advice, notes = [], environment } = tell(notice.facts, notice.createdAt, addresses)
+  const told = tell(notice.facts, notice.createdAt, addresses, vault)
+  const { subject, happened, facts, advice, notes = [], environment } = told
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
   const all = [...facts, ...site]
   const width = Math.max(...all.map(([name]) => name.length)) + 3
   const table = all.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${value}`).join('\n')
   return {
     subject: oneLine(environment === 'sandbox' ? `${subject} (sandbox)` : subject, 200),
-    text: `Hello ${oneLine(notice.name)},
+    text: `Hello${notice.name === null ? '' : ` ${oneLine(notice.name)}`},
 
 ${happened}
 
@@ -171,7 +163,7 @@ ${table}
 ${[advice, ...notes].join('\n\n')}
 
 --
-Sent by ${brand.name} at ${addresses[environment]} where “Security” says which notices come.
+Sent by ${brand.name} at ${addresses[environment]} ${told.isForStranger ? 'because somebody entered this address there.' : 'where “Security” says which notices come.'}
 Nobody who writes to you in its name asks for your password, a code or a secret.
 `,
   }
@@ -261,10 +253,4 @@ function listScopes(granted: readonly string[]): string {
     .filter((scope: Scope) => granted.includes(scope))
     .map((scope) => scopeWords[scope].title.toLowerCase())
     .join(', ')
-}
-
-/** `2 March 2026, 10:00 UTC` */
-function printMoment(date: Date): string {
-  const words = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
-  return `${words}, ${date.toISOString().slice(11, 16)} UTC`
 }

@@ -5,6 +5,7 @@
 import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import type { MemberRole } from '../member-role.ts'
 import * as table from './notices.sql.ts'
 
 /** What each kind tells. Facts, not text: the words are found when the message is composed. */
@@ -42,6 +43,15 @@ export interface NoticeFacts {
   }
   /** Without its text: what others wrote is read behind a sign-in. */
   readonly 'partner-message': PartnerFacts & { readonly readBy: 'partner' | 'brokerage' }
+  /** To an address, whoever reads there. The link is found when the message is composed: see invitation-link.ts. */
+  readonly invitation: PartnerFacts & {
+    readonly role: MemberRole
+    readonly invitedBy: string | null
+    readonly expiresAt: string
+    readonly seed: string
+    readonly tokenHash: string
+  }
+  readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
 }
 
 interface PartnerFacts {
@@ -70,6 +80,9 @@ interface WebhookFacts {
 
 export type NoticeKind = keyof NoticeFacts
 
+/** Of a user. An invitation goes to an address. */
+export type PersonalKind = Exclude<NoticeKind, 'invitation'>
+
 export type GuardKind = 'address' | 'password' | 'second-factor' | 'recovery-codes' | 'api-token'
 
 /** Those of partners' members, and of whoever answers them. The others guard the account: whoever took it over would decline them first. */
@@ -79,6 +92,7 @@ export const declinable = [
   'secret-expiring',
   'partner-decided',
   'partner-message',
+  'member-joined',
 ] as const
 export type DeclinableKind = (typeof declinable)[number]
 
@@ -94,7 +108,7 @@ export async function lockNoticesOf(sql: Sql, userId: string): Promise<void> {
 }
 
 /** True when it was written: false when it was told before, too often today, or there is no address. */
-export async function tellUser<Kind extends NoticeKind>(
+export async function tellUser<Kind extends PersonalKind>(
   sql: Sql,
   userId: string,
   notice: { readonly kind: Kind; readonly key: string; readonly facts: NoticeFacts[Kind]; readonly email?: string },
@@ -121,10 +135,32 @@ export async function tellOwner<Kind extends GuardKind>(
   await sql.query(table.insertGuardNotices, [userId, kind, ...keys, facts, now, ...limits, kind !== 'address'])
 }
 
+/** To an address of which nobody knows whether there is a user behind it. Whoever calls has held the address still, and counted. */
+export async function tellAddress(
+  sql: Sql,
+  email: string,
+  notice: { readonly key: string; readonly facts: NoticeFacts['invitation'] },
+  now: Date,
+): Promise<void> {
+  await sql.query(table.insertForAddress, [email, 'invitation', `invitation:${notice.key}`, notice.facts, now])
+}
+
+/** Holds still whoever else writes to the same address; answers how much went there since then, and how much this partner sent. */
+export async function countMail(sql: Sql, email: string, branchId: number, since: Date): Promise<MailCount> {
+  await sql.query(table.lockRecipient, [`notices:${email.toLowerCase()}`])
+  const [count] = await sql.query<MailCount>(table.countForAddress, [email, branchId, since])
+  return count!
+}
+
+interface MailCount {
+  readonly toAddress: number
+  readonly byPartner: number
+}
+
 /** A notice as its recipient sees it. */
 export interface NoticeSeen {
   readonly id: number
-  readonly kind: NoticeKind
+  readonly kind: PersonalKind
   readonly email: string
   readonly state: 'waiting' | 'sent' | 'given up'
   readonly createdAt: Date

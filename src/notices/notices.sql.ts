@@ -30,6 +30,18 @@ export const insertGuardNotices = statement(
    ORDER BY told.email ON CONFLICT (key) DO NOTHING`,
 )
 
+export const insertForAddress = statement(
+  'insert_notice_for_address',
+  'INSERT INTO notices (email, kind, key, facts, created_at, due_at) VALUES ($1, $2, $3, $4, $5, $5)',
+)
+
+export const countForAddress = statement(
+  'count_mail_for_address',
+  `SELECT count(*) FILTER (WHERE lower(email) = lower($1)) AS "toAddress",
+          count(*) FILTER (WHERE (facts ->> 'branchId')::int = $2) AS "byPartner"
+   FROM notices WHERE user_id IS NULL AND kind = 'invitation' AND created_at > $3`,
+)
+
 export const selectTold = statement(
   'select_told_notice',
   'SELECT id FROM notices WHERE user_id = $1 AND kind = $2 AND created_at > $4 AND facts = $3 LIMIT 1',
@@ -46,6 +58,12 @@ export function tellMembers(name: string, kind: string, found: string): Statemen
     found,
     'JOIN partner_members m ON m.branch_id = found.branch_id JOIN users u ON u.id = m.user_id',
   )
+}
+
+/** For the owners alone, but for whomever it is about: `found` answers (branch_id, key, facts, about). */
+export function tellOtherOwners(name: string, kind: string, found: string): Statement {
+  const owners = `JOIN partner_members m ON m.branch_id = found.branch_id AND m.role = 'owner' AND m.user_id <> found.about`
+  return tellAll(name, kind, found, `${owners} JOIN users u ON u.id = m.user_id`)
 }
 
 /** For whoever runs the gateway, with the same values. */

@@ -25,7 +25,8 @@ export type NoticeToSend = {
   readonly [Kind in NoticeKind]: {
     readonly id: number
     readonly email: string
-    readonly name: string
+    /** Of the user; null where it goes to an address alone. */
+    readonly name: string | null
     readonly key: string
     readonly kind: Kind
     readonly facts: NoticeFacts[Kind]

@@ -176,6 +176,7 @@ const kindWords = {
   clientSecret: 'a client secret',
   serviceSecret: 'a secret of a service',
   session: 'a session',
+  invitation: 'an invitation',
 } as const
 
 /** Which kinds of token are taken somewhere, and what to send there. */

@@ -1,68 +1,184 @@
 /**
- * Whom a partner invites becomes a member by accepting. The answer to an invitation is the same whether or not there is such a user,
- * and nobody is made a member unasked: a member of two partners can no longer call for either with a personal token.
+ * Whom an owner invites by mail becomes a member by accepting: nobody is made one unasked, because a member of two partners can no longer call for
+ * either with a personal token. The message goes out whoever reads at the address, so that no answer tells whether there is a user; the link in it
+ * is the proof (decision 0024).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { Conflict, Invalid, NotFound } from '../problem.ts'
-import { findUsernameProblem, type User } from '../users/user.ts'
+import { after, day, hour, second } from '../clock.ts'
+import type { Token } from '../crypto/token.ts'
+import type { Vault } from '../crypto/vault.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
+import type { MemberRole } from '../member-role.ts'
+import { issueLink } from '../notices/invitation-link.ts'
+import { countMail, memberLimits, tellAddress } from '../notices/notice.ts'
+import { Conflict, Invalid, NotFound, TooManyRequests } from '../problem.ts'
+import { parseEmail } from '../users/email-address.ts'
+import type { User } from '../users/user.ts'
 import * as table from './invitations.sql.ts'
-import { addMemberIn, type Partner } from './partner.ts'
-import { lockPartner, selectMembers } from './partners.sql.ts'
+import { listNamedInvitations } from './named-invitation.ts'
+import { addMemberIn, listMembers, type Partner } from './partner.ts'
+import { lockPartner } from './partners.sql.ts'
+
+export const invitationLifeMs = 7 * day
+/** So long an invitation that ended stays in the list, to be sent again. */
+const keptMs = 30 * day
 
 const membersAtMost = 50
+const mailADay = { toAddress: 5, byPartner: 20 }
 
 export interface Invitation {
+  readonly id: number
   readonly branchId: number
-  readonly username: string
   readonly partnerName: string
-  readonly invitedAt: Date
+  readonly email: string
+  readonly role: MemberRole
+  /** The name of whoever sent it; null where the brokerage did. */
+  readonly invitedBy: string | null
+  readonly sentAt: Date
+  readonly expiresAt: Date
 }
 
-export async function inviteMember(db: Database, partner: Partner, name: string, act: Act): Promise<void> {
-  const username = name.toLowerCase()
-  const problem = findUsernameProblem(username)
-  if (problem) throw new Invalid([{ field: 'username', problem }])
+export interface ListedInvitation extends Invitation {
+  /** Whether its link still counts. */
+  readonly isOpen: boolean
+}
+
+interface InvitationDesk {
+  readonly db: Database
+  readonly vault: Vault
+}
+
+interface Invited {
+  readonly email: string
+  readonly role: MemberRole
+}
+
+export async function inviteMember(
+  { db, vault }: InvitationDesk,
+  partner: Partner,
+  { email: typed, role }: Invited,
+  act: Act,
+): Promise<void> {
+  const email = parseEmail(typed)
   await db.transaction(async (sql) => {
     await sql.query(lockPartner, [partner.branchId])
-    const [members, invited] = [
-      await sql.query<User>(selectMembers, [partner.branchId]),
-      await listInvitations(sql, partner),
-    ]
-    if (members.some((member) => member.username === username))
-      throw new Invalid([{ field: 'username', problem: 'is a member already' }])
-    if (members.length + invited.length >= membersAtMost)
-      throw new Conflict(`A partner has at most ${membersAtMost} members and invitations.`)
-    const [added] = await sql.query(table.insertInvitation, [partner.branchId, username, act.at])
-    if (added) await recordAct(sql, act, 'partner.member_invited', `branch:${partner.branchId}`, { username })
+    await refuseTooManyMembers(sql, partner, act.at)
+    const { token, ...mail } = await prepareMail(sql, vault, partner, { email, role }, act)
+    const values = [partner.branchId, email, role, token.hash, inviterOf(act), act.at, mail.expiresAt]
+    await sql.query(table.insertInvitation, values).catch((error: unknown) => {
+      if (!violates(error, 'invitations_of_address')) throw error
+      throw new Invalid([{ field: 'email', problem: 'is invited already. Send that invitation again instead' }])
+    })
+    await mail.send()
+    await recordAct(sql, act, 'partner.member_invited', subjectOf(partner), { to: hint(email), role })
   })
 }
 
-export function listInvitations(sql: Sql, { branchId }: Partner): Promise<Invitation[]> {
-  return sql.query<Invitation>(table.selectOfBranch, [branchId])
-}
-
-export function listInvitationsOf(sql: Sql, { username }: User): Promise<Invitation[]> {
-  return sql.query<Invitation>(table.selectOfUser, [username])
-}
-
-export async function endInvitation(
-  db: Database,
-  { branchId }: Pick<Partner, 'branchId'>,
-  username: string,
-  how: 'declined' | 'withdrawn',
+/** With a new link: the one of before no longer counts. */
+export async function resendInvitation(
+  { db, vault }: InvitationDesk,
+  partner: Partner,
+  id: number,
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const [ended] = await sql.query(table.deleteInvitation, [branchId, username])
-    if (ended) await recordAct(sql, act, `partner.invitation_${how}`, `branch:${branchId}`, { username })
+    await sql.query(lockPartner, [partner.branchId])
+    const invitation = (await listInvitations(sql, partner, act.at)).find((each) => each.id === id)
+    if (!invitation) throw new NotFound('This invitation is no longer there.')
+    if (!invitation.isOpen) await refuseTooManyMembers(sql, partner, act.at)
+    const { token, ...mail } = await prepareMail(sql, vault, partner, invitation, act)
+    const values = [partner.branchId, id, token.hash, inviterOf(act), act.at, mail.expiresAt]
+    await sql.query(table.renewInvitation, values)
+    await mail.send()
+    const details = { to: hint(invitation.email), role: invitation.role }
+    await recordAct(sql, act, 'partner.invitation_resent', subjectOf(partner), details)
   })
 }
 
-export async function acceptInvitation(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
+export async function withdrawInvitation(db: Database, partner: Partner, id: number, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [invited] = await sql.query(table.deleteInvitation, [partner.branchId, user.username])
-    if (!invited) throw new NotFound('This invitation is no longer there.')
-    await addMemberIn(sql, partner, user, act)
+    const [ended] = await sql.query<Invited>(table.deleteInvitation, [partner.branchId, id])
+    if (!ended) return
+    const details = { to: hint(ended.email), role: ended.role }
+    await recordAct(sql, act, 'partner.invitation_withdrawn', subjectOf(partner), details)
   })
+}
+
+export function listInvitations(sql: Sql, { branchId }: Partner, now: Date): Promise<ListedInvitation[]> {
+  return sql.query<ListedInvitation>(table.selectOfBranch, [branchId, now])
+}
+
+/** Undefined alike for one that was used, withdrawn or has ended, and for one that never was. */
+export async function findInvitation(sql: Sql, token: Token, now: Date): Promise<Invitation | undefined> {
+  const [invitation] = await sql.query<Invitation>(table.selectByToken, [token.hash, now])
+  return invitation
+}
+
+/** Whoever is a member already uses nothing up: the invitation is for somebody else, and changes no role. */
+export function acceptInvitation(db: Database, token: Token, user: User, act: Act): Promise<Invitation> {
+  return db.transaction(async (sql) => {
+    const invitation = await consume(sql, token, act.at)
+    const { id, branchId, partnerName, role } = invitation
+    if (!(await addMemberIn(sql, { branchId }, user, act, role)))
+      throw new Conflict(`You are a member of ${partnerName} already.`)
+    await sql.query(table.tellOwnersOfMember, [...memberLimits(act.at), branchId, id, user.id, role])
+    return invitation
+  })
+}
+
+export async function declineInvitation(db: Database, token: Token, act: Act): Promise<void> {
+  await db.transaction(async (sql) => {
+    const { email, role, branchId } = await consume(sql, token, act.at)
+    await recordAct(sql, act, 'partner.invitation_declined', subjectOf({ branchId }), { to: hint(email), role })
+  })
+}
+
+async function consume(sql: Sql, token: Token, now: Date): Promise<Invitation> {
+  const [invitation] = await sql.query<Invitation>(table.consumeInvitation, [token.hash, now])
+  if (!invitation) throw new NotFound('This invitation is no longer there.')
+  return invitation
+}
+
+export function removeOldInvitations(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(table.deleteOldInvitations, [after(now, -keptMs), most])
+}
+
+async function refuseTooManyMembers(sql: Sql, partner: Partner, now: Date): Promise<void> {
+  if (partner.status !== 'approved') throw new Conflict(`${partner.name} is ${partner.status}: it cannot invite now.`)
+  const open = (await listInvitations(sql, partner, now)).filter(({ isOpen }) => isOpen)
+  const named = await listNamedInvitations(sql, partner)
+  const members = await listMembers(sql, partner)
+  if (members.length + open.length + named.length >= membersAtMost)
+    throw new Conflict(`A partner has at most ${membersAtMost} members and invitations.`)
+}
+
+/** Nobody is buried in mail that a partner has sent, nor is the gateway's name used up by one. */
+async function prepareMail(sql: Sql, vault: Vault, partner: Partner, { email, role }: Invited, { by, at }: Act) {
+  const { toAddress, byPartner } = await countMail(sql, email, partner.branchId, after(at, -day))
+  const refusal =
+    toAddress >= mailADay.toAddress
+      ? 'No more invitations go to this address today.'
+      : byPartner >= mailADay.byPartner && `${mailADay.byPartner} invitations were sent within a day.`
+  if (refusal) throw new TooManyRequests(`${refusal} Try again tomorrow.`, hour / second)
+  const { seed, token } = issueLink(vault)
+  const expiresAt = after(at, invitationLifeMs)
+  const [inviter] = (await listMembers(sql, partner)).filter(({ id }) => by.name === `user:${id}`)
+  const facts = {
+    ...{ partner: partner.name, branchId: partner.branchId, role, invitedBy: inviter?.name ?? null },
+    ...{ expiresAt: expiresAt.toISOString(), seed, tokenHash: token.hash.toString('hex') },
+  }
+  return { token, expiresAt, send: () => tellAddress(sql, email, { key: seed, facts }, at) }
+}
+
+function inviterOf({ by }: Act): string | null {
+  return by.name.startsWith('user:') ? by.name.slice('user:'.length) : null
+}
+
+/** The log is kept for ever: enough of an address for whoever knows it. `ada@example.com` → `a…@example.com` */
+function hint(email: string): string {
+  return `${email[0]}…${email.slice(email.indexOf('@'))}`
+}
+
+function subjectOf({ branchId }: Pick<Partner, 'branchId'>): string {
+  return `branch:${branchId}`
 }

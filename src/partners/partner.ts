@@ -2,6 +2,7 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import type { MemberRole } from '../member-role.ts'
 import { findTextProblem } from '../name.ts'
 import { Conflict, Forbidden, Invalid, NotFound } from '../problem.ts'
 import type { User } from '../users/user.ts'
@@ -36,7 +37,7 @@ async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
   return partner!
 }
 
-/** The applicant becomes the first member. Of one user one application waits at a time, also when two race. */
+/** The applicant becomes the first member, and its owner. Of one user one application waits at a time, also when two race. */
 export async function applyWithDetails(
   db: Database,
   applicant: User,
@@ -144,39 +145,73 @@ export async function setRefreshAccess(db: Database, partner: Partner, allowed: 
   })
 }
 
-export async function addMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
-  await db.transaction((sql) => addMemberIn(sql, partner, user, act))
+export async function addMember(
+  db: Database,
+  partner: Partner,
+  user: User,
+  act: Act,
+  role: MemberRole = 'owner',
+): Promise<void> {
+  await db.transaction((sql) => addMemberIn(sql, partner, user, act, role))
 }
 
-export async function addMemberIn(sql: Sql, partner: Partner, user: User, act: Act): Promise<void> {
-  await sql.query(table.insertMember, [partner.branchId, user.id, act.at])
-  await recordAct(sql, act, 'partner.member_added', subjectOf(partner), { userId: user.id })
+/** False for whoever is a member already: their role is what it was. */
+export async function addMemberIn(
+  sql: Sql,
+  partner: Pick<Partner, 'branchId'>,
+  user: User,
+  act: Act,
+  role: MemberRole = 'owner',
+): Promise<boolean> {
+  const [added] = await sql.query(table.insertMember, [partner.branchId, user.id, act.at, role])
+  if (added) await recordAct(sql, act, 'partner.member_added', subjectOf(partner), { userId: user.id, role })
+  return added !== undefined
 }
 
-export async function removeMember(db: Database, partner: Partner, user: User, act: Act): Promise<void> {
+export async function removeMember(db: Database, partner: Partner, user: NamedMember, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [removed] = await sql.query(table.deleteMember, [partner.branchId, user.id])
+    await sql.query(table.lockPartner, [partner.branchId])
+    const removal = sql.query(table.deleteMember, [partner.branchId, user.id])
+    const [removed] = await removal.catch(refuseLastOwner(partner, user))
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId: user.id })
   })
 }
 
-/** As the partner does it: the last one stays, because nobody could let the next one in. */
-export async function removeMemberButLast(db: Database, partner: Partner, userId: string, act: Act): Promise<void> {
+/** Whoever changes members of a partner does it one after the other, and is told in words what a trigger refuses to everybody. */
+export async function setMemberRole(
+  db: Database,
+  partner: Partner,
+  user: NamedMember,
+  role: MemberRole,
+  act: Act,
+): Promise<void> {
   await db.transaction(async (sql) => {
     await sql.query(table.lockPartner, [partner.branchId])
-    const members = await listMembers(sql, partner)
-    if (!members.some((member) => member.id === userId)) return
-    if (members.length === 1) throw new Conflict('The last member cannot leave. Invite another first.')
-    await sql.query(table.deleteMember, [partner.branchId, userId])
-    await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId })
+    const [member] = await sql.query<{ role: MemberRole }>(table.selectMembership, [partner.branchId, user.id])
+    if (!member) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
+    if (member.role === role) return
+    const change = sql.query(table.updateMemberRole, [partner.branchId, user.id, role])
+    await change.catch(refuseLastOwner(partner, user))
+    const details = { userId: user.id, from: member.role, role }
+    await recordAct(sql, act, 'partner.role_changed', subjectOf(partner), details)
   })
+}
+
+type NamedMember = Pick<User, 'id' | 'username'>
+
+function refuseLastOwner({ name }: Partner, { username }: NamedMember): (error: unknown) => never {
+  return (error) => {
+    if (!violates(error, 'partner_members_keep_an_owner')) throw error
+    throw new Conflict(`${username} is the last owner of ${name}. Make another member an owner first.`)
+  }
 }
 
 export interface ListedMember {
   readonly id: string
   readonly username: string
   readonly name: string
+  readonly role: MemberRole
   readonly addedAt: Date
 }
 
@@ -184,22 +219,34 @@ export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]>
   return sql.query<ListedMember>(table.selectMembers, [partner.branchId])
 }
 
-/** Whatever their state, for the pages of their members. */
-export function listPartnersOf(sql: Sql, userId: string): Promise<Partner[]> {
-  return sql.query<Partner>(table.selectPartnersOfMember, [userId])
+/** A partner, and what somebody may do for it. */
+export interface PartnerMembership extends Partner {
+  readonly role: MemberRole
 }
 
-/** The branch a member acts for on a site: that of the one partner they belong to which may act there. One that has only applied leaves an approved one its place. */
-export async function getBranchOfMember(sql: Sql, userId: string, environment: Environment): Promise<number> {
-  const all = await sql.query<Pick<Partner, 'branchId' | 'status'>>(table.selectBranchesOfMember, [userId, environment])
+/** Whatever their state, for the pages of their members. */
+export function listPartnersOf(sql: Sql, userId: string): Promise<PartnerMembership[]> {
+  return sql.query<PartnerMembership>(table.selectPartnersOfMember, [userId])
+}
+
+/** The branch a member acts for on a site, and in which role: that of the one partner they belong to which may act there. One that has only applied leaves an approved one its place. */
+export async function getBranchOfMember(
+  sql: Sql,
+  userId: string,
+  environment: Environment,
+): Promise<Pick<PartnerMembership, 'branchId' | 'role'>> {
+  const all = await sql.query<Pick<PartnerMembership, 'branchId' | 'status' | 'role'>>(table.selectBranchesOfMember, [
+    userId,
+    environment,
+  ])
   const approved = all.filter(({ status }) => status === 'approved')
   const rows = approved.length > 0 ? approved : all
   if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
   if (rows.length > 1)
     throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")
-  return rows[0]!.branchId
+  return rows[0]!
 }
 
-function subjectOf(partner: Partner): string {
+function subjectOf(partner: Pick<Partner, 'branchId'>): string {
   return `branch:${partner.branchId}`
 }

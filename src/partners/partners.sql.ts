@@ -33,7 +33,8 @@ export const updateRefreshAccess = statement(
 
 export const insertMember = statement(
   'insert_member',
-  'INSERT INTO partner_members (branch_id, user_id, added_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+  `INSERT INTO partner_members (branch_id, user_id, added_at, role) VALUES ($1, $2, $3, $4)
+   ON CONFLICT DO NOTHING RETURNING user_id AS "userId"`,
 )
 
 export const deleteMember = statement(
@@ -41,26 +42,31 @@ export const deleteMember = statement(
   'DELETE FROM partner_members WHERE branch_id = $1 AND user_id = $2 RETURNING user_id AS "userId"',
 )
 
+export const updateMemberRole = statement(
+  'update_member_role',
+  'UPDATE partner_members SET role = $3 WHERE branch_id = $1 AND user_id = $2',
+)
+
 export const selectMembers = statement(
   'select_members',
-  `SELECT u.id, u.username, u.name, m.added_at AS "addedAt" FROM partner_members m JOIN users u ON u.id = m.user_id
+  `SELECT u.id, u.username, u.name, m.role, m.added_at AS "addedAt" FROM partner_members m JOIN users u ON u.id = m.user_id
    WHERE m.branch_id = $1 ORDER BY m.added_at`,
 )
 
 export const selectMembership = statement(
   'select_membership',
-  'SELECT user_id AS "userId" FROM partner_members WHERE branch_id = $1 AND user_id = $2',
+  'SELECT user_id AS "userId", role FROM partner_members WHERE branch_id = $1 AND user_id = $2',
 )
 
 export const selectBranchesOfMember = statement(
   'select_branches_of_member',
-  `SELECT p.branch_id AS "branchId", p.status FROM partner_members m JOIN partners p USING (branch_id)
+  `SELECT p.branch_id AS "branchId", p.status, m.role FROM partner_members m JOIN partners p USING (branch_id)
    WHERE m.user_id = $1 AND may_act(p.status, $2)`,
 )
 
 export const selectPartnersOfMember = statement(
   'select_partners_of_member',
-  `SELECT ${partnerColumns} FROM partner_members m JOIN partners p USING (branch_id) WHERE m.user_id = $1 ORDER BY p.branch_id`,
+  `SELECT ${partnerColumns}, m.role FROM partner_members m JOIN partners p USING (branch_id) WHERE m.user_id = $1 ORDER BY p.branch_id`,
 )
 
 /** Holds still whoever else applies for the same user. */

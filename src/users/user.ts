@@ -54,7 +54,7 @@ export async function createUser(db: Database, passwords: Passwords, user: NewUs
 const idShape = /^id-[a-z0-9]{12}$/
 
 /** Of a username in lower case. */
-export function findUsernameProblem(username: string): string | undefined {
+function findUsernameProblem(username: string): string | undefined {
   if (!/^[a-z0-9._@+-]{1,100}$/.test(username)) return 'must be 1 to 100 letters, digits or any of . _ @ + -'
   return idShape.test(username) ? 'must not look like the id of a user' : undefined
 }

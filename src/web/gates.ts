@@ -6,8 +6,9 @@
 import type { Act } from '../audit/audit.ts'
 import type { Form } from '../http/form.ts'
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
+import { type MemberRole, reaches } from '../member-role.ts'
 import { findTextProblem } from '../name.ts'
-import { listPartnersOf, type Partner } from '../partners/partner.ts'
+import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
 import { Forbidden, Invalid, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
@@ -19,6 +20,7 @@ import { html } from './frame/html.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
 import type { Watcher } from './frame/live.ts'
 import { sendPage } from './frame/page.ts'
+import { sendRoleNeeded } from './frame/role-needed.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import { currentSession, type SignedIn, signedInAs } from './frame/visitor.ts'
 
@@ -31,6 +33,8 @@ type Proof = 'password' | 'factor' | 'reason'
 export interface Gate<Shown extends readonly unknown[], Sent extends readonly unknown[]> {
   readonly who: Who
   readonly proofs: readonly Proof[]
+  /** What a member must at least be. */
+  readonly least?: MemberRole | undefined
   show(visit: Visit, path: string): Promise<Shown | undefined>
   /** Whoever has to sign in first returns to the page that holds the form, and finds there what they typed. */
   take(visit: Visit, heldBy: string): Promise<Sent | undefined>
@@ -48,10 +52,16 @@ interface PersonGate<Proven extends SignedIn> extends Gate<[Proven], [Proven, Su
   and<Also extends SignedIn>(also: PersonGate<Also>): PersonGate<Proven & Also>
 }
 
-function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit: Admit<Proven>): PersonGate<Proven> {
+function gate<Proven extends SignedIn>(
+  who: Who,
+  proofs: readonly Proof[],
+  admit: Admit<Proven>,
+  least?: MemberRole,
+): PersonGate<Proven> {
   return {
     who,
     proofs,
+    least,
     admit,
     async show(visit, path) {
       // Pages of the account are returned to without what their address said: it told of something just done.
@@ -70,12 +80,17 @@ function gate<Proven extends SignedIn>(who: Who, proofs: readonly Proof[], admit
       return proven && [proven, form]
     },
     and: (also) =>
-      gate(who, [...proofs, ...also.proofs], async (visit, visitor, here) => {
-        const first = await admit(visit, visitor, here)
-        if (!first) return undefined
-        const second = await also.admit(visit, first, here)
-        return second && { ...first, ...second }
-      }),
+      gate(
+        who,
+        [...proofs, ...also.proofs],
+        async (visit, visitor, here) => {
+          const first = await admit(visit, visitor, here)
+          if (!first) return undefined
+          const second = await also.admit(visit, first, here)
+          return second && { ...first, ...second }
+        },
+        least,
+      ),
   }
 }
 
@@ -127,24 +142,37 @@ export type StronglySignedIn = FreshlySignedIn & WithFactor
 
 /** Of a partner in whatever state. */
 export interface AnyMember extends SignedIn {
-  readonly partner: Partner
+  readonly partner: PartnerMembership
   readonly branch: Branch
   /** All that the visitor is a member of, this one among them. */
-  readonly partners: readonly Partner[]
+  readonly partners: readonly PartnerMembership[]
   /** Where the partner's pages begin. */
   readonly home: string
   /** Whether its partner may act on this site. */
   readonly isServed: boolean
+  /** Whether rows that name these roles let them through: pages offer nothing else. */
+  readonly isDeveloper: boolean
+  readonly isOwner: boolean
 }
 
-/** What belongs to a partner of others does not exist for the visitor. */
-export const member = gate('member', [], getMember)
+/** Of a partner in whatever state; with whatever role, or at least with this one. What belongs to a partner of others does not exist for the visitor. */
+export const member = memberGate('viewer')
+export const memberDeveloper = memberGate('developer')
+export const memberOwner = memberGate('owner')
+
+function memberGate(least: MemberRole) {
+  const admit = async (visit: Visit, visitor: SignedIn) => {
+    const found = await getMember(visit, visitor)
+    return reaches(found.partner.role, least) ? found : sendRoleNeeded(visit, found, least)
+  }
+  return gate<AnyMember>('member', [], admit, least)
+}
 
 async function getMember({ context, request }: Visit, visitor: SignedIn): Promise<AnyMember> {
   const partners = await listPartnersOf(context.db, visitor.session.user.id)
   const partner = partners.find((each) => String(each.branchId) === paramsOf(request).branch)
   if (!partner) throw new NotFound()
-  const { branchId, status } = partner
+  const { branchId, status, role } = partner
   const { environment } = context
   return {
     ...visitor,
@@ -153,6 +181,8 @@ async function getMember({ context, request }: Visit, visitor: SignedIn): Promis
     branch: { branchId, environment },
     home: `/partner/${branchId}`,
     isServed: mayAct(status, environment),
+    isDeveloper: reaches(role, 'developer'),
+    isOwner: reaches(role, 'owner'),
   }
 }
 
@@ -163,13 +193,24 @@ export interface Member extends AnyMember {
 
 export type FreshMember = Member & FreshlySignedIn
 
-export const approvedMember = gate('approved member', [], async (visit, visitor) => {
-  const found = await getMember(visit, visitor)
-  if (isServed(found)) return found
-  const { status, name, statusReason } = found.partner
-  if (status === 'applied') throw new Forbidden(`The application of ${name} has not been decided yet.`)
-  throw new Forbidden(`${name} is ${status}: ${statusReason ?? 'no reason was given'}`)
-})
+/** Of a partner that may act on this site. A viewer looks, a developer works on what programs use, an owner on who may do what. */
+export const viewer = servedGate('viewer')
+export const developer = servedGate('developer')
+export const owner = servedGate('owner')
+
+function servedGate(least: MemberRole) {
+  const admit = async (visit: Visit, visitor: SignedIn) => {
+    const found = await getMember(visit, visitor)
+    if (!isServed(found)) throw notServed(found)
+    return reaches(found.partner.role, least) ? found : sendRoleNeeded(visit, found, least)
+  }
+  return gate<Member>('approved member', [], admit, least)
+}
+
+function notServed({ partner: { status, name, statusReason } }: AnyMember): Forbidden {
+  if (status === 'applied') return new Forbidden(`The application of ${name} has not been decided yet.`)
+  return new Forbidden(`${name} is ${status}: ${statusReason ?? 'no reason was given'}`)
+}
 
 export function isServed(member: AnyMember): member is Member {
   return member.isServed
@@ -228,15 +269,16 @@ export const withReason = gate<WithReason>('operator', ['reason'], async ({ requ
   return { ...visitor, act: { ...visitor.act, reason: given } }
 })
 
-/** Whoever signed out, was removed, or whose partner may no longer act, sees no more. */
+/** Whoever signed out, was removed or got another role, or whose partner may no longer act, sees no more. */
 export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {
   return {
     place: `portal ${context.environment} ${partner.branchId}`,
     async judge() {
       const session = await currentSession(context, request, false)
       if (!session) return undefined
-      const isStillServed = (each: Partner) =>
-        each.branchId === partner.branchId && mayAct(each.status, context.environment)
+      // With another role the page offers something else: it is to be loaded again.
+      const isStillServed = ({ branchId, role, status }: PartnerMembership) =>
+        branchId === partner.branchId && role === partner.role && mayAct(status, context.environment)
       const partners = await listPartnersOf(context.db, session.user.id)
       if (!partners.some((each) => isStillServed(each))) return undefined
       const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branchId}`]

@@ -40,7 +40,7 @@ export function page<Named extends Gate<Handed, Handed>>(
   schema?: OperationSchema,
 ): Row {
   const handle = async (visit: Visit) => {
-    const shown = (await gate.show(visit, path)) as Shown<Named> | undefined
+    const shown = (await gate.show(visit, fill(path, paramsOf(visit.request)))) as Shown<Named> | undefined
     return shown ? show(visit, ...shown) : visit.reply
   }
   return { method: 'GET', path, gate, sites: ['live'], schema, handle }

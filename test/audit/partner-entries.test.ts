@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AuditAction, type AuditEntry, findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
-import { inviteMember } from '../../src/partners/invitation.ts'
 import { callJson } from '../support/branch.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { inviteByName } from '../support/members.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { countRows } from '../support/web.ts'
@@ -63,7 +63,7 @@ test('a replay that is canceled is recorded, and canceling it again is not', asy
 
 test('invitations that are declined or withdrawn are recorded, in the act itself', async () => {
   const [invited, other] = [await house.makeUser(), await house.makeUser()]
-  for (const { username } of [invited, other]) await inviteMember(db(), own.partner, username, house.act())
+  for (const each of [invited, other]) await inviteByName(db(), own.partner, each, house.clock.now())
   const browser = await house.signIn(invited)
   const [entry, members] = [await browser.get('/partner'), await own.browser.get(`${own.home}/members`)]
   const decline = () => browser.submit(entry, '/partner/decline', {})

@@ -23,6 +23,17 @@ test('an act reads as a person would tell it', () => {
   const added = { subject: 'branch:7', details: { userId: 'id-alice' } }
   assert.equal(read('partner.member_added', added), 'Olga made Alice a member of Quant')
   assert.equal(read('partner.member_added', { ...added, actor: 'user:id-alice' }), 'Alice became a member of Quant')
+  const invited = { subject: 'branch:7', details: { to: 'a…@example.com', role: 'owner' } }
+  assert.equal(read('partner.member_invited', invited), 'Olga invited a…@example.com to Quant as an owner')
+  assert.equal(read('partner.invitation_resent', invited), 'Olga sent the invitation of a…@example.com to Quant again')
+  const named = { ...invited, details: { username: 'alice' } }
+  assert.equal(read('partner.member_invited', named), 'Olga invited alice to Quant')
+  const role = { subject: 'branch:7', details: { userId: 'id-alice', from: 'viewer', role: 'owner' } }
+  assert.equal(read('partner.role_changed', role), 'Olga changed the role of Alice at Quant from viewer to owner')
+  assert.equal(
+    read('partner.role_changed', { ...role, actor: 'user:id-alice' }),
+    'Alice changed their own role at Quant from viewer to owner',
+  )
   const replayed = { subject: 'webhook:42', details: { total: 1_200 } }
   assert.equal(read('webhook.replayed', replayed), 'Olga replayed 1,200 deliveries of webhook:42')
   assert.equal(

@@ -10,6 +10,7 @@ import { deliveryCommands } from '../../src/cli/delivery.ts'
 import { eventCommands } from '../../src/cli/event.ts'
 import { keyCommands } from '../../src/cli/keys.ts'
 import { partnerCommands } from '../../src/cli/partner.ts'
+import { partnerMemberCommands } from '../../src/cli/partner-members.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
 import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
@@ -24,6 +25,7 @@ import { type Finished, runCommand } from '../support/process.ts'
 export const commands = [
   ...userCommands,
   ...partnerCommands,
+  ...partnerMemberCommands,
   ...clientCommands,
   ...tokenCommands,
   ...webhookCommands,

@@ -56,11 +56,46 @@ test('members are added and removed, and shown with their partner', async () => 
   await line.read('user', 'create', '--username', 'mia', '--name', 'Mia Member')
   assert.deepEqual((await line.read('partner', 'add-member', '1', 'mia')).members, ['mia'])
   assert.equal(parseRecord((await line.run('partner', 'show', '1')).stdout).members, 'mia')
-  assert.deepEqual((await line.read('partner', 'remove-member', '1', 'mia')).members, [])
+  await line.read('user', 'create', '--username', 'otto', '--name', 'Otto Owner')
+  await line.read('partner', 'add-member', '1', 'otto')
+  assert.deepEqual((await line.read('partner', 'remove-member', '1', 'mia')).members, ['otto'])
   assert.deepEqual(await line.fail('partner', 'remove-member', '1', 'mia'), {
     code: 1,
     stderr: 'mia is not a member of Quant Desk.\n',
   })
+})
+
+test('members have roles, which are listed and set, and the last owner stays one', async () => {
+  await line.read('user', 'create', '--username', 'vera', '--name', 'Vera Viewer')
+  await line.read('partner', 'add-member', '1', 'vera', '--role', 'viewer')
+  const roles = async () =>
+    (JSON.parse((await line.run('partner', 'members', '1', '--json')).stdout) as Record<string, string>[]).map(
+      ({ username, name, role }) => `${username} ${name} ${role}`,
+    )
+  assert.deepEqual(await roles(), ['otto Otto Owner owner', 'vera Vera Viewer viewer'])
+  const stderr = 'otto is the last owner of Quant Desk. Make another member an owner first.\n'
+  assert.deepEqual(await line.fail('partner', 'remove-member', '1', 'otto'), { code: 1, stderr })
+  assert.deepEqual(await line.fail('partner', 'set-role', '1', 'otto', '--role', 'viewer'), { code: 1, stderr })
+  await line.read('partner', 'set-role', '1', 'vera', '--role', 'owner')
+  await line.read('partner', 'set-role', '1', 'otto', '--role', 'developer')
+  assert.deepEqual(await roles(), ['otto Otto Owner developer', 'vera Vera Viewer owner'])
+  const unknown = await line.fail('partner', 'set-role', '1', 'otto', '--role', 'king')
+  assert.match(unknown.stderr, /--role must be one of viewer, developer, owner\./)
+})
+
+test('somebody is invited by mail, listed and uninvited', async () => {
+  const sent = await line.read('partner', 'invite', '1', '--email', 'new@example.com', '--role', 'developer')
+  assert.deepEqual([sent.email, sent.role, sent.invited_by, sent.open], ['new@example.com', 'developer', null, true])
+  const listed = parseTable((await line.run('partner', 'invitations', '1')).stdout)
+  assert.deepEqual([listed.length, listed[0]!.email], [1, 'new@example.com'])
+  assert.equal((await line.read('partner', 'uninvite', '1', String(sent.id))).open, false)
+  assert.deepEqual(await line.fail('partner', 'uninvite', '1', String(sent.id)), {
+    code: 1,
+    stderr: `Quant Desk has no invitation ${sent.id}.\n`,
+  })
+  await line.run('partner', 'create', '--name', 'Not yet')
+  const refused = await line.fail('partner', 'invite', 'Not yet', '--email', 'new@example.com', '--role', 'owner')
+  assert.deepEqual(refused, { code: 1, stderr: 'Not yet is applied: it cannot invite now.\n' })
 })
 
 test('what cannot be is refused with code 1 and a sentence', async () => {

@@ -31,7 +31,11 @@ const guards = ['address', 'password', 'second-factor', 'recovery-codes', 'api-t
 const told = async (user: User) => (await noticesOf(db(), user)).filter(({ kind }) => guards.includes(kind))
 const kindsTo = (rows: readonly NoticeRow[]) => rows.map(({ kind, email }) => [kind, email])
 const wordsOf = (row: NoticeRow, user: User) =>
-  noticeWords({ ...row, name: user.name, key: 'k' } as unknown as Parameters<typeof noticeWords>[0], addresses)
+  noticeWords(
+    { ...row, name: user.name, key: 'k' } as unknown as Parameters<typeof noticeWords>[0],
+    addresses,
+    house.gateway.context.vault,
+  )
 
 /** Somebody at a browser whose address and device a notice can name. */
 class Visitor extends Browser {

@@ -12,7 +12,7 @@ import { type Database, openDatabase, statement } from '../../src/database/datab
 import { openGateway } from '../../src/gateway.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
-import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src/partners/partner.ts'
+import { addMember, getPartner, removeMember, setMemberRole, setPartnerStatus } from '../../src/partners/partner.ts'
 import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
 import { setUserStatus } from '../../src/users/user.ts'
@@ -22,7 +22,7 @@ import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPartner, type PartnerHouse } from '../support/portal.ts'
+import { addOwner, openPartner, type PartnerHouse } from '../support/portal.ts'
 
 const house = await openHouse()
 /** Where the long answers are read. */
@@ -116,6 +116,7 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'a stream of a member who is removed'() {
     const { answer, partner, user } = await openByToken()
+    await addOwner(house, partner)
     return { answer, stop: () => removeMember(db, partner, user, house.act()) }
   },
   async 'a stream of a member who is locked out'() {
@@ -133,7 +134,18 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'a live page of the portal whose member is removed'() {
     const { answer, partner, user } = await openPage()
+    await addOwner(house, partner)
     return { answer, stop: () => removeMember(db, partner, user, house.act()) }
+  },
+  async 'a live page of the portal of a member who gets another role'() {
+    const { answer, partner, user } = await openPage()
+    await addOwner(house, partner)
+    return { answer, stop: () => setMemberRole(db, partner, user, 'viewer', house.act()) }
+  },
+  async 'a live page of the portal of a member whose role is changed by hand'() {
+    const { answer, partner, user } = await openPage()
+    await addOwner(house, partner)
+    return { answer, stop: () => run(`UPDATE partner_members SET role = 'developer' WHERE user_id = '${user.id}'`) }
   },
   async 'a live page of the portal whose partner is suspended'() {
     const { answer, partner } = await openPage()
@@ -221,6 +233,7 @@ for (const [what, prepare] of Object.entries(acts)) {
 
 test('a page that may no longer be seen says so before it ends', async () => {
   const { answer, partner, user } = await openPage()
+  await addOwner(house, partner)
   await removeMember(db, partner, user, house.act())
   await answer.ended
   assert.match(answer.heard(), /event: over/)

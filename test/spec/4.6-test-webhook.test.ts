@@ -465,6 +465,7 @@ test('the token of a user who is not, or no longer, a member is 403', async () =
   const partner = await getPartner(db, String(branch.branchId))
   await addMember(db, partner, user, house.act())
   assert.equal((await fire()).status, 202)
+  await addMember(db, partner, await house.makeUser(), house.act())
   await removeMember(db, partner, user, house.act())
   assertProblem(await fire(), 403, 'forbidden')
 })

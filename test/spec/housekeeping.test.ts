@@ -54,6 +54,7 @@ test('with nothing dead nothing is removed', async () => {
     keptForms: 0,
     formerEmails: 0,
     receipts: 0,
+    invitations: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

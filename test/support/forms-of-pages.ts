@@ -30,6 +30,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
+  await addMember(db, own.partner, await house.makeUser(), house.act(), 'developer')
   await own.program.register('https://active.example.com/hook')
   await own.browser.submit(await own.browser.get(`${own.home}/clients`), `${own.home}/clients/create`, {
     name: 'Modest',

@@ -61,7 +61,7 @@ export function openDesk({ gateway, clock }: TestGateway, courier: Courier): Pos
     clock,
     log: pino({ level: 'silent' }),
     courier,
-    findWords: (notice) => noticeWords(notice, addresses),
+    findWords: (notice) => noticeWords(notice, addresses, gateway.context.vault),
     closing: new AbortController().signal,
   }
 }

@@ -28,6 +28,13 @@ export async function openPartner(house: TestGateway): Promise<PartnerHouse> {
   return { partner, user, browser, client, program, home: `/partner/${partner.branchId}` }
 }
 
+/** Somebody else owns it too: the only owner cannot be removed. */
+export async function addOwner(house: TestGateway, partner: Partner): Promise<User> {
+  const user = await house.makeUser()
+  await addMember(house.gateway.context.db, partner, user, house.act())
+  return user
+}
+
 export async function suspend(house: TestGateway, partner: Partner, reason: string): Promise<void> {
   const { db } = house.gateway.context
   const current = await getPartner(db, String(partner.branchId))

@@ -5,17 +5,19 @@ import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import type { Visit } from '../../src/web/frame/visit.ts'
 import {
-  approvedMember,
+  developer,
   type FreshMember,
   freshlySignedIn,
   type Member,
   member,
   type Operator,
   operator,
+  owner,
   type StronglySignedIn,
   type StrongOperator,
   signedIn,
   strongly,
+  viewer,
   withFactor,
 } from '../../src/web/gates.ts'
 import { form, type PageRoute, page } from '../../src/web/route.ts'
@@ -46,6 +48,8 @@ const anySession: Record<string, string> = {
   '/partner/apply': 'an operator decides',
   '/partner/accept': 'a member invited',
   '/partner/decline': 'it takes power away',
+  '/partner/invitation/:token/accept': 'an owner invited',
+  '/partner/invitation/:token/decline': 'it takes power away',
   '/partner/:branch/webhooks/create': 'what is sent to it is the partner’s own',
   '/partner/:branch/webhooks/:id/update': 'what is sent to it is the partner’s own',
   '/partner/:branch/webhooks/:id/secret': 'the member brings it',
@@ -109,8 +113,8 @@ test('a handler does not type-check behind a gate that proves less than it needs
   const rows = [
     page('/right', operator.and(strongly), ofOperators),
     form('/right', operator.and(strongly), ofStrongOperators),
-    page('/right', approvedMember, ofMembers),
-    form('/right', approvedMember.and(freshlySignedIn), ofFreshMembers),
+    page('/right', viewer, ofMembers),
+    form('/right', owner.and(freshlySignedIn), ofFreshMembers),
     // @ts-expect-error: whoever is signed in, however strongly, is no operator
     page('/wrong', strongly, ofOperators),
     // @ts-expect-error: the proofs may have been given hours ago
@@ -118,7 +122,7 @@ test('a handler does not type-check behind a gate that proves less than it needs
     // @ts-expect-error: the partner may be suspended
     page('/wrong', member, ofMembers),
     // @ts-expect-error: the password may have been given hours ago
-    form('/wrong', approvedMember, ofFreshMembers),
+    form('/wrong', developer, ofFreshMembers),
     // @ts-expect-error: the second factor is missing
     form('/wrong', freshlySignedIn, ofStrong),
     // @ts-expect-error: the password may have been given hours ago
@@ -151,7 +155,9 @@ async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: s
   const { partner, user } = await openPartner(house)
   const { db } = house.gateway.context
   await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [user.id])
-  const params: Record<string, string> = { branch: String(partner.branchId), id: '1', client: 'none', replay: '1' }
+  const params: Record<string, string> = {
+    ...{ branch: String(partner.branchId), id: '1', client: 'none', replay: '1', token: 'none' },
+  }
   const addressOf = (path: string) => path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!)
   return { browser: await house.signIn(user), addressOf }
 }
@@ -175,4 +181,23 @@ test('a password of a minute ago is not enough for whoever has a second factor',
   const { browser, addressOf } = await openEverywhere()
   await setUpApp(house, browser)
   await assertAllAsk(forms.filter(asksFor('factor')), browser, addressOf)
+})
+
+/** Forms that a viewer may send. Every other one of a partner takes a developer, or an owner. */
+const ofViewers: Record<string, string> = {
+  '/partner/:branch/signature/check': 'it changes nothing',
+  '/partner/:branch/members/leave': 'it takes power away from whoever sends it',
+}
+
+test('every row of a partner names the least role, and a viewer changes nothing', () => {
+  for (const { method, path, gate } of pageRoutes) {
+    assert.equal(gate.least !== undefined, /^\/partner\/:branch\b/.test(path), `${method} ${path}`)
+    if (method === 'POST' && gate.least !== undefined)
+      assert.equal(gate.least === 'viewer', Object.hasOwn(ofViewers, path), path)
+  }
+  const ofOwners = pageRoutes.filter(({ gate }) => gate.least === 'owner').map(({ path }) => path)
+  assert.deepEqual(ofOwners.toSorted(), [
+    '/partner/:branch/apply',
+    ...['invite', 'remove', 'resend', 'role', 'uninvite'].map((act) => `/partner/:branch/members/${act}`),
+  ])
 })

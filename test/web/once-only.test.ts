@@ -5,6 +5,7 @@ import { day } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { setScopesAtMost } from '../../src/partners/client.ts'
+import { inviteMember } from '../../src/partners/invitation.ts'
 import { applyWithDetails, getPartner, setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { dispatchPart } from '../../src/webhooks/dispatch.ts'
@@ -16,6 +17,7 @@ import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { readInvitation } from '../support/members.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
@@ -246,13 +248,26 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/members/invite': () =>
     inPortal(async ({ browser, home, partner }) => {
-      const { username } = await house.makeUser()
-      const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { username })
+      const email = `${newName()}@example.com`
+      const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { email, role: 'viewer' })
       return {
         ...sample,
-        meanwhile: () => run('DELETE FROM member_invitations WHERE branch_id = $1', [partner.branchId]),
+        meanwhile: () => run('DELETE FROM invitations WHERE branch_id = $1', [partner.branchId]),
       }
     }),
+  '/partner/:branch/members/resend': () =>
+    inPortal(async ({ browser, home, partner }) => {
+      const invited = { email: `${newName()}@example.com`, role: 'viewer' } as const
+      await inviteMember(house.gateway.context, partner, invited, house.act())
+      return fill(browser, `${home}/members`, `${home}/members/resend`)
+    }),
+  '/partner/invitation/:token/accept': async () => {
+    const [user, partner] = [await house.makeUser(), await house.makePartner()]
+    const invited = { email: `${newName()}@example.com`, role: 'viewer' } as const
+    await inviteMember(house.gateway.context, partner, invited, house.act())
+    const { path } = await readInvitation(house, invited.email)
+    return fill(await house.signIn(user), path, `${path}/accept`)
+  },
 }
 
 const testHook = {
@@ -290,6 +305,9 @@ const makeNothing = [
   '/partner/:branch/clients/:client/update',
   '/partner/:branch/clients/:client/revoke',
   '/partner/:branch/members/uninvite',
+  '/partner/:branch/members/leave',
+  '/partner/:branch/members/role',
+  '/partner/invitation/:token/decline',
   '/partner/:branch/members/remove',
   '/console/webhooks/:id/pause',
   '/console/webhooks/:id/resume',

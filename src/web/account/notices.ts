@@ -1,5 +1,11 @@
 /** E-mail notices: where they go, which of them come, and the last ones. */
-import { type DeclinableKind, declinable, listNotices, type NoticeKind, type NoticeSeen } from '../../notices/notice.ts'
+import {
+  type DeclinableKind,
+  declinable,
+  listNotices,
+  type NoticeSeen,
+  type PersonalKind,
+} from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -14,7 +20,7 @@ import { sendAccountPage } from './account-page.ts'
 const here = '/account/security/notices'
 const shownAtMost = 10
 
-const kindWords: Record<NoticeKind, string> = {
+const kindWords: Record<PersonalKind, string> = {
   'sign-in': 'A sign-in from a device that was not seen before',
   application: 'A new application is connected to your account',
   address: 'Your e-mail address is changed or removed',
@@ -27,6 +33,7 @@ const kindWords: Record<NoticeKind, string> = {
   'secret-expiring': 'A client secret ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
+  'member-joined': 'Somebody accepts an invitation to a partner that you own',
 }
 
 export async function showNotices(visit: Visit, visitor: SignedIn) {
@@ -64,8 +71,8 @@ export async function chooseNotices(visit: Visit, visitor: SignedIn, form: Submi
   return leadToDone(visit, visitor, here, { text: 'Your choice is saved.', undo })
 }
 
-const guards = (Object.keys(kindWords) as NoticeKind[]).filter(
-  (kind) => !(declinable as readonly NoticeKind[]).includes(kind),
+const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
+  (kind) => !(declinable as readonly PersonalKind[]).includes(kind),
 )
 
 function printAddress({ email }: Mail): Html {

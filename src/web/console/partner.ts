@@ -249,8 +249,8 @@ function printRequest({ reason, askedAt, answeredAt, granted }: RefreshRequest):
 
 function printMembers(members: readonly ListedMember[]): Html {
   const items = members.map(
-    ({ id, username, name, addedAt }) =>
-      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
+    ({ id, username, name, role, addedAt }) =>
+      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username} ${badge(role === 'owner' ? 'good' : 'off', role)}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
   )
   return html`<section class="card"><h2>Members</h2>
 ${items.length === 0 ? html`<p class="empty">It has none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`

@@ -3,7 +3,7 @@
 import { findHistory } from '../../audit/history.ts'
 import { cut } from '../../cut.ts'
 import { listAuthorizations } from '../../oauth/authorization.ts'
-import { listPartnersOf, type Partner } from '../../partners/partner.ts'
+import { listPartnersOf, type PartnerMembership } from '../../partners/partner.ts'
 import type { Problem } from '../../problem.ts'
 import { listApiTokens } from '../../users/api-token.ts'
 import { findLoginFailures } from '../../users/login-throttle.ts'
@@ -78,7 +78,7 @@ ${await printPartnersOf(visit, partners)}
 }
 
 /** What goes wrong with the partners that somebody is a member of is what they call about. */
-async function printPartnersOf({ context }: Visit, partners: readonly Partner[]): Promise<Html[]> {
+async function printPartnersOf({ context }: Visit, partners: readonly PartnerMembership[]): Promise<Html[]> {
   const around = { db: context.db, now: context.clock.now(), most: ofPartnerShown }
   return Promise.all(
     partners.slice(0, partnersShown).map(
@@ -97,10 +97,10 @@ function printAll({ id }: User): Html {
   return html`<a href="/console/audit?subject=user:${id}">All about them</a> · <a href="/console/audit?actor=user:${id}">All that they did</a>`
 }
 
-function printPerson(user: User, accounts: readonly Account[], partners: readonly Partner[]): Html {
+function printPerson(user: User, accounts: readonly Account[], partners: readonly PartnerMembership[]): Html {
   const memberships = partners.map(
-    ({ branchId, name, status }) =>
-      html`<a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)}<br>`,
+    ({ branchId, name, status, role }) =>
+      html`<a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)} ${role}<br>`,
   )
   return html`<section class="card"><h2>Person</h2>${facts([
     ['Username', user.username],

@@ -11,19 +11,24 @@ export const messagesShown = 50
 interface ThreadForm {
   /** Who reads and writes here. */
   readonly side: Side
-  readonly action: string
+  /** Undefined for whoever only reads. */
+  readonly action: string | undefined
   readonly csrf: string
   readonly draft: Draft
 }
 
 export function printThread(messages: readonly PartnerMessage[], form: ThreadForm): Html {
-  const to = form.side === 'partner' ? 'the brokerage' : 'the partner'
   return html`<section class="card" id="messages"><h2>Messages</h2>
 ${messages.length === 0 ? html`<p class="empty">Nothing has been written yet.</p>` : html`<ol class="thread">${messages.map((each) => printMessage(each, form.side))}</ol>`}
-${formNotice(form.draft, 'message')}
-<form method="post" action="${form.action}">${csrfField(form.csrf)}${onceField()}
-${longField(form.draft, { name: 'message', label: `Write to ${to}`, hint: 'They are told by e-mail that there is a message.', more: html`required maxlength="2000"` })}
-<button>Send message</button></form></section>`
+${form.action !== undefined && printForm(form)}</section>`
+}
+
+function printForm({ side, action, csrf, draft }: ThreadForm): Html {
+  const to = side === 'partner' ? 'the brokerage' : 'the partner'
+  return html`${formNotice(draft, 'message')}
+<form method="post" action="${action}">${csrfField(csrf)}${onceField()}
+${longField(draft, { name: 'message', label: `Write to ${to}`, hint: 'They are told by e-mail that there is a message.', more: html`required maxlength="2000"` })}
+<button>Send message</button></form>`
 }
 
 const happened: Readonly<Record<PartnerMessage['kind'], string>> = {

@@ -66,7 +66,7 @@ ${partner.statusReason !== null && html`<p class="notice error">Reason: ${partne
 ${partner.status === 'suspended' && partner.statusReason === null && html`<p class="notice error">No reason was given.</p>`}
 ${printApplication(partner, application)}</section>
 ${partner.status === 'applied' && printMeanwhile(visit, member)}
-${partner.status === 'declined' && printAmendment(visit, member, application, draft)}
+${partner.status === 'declined' && member.isOwner && printAmendment(visit, member, application, draft)}
 ${await printMessages(visit, member, emptyDraft)}`,
   })
 }
@@ -74,7 +74,8 @@ ${await printMessages(visit, member, emptyDraft)}`,
 const words: Readonly<Record<Partner['status'], string>> = {
   applied: 'The brokerage has not decided yet. You will be told by e-mail, and this page shows the answer.',
   approved: 'The brokerage approved it.',
-  declined: 'The brokerage declined the application. Change it and apply again, or write to the brokerage below.',
+  declined:
+    'The brokerage declined the application. An owner can change it and apply again, or write to the brokerage below.',
   suspended: 'Its applications and webhooks stand still until the brokerage approves it again.',
 }
 
@@ -106,9 +107,11 @@ ${printApplicationFields({ ...draft, values })}
 }
 
 /** Written and read on the live site. */
-async function printMessages({ context }: Visit, { partner, home, csrf }: AnyMember, draft: Draft): Promise<Html> {
+async function printMessages({ context }: Visit, member: AnyMember, draft: Draft): Promise<Html> {
+  const { partner, home, csrf, isDeveloper } = member
   if (context.environment !== 'live')
     return html`<p><a href="${onLiveSite(context, `${home}/messages`)}">Messages with the brokerage</a></p>`
   const messages = await listMessages(context.db, partner, messagesShown)
-  return printThread(messages, { side: 'partner', action: `${home}/messages/send`, csrf, draft })
+  const action = isDeveloper ? `${home}/messages/send` : undefined
+  return printThread(messages, { side: 'partner', action, csrf, draft })
 }

@@ -28,7 +28,7 @@ ${printIndex(events)}
 <h2 id="headers">Headers</h2>
 <p>On every delivery, beside the <a href="${home}/webhooks">headers of your own</a>. The examples on this page are signed with the secret <code>${exampleSecret}</code>: your program should accept them. If it does not, the <a href="${home}/signature">signature debugger</a> says why.</p>
 ${printHeaders()}
-${events.map((each) => printKind(each, home))}`,
+${events.map((each) => printKind(each, member))}`,
   })
 }
 
@@ -48,9 +48,10 @@ function printHeaders(): Html {
   return table('Headers', ['Header', 'Meaning', 'Example'], rows)
 }
 
-function printKind({ kind, title, meaning, when, schema, actions }: CatalogueKind, home: string): Html {
+function printKind({ kind, title, meaning, when, schema, actions }: CatalogueKind, member: Member): Html {
+  const test = `${member.home}/test?kind=${kind}`
   return html`<h2 id="${kind}">${title} <code>${kind}</code></h2>
-<p>${meaning} ${when}${isPublishedKind(kind) && html` <a href="${home}/test?kind=${kind}">Send a test event</a>.`}</p>
+<p>${meaning} ${when}${isPublishedKind(kind) && member.isDeveloper && html` <a href="${test}">Send a test event</a>.`}</p>
 ${printFields(schema, title)}
 <details class="card"><summary>JSON Schema</summary><pre tabindex="0" data-schema="${kind}">${printSchema(schema)}</pre></details>
 ${actions.map((each) => printAction(kind, each))}`

@@ -20,14 +20,14 @@ export function printScopeRequest(
   client: Client,
   asked: ScopeRequest | undefined,
   draft: Draft,
-  { home, csrf }: Member,
+  { home, csrf, isDeveloper }: Member,
 ): Html {
   const missing = without(scopes, client.scopesAtMost)
   const open = asked !== undefined && asked.answeredAt === null
   return html`<section class="card"><h2>Scopes that the brokerage allows ${open && badge('wait', 'more asked for')}</h2>
-<p>At most <strong>${client.scopesAtMost.join(' ')}</strong>. You choose among them below.</p>
+<p>At most <strong>${client.scopesAtMost.join(' ')}</strong>.${isDeveloper && ' You choose among them below.'}</p>
 ${asked && (open ? printOpen(asked) : printAnswer(asked))}
-${!open && missing.length > 0 && printForm(client, missing, draft, home, csrf)}</section>`
+${!open && missing.length > 0 && isDeveloper && printForm(client, missing, draft, home, csrf)}</section>`
 }
 
 function printOpen({ scopes: wanted, reason, askedAt }: ScopeRequest): Html {

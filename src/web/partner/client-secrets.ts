@@ -29,7 +29,7 @@ export function printSecrets(
   { id }: Client,
   secrets: readonly ClientSecret[],
   rotation: Draft,
-  { home, csrf }: Member,
+  { home, csrf, isDeveloper }: Member,
   now: Date,
 ): Html {
   const items = secrets.map(
@@ -37,13 +37,14 @@ export function printSecrets(
       each,
     ) => html`<li><div>ends in <code>${each.hint}</code> ${each.expiresAt ? badge('wait', 'being replaced') : badge('good', 'active')}<br>
 <span class="faint">made ${printDate(each.createdAt)} · last used ${each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'}${each.signsFrom > now && html` · signs webhooks from ${printDate(each.signsFrom)}`}${each.expiresAt !== null && html` · ends ${printDate(each.expiresAt)}`}</span></div>
-${askFirst({ action: `${home}/clients/${id}/revoke`, csrf, fields: { secret: each.id }, label: 'Revoke', of: `the secret that ends in ${each.hint}`, text: 'Whoever still uses it is refused from the next call on.' })}</li>`,
+${isDeveloper && askFirst({ action: `${home}/clients/${id}/revoke`, csrf, fields: { secret: each.id }, label: 'Revoke', of: `the secret that ends in ${each.hint}`, text: 'Whoever still uses it is refused from the next call on.' })}</li>`,
   )
   const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
-  return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
-${items.length === 0 ? html`<p class="empty">No secret is active: this application cannot call.</p>` : html`<ul class="tokens">${items}</ul>`}
-<form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
+  const form = html`<form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
 ${choiceField({ ...rotation, values: { overlap: 'week', ...rotation.values } }, { name: 'overlap', label: 'New secret' }, choices)}
 ${textField(rotation, { name: 'switchAt', label: 'Signs webhooks from (UTC)', hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.', more: html`type="datetime-local"` })}
-<button>Make a new secret</button></form></section>`
+<button>Make a new secret</button></form>`
+  return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
+${items.length === 0 ? html`<p class="empty">No secret is active: this application cannot call.</p>` : html`<ul class="tokens">${items}</ul>`}
+${isDeveloper && form}</section>`
 }

@@ -3,6 +3,7 @@
 import { isDevelopment } from '../../config.ts'
 import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
+import type { Environment } from '../../environment.ts'
 import {
   type Client,
   getClient,
@@ -185,13 +186,17 @@ async function sendClients(visit: Visit, member: Member, draft: Draft, asking: D
     status: problem?.status ?? 200,
     body: html`<h1>Clients</h1>
 ${clients.length === 0 ? html`<p class="card empty">No application is registered here yet.</p>` : printList(clients, member)}
-<section class="card"><h2>Register an application</h2>
-${formNotice(draft, 'name', 'callback', 'scope')}
-<form method="post" action="${member.home}/clients/create">${csrfField(member.csrf)}${onceField()}
-${printDraftFields(draft, scopesOfNewClients[environment], registrationHint[environment])}
-<button class="primary">Register</button></form></section>
+${member.isDeveloper && printRegistration(draft, environment, member)}
 ${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), asking, member) : printRefreshElsewhere(visit, member)}`,
   })
+}
+
+function printRegistration(draft: Draft, environment: Environment, { home, csrf }: Member): Html {
+  return html`<section class="card"><h2>Register an application</h2>
+${formNotice(draft, 'name', 'callback', 'scope')}
+<form method="post" action="${home}/clients/create">${csrfField(csrf)}${onceField()}
+${printDraftFields(draft, scopesOfNewClients[environment], registrationHint[environment])}
+<button class="primary">Register</button></form></section>`
 }
 
 function printList(clients: readonly Client[], { home }: Member): Html {
@@ -214,7 +219,8 @@ ${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices,
 <label class="tick"><input type="checkbox" name="rotate" value="yes"${values.rotate === 'yes' && html` checked`}><span>Replace the refresh token at each use</span></label>`
 }
 
-function printRefresh(asked: RefreshRequest | undefined, draft: Draft, { partner, home, csrf }: Member): Html {
+function printRefresh(asked: RefreshRequest | undefined, draft: Draft, member: Member): Html {
+  const { partner, home, csrf } = member
   const isOpen = asked !== undefined && asked.answeredAt === null
   const answer =
     asked?.answeredAt &&
@@ -225,13 +231,13 @@ ${longField(draft, { name: 'reason', label: 'Why your applications need it', mor
   return html`<section class="card"><h2>Refresh access ${partner.refreshAccess ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, applications renew their access without asking the account holder every 24 hours.</p>
 ${answer ?? undefined}${isOpen && html`<p>You asked on ${printDate(asked.askedAt)}: “${asked.reason}”. The brokerage has not answered yet.</p>`}
-${!partner.refreshAccess && !isOpen && form}</section>`
+${!partner.refreshAccess && !isOpen && member.isDeveloper && form}</section>`
 }
 
 /** It is asked for, and granted, for both sites at once. */
-function printRefreshElsewhere({ context }: Visit, { partner, home }: Member): Html {
+function printRefreshElsewhere({ context }: Visit, { partner, home, isDeveloper }: Member): Html {
   return html`<section class="card"><h2>Refresh access ${partner.refreshAccess ? badge('good', 'granted') : badge('off', 'none')}</h2>
-<p>It is the same on both sites. ${!partner.refreshAccess && html`Ask for it on the live one: <a href="${onLiveSite(context, `${home}/clients`)}">Clients</a>.`}</p></section>`
+<p>It is the same on both sites. ${!partner.refreshAccess && isDeveloper && html`Ask for it on the live one: <a href="${onLiveSite(context, `${home}/clients`)}">Clients</a>.`}</p></section>`
 }
 
 interface ClientPage {
@@ -262,15 +268,21 @@ ${problem && notice('error', problem.message)}
 <section class="card">${facts([
       ['Client id', copyLine('the client id', client.id)],
       ['Environment', client.environment],
+      ['Callback', !member.isDeveloper && client.callbackUrl],
+      ['Scopes', !member.isDeveloper && client.scopes.join(' ')],
       ['Registered', printDate(client.createdAt)],
     ])}</section>
 ${printSecrets(client, secrets, rotation, member, clock.now())}
 ${printScopeRequest(client, await findScopeRequest(db, client.id), asking, member)}
-<section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
-<form method="post" action="${member.home}/clients/${client.id}/update">${csrfField(member.csrf)}
-${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } }, client.scopesAtMost)}
-<button class="primary">Save</button></form></section>`,
+${member.isDeveloper && printChangeForm(client, draft, member)}`,
   })
+}
+
+function printChangeForm(client: Client, draft: Draft, { home, csrf }: Member): Html {
+  return html`<section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
+<form method="post" action="${home}/clients/${client.id}/update">${csrfField(csrf)}
+${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } }, client.scopesAtMost)}
+<button class="primary">Save</button></form></section>`
 }
 
 function valuesOf({ name, callbackUrl, scopes: granted, rotateRefreshTokens }: Client): Draft['values'] {

@@ -35,7 +35,7 @@ export function printDeliveries(
 /** What it allows depends on its state: its own page offers that. */
 function printMenu({ id, entity, webhookId }: Delivery, home: string): Html {
   return menu(`delivery ${id}`, [
-    html`<a href="${home}/deliveries/${id}">Attempts, replay, skip</a>`,
+    html`<a href="${home}/deliveries/${id}">Attempts</a>`,
     html`<a href="${home}/deliveries?${new URLSearchParams({ entity }).toString()}">Deliveries of ${entity}</a>`,
     html`<a href="${home}/deliveries?webhook=${webhookId}">Deliveries of this webhook</a>`,
   ])

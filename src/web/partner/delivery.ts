@@ -108,7 +108,7 @@ async function sendDelivery(visit: Visit, member: Member, problem: Problem | und
 <h1>Delivery ${id}</h1>
 ${problem !== undefined && notice('error', problem.message)}
 ${problem === undefined ? livePart(visit.request, part) : part}
-${delivery.settledAt === null && printSkipForm(here, member)}`,
+${delivery.settledAt === null && member.isDeveloper && printSkipForm(here, member)}`,
   })
 }
 
@@ -131,7 +131,7 @@ async function printDelivery(visit: Visit, member: Member, once: Html): Promise<
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}
 ${printRequest(delivery, webhook, attempts.at(-1), secrets, hidden)}
-${printSendForm(delivery, webhook, once, member)}`
+${member.isDeveloper && printSendForm(delivery, webhook, once, member)}`
 }
 
 function printFacts(

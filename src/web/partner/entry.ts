@@ -3,8 +3,20 @@
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
-import { acceptInvitation, endInvitation, type Invitation, listInvitationsOf } from '../../partners/invitation.ts'
-import { applyWithDetails, getPartner, listPartnersOf, type Partner } from '../../partners/partner.ts'
+import {
+  acceptNamedInvitation,
+  endNamedInvitation,
+  listNamedInvitationsOf,
+  type NamedInvitation,
+} from '../../partners/named-invitation.ts'
+import {
+  applyWithDetails,
+  getPartner,
+  listPartnersOf,
+  type Partner,
+  type PartnerMembership,
+} from '../../partners/partner.ts'
+import { roleWords } from '../../words/role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
@@ -42,7 +54,7 @@ export async function submitApplication(visit: Visit, visitor: SignedIn, form: S
 export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await acceptInvitation(db, partner, visitor.session.user, visitor.act)
+    await acceptNamedInvitation(db, partner, visitor.session.user, visitor.act)
     const path = `/partner/${partner.branchId}`
     const link = { path: `${path}/members`, label: 'Members' }
     return leadToDone(visit, visitor, path, { text: `You are a member of ${partner.name}.`, link })
@@ -52,7 +64,7 @@ export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedFo
 export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
-    await endInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
+    await endNamedInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
     const text = `The invitation of ${partner.name} is declined. It can invite you again.`
     return leadToDone(visit, visitor, '/partner', { text, link: { path: '/account', label: 'My account' } })
   })
@@ -62,7 +74,7 @@ type Answering = (partner: Partner) => Promise<FastifyReply>
 
 async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
   const branch = form.find('branch')
-  const invitations = await listInvitationsOf(context.db, visitor.session.user)
+  const invitations = await listNamedInvitationsOf(context.db, visitor.session.user)
   const invitation = invitations.find(({ branchId }) => String(branchId) === branch)
   if (!invitation) return reply.redirect('/partner', 303)
   return answer(await getPartner(context.db, String(invitation.branchId)))
@@ -75,7 +87,7 @@ export async function showPartner(visit: Visit, member: AnyMember) {
 
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
-  const invitations = await listInvitationsOf(visit.context.db, visitor.session.user)
+  const invitations = await listNamedInvitationsOf(visit.context.db, visitor.session.user)
   const isLive = visit.context.environment === 'live'
   const [only] = partners
   const isPlain = partners.length === 1 && (invitations.length === 0 || !isLive) && !draft.problem
@@ -90,19 +102,19 @@ ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}
   })
 }
 
-function printPartners(partners: readonly Partner[]): Html {
+function printPartners(partners: readonly PartnerMembership[]): Html {
   const items = partners.map(
-    ({ branchId, name, status }) =>
-      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId}</span></div>${partnerBadge(status)}</li>`,
+    ({ branchId, name, status, role }) =>
+      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId} · you are ${roleWords[role].title}</span></div>${partnerBadge(status)}</li>`,
   )
   return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
 }
 
-function printInvitation({ branchId, partnerName }: Invitation, { csrf }: SignedIn): Html {
+function printInvitation({ branchId, partnerName }: NamedInvitation, { csrf }: SignedIn): Html {
   const act = (action: string, label: string, kind: string) =>
     html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branchId}"><button class="${kind}">${label}</button></form>`
   return html`<section class="card created"><h2>${partnerName} invites you</h2>
-<p>As a member you see and change its clients, webhooks and deliveries. With more than one partner, programs need a client's credentials instead of your personal token.</p>
+<p>As an owner you see and change its clients, webhooks, deliveries and members. With more than one partner, programs need a client's credentials instead of your personal token.</p>
 <div class="acts">${act('accept', 'Accept', 'primary')}${askFirst({ action: '/partner/decline', csrf, fields: { branch: branchId }, label: 'Decline', of: `the invitation of ${partnerName}`, text: 'You can be invited again.' })}</div></section>`
 }
 
@@ -113,7 +125,7 @@ function printElsewhere(context: Context): Html {
 function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {
   return html`<section class="card">
 <h2>Apply as a partner</h2>
-<p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live site; you become the first member and see the answer here.</p>
+<p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live site; you become its first owner and see the answer here.</p>
 ${formNotice(draft, ...fieldNames)}
 <form method="post" action="/partner/apply">
 ${csrfField(csrf)}${onceField()}

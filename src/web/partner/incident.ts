@@ -80,6 +80,8 @@ function printActs(webhook: Webhook, isQueued: boolean, since: Date | undefined,
   const here = `${member.home}/webhooks/${webhook.id}`
   const probes = webhook.state === 'active' && isQueued
   const recover = since ? `${here}/recover?since=${since.toISOString().slice(0, 19)}` : `${here}/recover`
+  if (!member.isDeveloper)
+    return html`<div class="acts"><a class="button" href="${member.home}/signature">Check a signature</a></div>`
   return html`<div class="acts">
 ${probes && html`<form method="post" action="${here}/incident/probe">${csrfField(member.csrf)}${onceField()}<button class="primary">Probe now</button></form>`}
 ${webhook.state !== 'paused' && html`<a class="button" href="${recover}">Recover…</a>`}

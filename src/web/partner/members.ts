@@ -1,103 +1,156 @@
-/** Who acts for the partner. Members are equals; the last one stays. */
-
+/** Who acts for the partner, and in which role; owners invite, change roles and remove. The last owner stays. */
 import type { Database } from '../../database/database.ts'
-import { endInvitation, inviteMember, listInvitations } from '../../partners/invitation.ts'
-import { listMembers, removeMemberButLast } from '../../partners/partner.ts'
+import { findMemberRole, type MemberRole, memberRoles } from '../../member-role.ts'
+import { inviteMember, resendInvitation, withdrawInvitation } from '../../partners/invitation.ts'
+import { endNamedInvitation } from '../../partners/named-invitation.ts'
+import { type ListedMember, listMembers, removeMember, setMemberRole } from '../../partners/partner.ts'
+import { Invalid } from '../../problem.ts'
+import { roleWords } from '../../words/role-words.ts'
 import { askFirst } from '../frame/ask.ts'
-import { type Done, leadToDone } from '../frame/done.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
+import { ignoreAlreadyGone, leadToDone, type Undo } from '../frame/done.ts'
+import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
-import { makeOnce, onceField } from '../frame/submission.ts'
-import type { Visit } from '../frame/visit.ts'
+import { makeOnce } from '../frame/submission.ts'
+import { idOf, type Visit } from '../frame/visit.ts'
 import type { FreshMember, Member } from '../gates.ts'
+import { printInvitations } from './invitations.ts'
 import { sendPortal } from './portal.ts'
+
+const doneWords = {
+  invited: 'The invitation is on its way.',
+  resent: 'The invitation is on its way again, with a new link. The one before no longer works.',
+  withdrawn: 'The invitation is withdrawn. Its link no longer works.',
+  role: 'The role is changed.',
+  removed: 'The member is removed.',
+}
 
 export function showMembers(visit: Visit, member: Member) {
   return sendMembers(visit, member, emptyDraft)
 }
 
 export async function invite(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const username = form.find('username')?.trim() ?? ''
-  const make = (db: Database) => inviteMember(db, member.partner, username, member.act)
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/members`))
-  if (problem) return sendMembers(visit, member, { values: { username }, problem })
-  const undo = { action: `${member.home}/members/uninvite`, fields: { username } }
-  return back(visit, member, { text: `${username} is invited.`, undo })
+  const values = { email: form.find('email')?.trim() ?? '', role: form.find('role') ?? '' }
+  const { vault } = visit.context
+  const make = (db: Database) =>
+    inviteMember({ db, vault }, member.partner, { email: values.email, role: readRole(form) }, member.act)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
+  return problem ? sendMembers(visit, member, { values, problem }) : back(visit, member, 'invited')
 }
 
+export async function resend(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const { vault } = visit.context
+  const id = idOf(form.find('invitation'))
+  const make = (db: Database) => resendInvitation({ db, vault }, member.partner, id, member.act)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
+  return problem ? sendMembers(visit, member, { values: {}, problem }) : back(visit, member, 'resent')
+}
+
+/** By its number; one of the release before by the username. */
 export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { db } = visit.context
-  const username = form.find('username') ?? ''
-  await endInvitation(db, member.partner, username, 'withdrawn', member.act)
-  const undo = { action: `${member.home}/members/invite`, fields: { username } }
-  return back(visit, member, { text: 'The invitation is withdrawn.', undo })
+  const username = form.find('username')
+  if (username === undefined) await withdrawInvitation(db, member.partner, idOf(form.find('invitation')), member.act)
+  else await endNamedInvitation(db, member.partner, username, 'withdrawn', member.act)
+  return back(visit, member, 'withdrawn')
 }
 
-/** Whoever found an open browser must not put the other members out. */
-export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
+export async function setRole(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const { db } = visit.context
-  const userId = form.find('user') ?? ''
-  const problem = await findProblem(() => removeMemberButLast(db, member.partner, userId, member.act))
+  const chosen = await memberOf(visit, member, form)
+  const problem = await findProblem(
+    async () => chosen && setMemberRole(db, member.partner, chosen, readRole(form), member.act),
+  )
   if (problem) return sendMembers(visit, member, { values: {}, problem })
-  const link = { path: '/account/history', label: 'See your history' }
-  if (userId === member.session.user.id)
-    return leadToDone(visit, member, '/partner', { text: `You have left ${member.partner.name}.`, link })
-  return back(visit, member, { text: 'The member is removed.', link })
+  const fields = { user: chosen?.id ?? '', role: chosen?.role ?? '' }
+  return back(visit, member, 'role', chosen && { action: `${pathOf(member)}/role`, fields })
 }
 
-function back(visit: Visit, member: Member, done: Done) {
-  return leadToDone(visit, member, `${member.home}/members`, done)
+/** Whoever found an open browser must not put the other members out. A second click finds it done. */
+export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const chosen = await memberOf(visit, member, form)
+  const problem = await findProblem(async () => chosen && (await take(visit, member, chosen)))
+  if (problem) return sendMembers(visit, member, { values: {}, problem })
+  return chosen?.id === member.session.user.id ? sayGoodbye(visit, member) : back(visit, member, 'removed')
+}
+
+export async function leave(visit: Visit, member: FreshMember) {
+  const problem = await findProblem(() => take(visit, member, member.session.user))
+  return problem ? sendMembers(visit, member, { values: {}, problem }) : sayGoodbye(visit, member)
+}
+
+function sayGoodbye(visit: Visit, member: Member) {
+  return leadToDone(visit, member, '/partner', { text: `You have left ${member.partner.name}.`, link: history })
+}
+
+function take({ context }: Visit, { partner, act }: Member, chosen: Pick<ListedMember, 'id' | 'username'>) {
+  return removeMember(context.db, partner, chosen, act).catch(ignoreAlreadyGone)
+}
+
+/** Undefined for whoever is no member any more. */
+async function memberOf({ context }: Visit, { partner }: Member, form: SubmittedForm) {
+  const userId = form.find('user')
+  return (await listMembers(context.db, partner)).find(({ id }) => id === userId)
+}
+
+function readRole(form: SubmittedForm): MemberRole {
+  const role = findMemberRole(form.find('role'))
+  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${memberRoles.join(', ')}` }])
+  return role
+}
+
+function pathOf({ home }: Member): string {
+  return `${home}/members`
+}
+
+const history = { path: '/account/history', label: 'See your history' }
+
+function back(visit: Visit, member: Member, done: keyof typeof doneWords, undo?: Undo) {
+  const text = doneWords[done]
+  return leadToDone(visit, member, pathOf(member), undo ? { text, undo } : { text, link: history })
 }
 
 async function sendMembers(visit: Visit, member: Member, draft: Draft) {
-  const { db } = visit.context
-  const members = await listMembers(db, member.partner)
-  const invitations = await listInvitations(db, member.partner)
-  const rows = [
-    ...members.map((each) =>
-      printRow(html`<strong>${each.name}</strong> ${each.username}`, html`member since ${printDate(each.addedAt)}`, {
-        ...{ action: `${member.home}/members/remove`, field: 'user', value: each.id, csrf: member.csrf },
-        label: each.id === member.session.user.id ? 'Leave' : 'Remove',
-        asks: 'From then on nothing of the partner is shown here. A member can send another invitation.',
-      }),
-    ),
-    ...invitations.map((each) =>
-      printRow(html`${each.username} ${badge('wait', 'invited')}`, html`since ${printDate(each.invitedAt)}`, {
-        ...{ action: `${member.home}/members/uninvite`, field: 'username', value: each.username, csrf: member.csrf },
-        label: 'Withdraw',
-        asks: 'They can no longer accept it.',
-      }),
-    ),
-  ]
+  const members = await listMembers(visit.context.db, member.partner)
+  const owners = members.filter(({ role }) => role === 'owner').length
   return sendPortal(visit, member, {
     title: 'Members',
     section: '/members',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Members</h1>
-<p>Every member may do everything here. What each does is in the brokerage's audit log.</p>
-${formNotice(draft, 'username')}
-<section class="card"><ul class="tokens">${rows}</ul></section>
-<section class="card"><h2>Invite somebody</h2>
-<form method="post" action="${member.home}/members/invite">${csrfField(member.csrf)}${onceField()}
-${textField(draft, { name: 'username', label: 'Username', hint: 'Of their account at the brokerage. They find the invitation under “Partner portal”.', more: html`required maxlength="100" autocapitalize="none" spellcheck="false" autocomplete="off"` })}
-<button class="primary">Invite</button></form></section>`,
+${draft.problem && formNotice(draft, 'email', 'role')}
+<section class="card"><ul class="tokens">${members.map((each) => printMember(each, isLast(each, owners), member))}</ul></section>
+${member.isOwner && (await printInvitations(visit, member, draft))}
+<section class="card"><h2>Roles</h2><dl>${memberRoles.map((role) => html`<dt>${role}</dt><dd>${roleWords[role].text}</dd>`)}</dl>
+<p class="small">A personal API token may do what its user may do here, at the moment of each call. What each member does is in the brokerage's audit log.</p></section>`,
   })
 }
 
-interface RowAct {
-  readonly action: string
-  readonly field: string
-  readonly value: string
-  readonly csrf: string
-  readonly label: string
-  /** What will happen. */
-  readonly asks: string
+/** Nobody could name the next one: it is neither offered to change their role nor to remove them. */
+function isLast({ role }: ListedMember, owners: number): boolean {
+  return role === 'owner' && owners === 1
 }
 
-function printRow(who: Html, since: Html, { action, field, value, csrf, label, asks }: RowAct): Html {
-  return html`<li><div>${who}<br><span class="faint">${since}</span></div>
-${askFirst({ action, csrf, fields: { [field]: value }, label, of: value, text: asks })}</li>`
+function printMember(each: ListedMember, isLastOwner: boolean, member: Member): Html {
+  const isSelf = each.id === member.session.user.id
+  return html`<li><div><strong>${each.name}</strong> <span class="faint">${each.username}</span> ${badge(each.role === 'owner' ? 'good' : 'off', each.role)}${isSelf && ' (you)'}<br>
+<span class="faint">member since ${printDate(each.addedAt)}${isLastOwner && member.isOwner && ' · the last owner stays'}</span></div>
+${!isLastOwner && printActs(each, isSelf, member)}</li>`
+}
+
+function printActs(each: ListedMember, isSelf: boolean, { home, csrf, isOwner }: Member): Html | undefined {
+  if (!isOwner && !isSelf) return undefined
+  const options = memberRoles.map(
+    (role) => html`<option value="${role}"${role === each.role && html` selected`}>${role}</option>`,
+  )
+  const user = html`${csrfField(csrf)}<input type="hidden" name="user" value="${each.id}">`
+  const roles = html`<form class="inline" method="post" action="${home}/members/role">${user}<select name="role" aria-label="Role of ${each.name}">${options}</select><button>Change role</button></form>`
+  const text = 'Nothing of the partner is shown from then on. An owner can send another invitation.'
+  const removal = askFirst({
+    ...{ action: `${home}/members/remove`, csrf, fields: { user: each.id }, label: 'Remove', of: each.name, text },
+  })
+  const leaving = askFirst({ action: `${home}/members/leave`, csrf, label: 'Leave', text })
+  return html`<div class="acts">${isOwner && roles}${isSelf ? leaving : removal}</div>`
 }

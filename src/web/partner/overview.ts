@@ -27,7 +27,7 @@ export async function showOverview(visit: Visit, member: Member) {
     live: true,
     scripts: ['copy.js'],
     body: html`<h1>${partner.name}</h1>${livePart(request, await print(progress))}
-${isBeginner(progress, context.clock.now()) && printFirstProgram(visit, member, progress)}`,
+${member.isDeveloper && isBeginner(progress, context.clock.now()) && printFirstProgram(visit, member, progress)}`,
   })
 }
 
@@ -39,7 +39,7 @@ async function printState(visit: Visit, member: Member, progress: Progress, tryF
   const unwell = webhooks.filter((webhook) => judgeHealth(webhook, health.get(webhook.id)) !== 'healthy')
   const sum = (of: 'waiting' | 'exhausted') => [...health.values()].reduce((total, each) => total + each[of], 0)
   return html`${await printTroubles(db, unwell, health, home)}
-${isBeginner(progress, clock.now()) && printChecklist(visit, member, progress, tryForm)}<section class="card">
+${member.isDeveloper && isBeginner(progress, clock.now()) && printChecklist(visit, member, progress, tryForm)}<section class="card">
 ${facts([
   ['Branch', partner.branchId],
   ['Clients', clients.length],

@@ -1,4 +1,6 @@
 /** The frame of the portal's pages, and the small things that many of them show. */
+import { type MemberRole, reaches } from '../../member-role.ts'
+import type { PartnerMembership } from '../../partners/partner.ts'
 import { mayAct } from '../../partners/partner-status.ts'
 import { printTold } from '../frame/done.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -7,11 +9,16 @@ import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
 import { type AnyMember, isServed } from '../gates.ts'
 
-const sections: readonly Link[] = [
+/** Who does not have the role for a section is not led there. */
+interface Section extends Link {
+  readonly least?: MemberRole
+}
+
+const sections: readonly Section[] = [
   { path: '', label: 'Overview' },
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/deliveries', label: 'Deliveries' },
-  { path: '/test', label: 'Test events' },
+  { path: '/test', label: 'Test events', least: 'developer' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/messages', label: 'Messages', liveAlone: true },
@@ -35,7 +42,7 @@ interface PortalPage {
 export function sendPortal(visit: Visit, member: AnyMember, page: PortalPage) {
   const { context, reply } = visit
   const { section = '', ...rest } = page
-  const links = sections.map((link) => ({ ...link, path: member.home + link.path }))
+  const links = sectionsFor(member.partner.role).map((link) => ({ ...link, path: member.home + link.path }))
   return sendPage(reply, {
     ...rest,
     body: html`${printTold(visit, member)}${page.body}`,
@@ -48,12 +55,18 @@ export function sendPortal(visit: Visit, member: AnyMember, page: PortalPage) {
   })
 }
 
+function sectionsFor(role: MemberRole): readonly Section[] {
+  return sections.filter(({ least = 'viewer' }) => reaches(role, least))
+}
+
 /** The same page of each other partner, if it may be seen there. */
 function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
   const others = partners.filter(({ branchId }) => branchId !== partner.branchId)
-  const links = others.map(({ branchId, name, status }) => ({
-    path: `/partner/${branchId}${mayAct(status, branch.environment) ? section : ''}`,
-    label: name,
+  const isThere = ({ role, status }: PartnerMembership) =>
+    mayAct(status, branch.environment) && sectionsFor(role).some(({ path }) => path === section)
+  const links = others.map((each) => ({
+    path: `/partner/${each.branchId}${isThere(each) ? section : ''}`,
+    label: each.name,
   }))
   return { current: partner.name, others: links }
 }

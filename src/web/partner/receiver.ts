@@ -91,7 +91,7 @@ async function sendReceiver(visit: Visit, member: Member, problem?: string, stat
 <p>A webhook whose receiver is part of the sandbox, so you need no server. Events are signed, delivered and verified as your own will be. The last ${receiptsKept} are kept for ${receiptDays} days.</p>
 ${problem !== undefined && notice('error', problem)}
 ${receiver && printFacts(receiver, home)}
-${printTryForm(member, receiver ? 'Send another event' : firstTry)}
+${member.isDeveloper && printTryForm(member, receiver ? 'Send another event' : firstTry)}
 ${livePart(visit.request, await print())}`,
   })
 }

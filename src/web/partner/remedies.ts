@@ -52,6 +52,11 @@ const remedies: readonly Remedy[] = [
   },
   {
     code: 'forbidden',
+    words: /needs the \w+ role/,
+    text: 'The token is of a member whose role does not reach so far. Send the credentials of a client, or ask an owner under Members for the role that the message names.',
+  },
+  {
+    code: 'forbidden',
     text: 'The application or the partner is not approved at present. See the overview, or ask the brokerage.',
   },
   {

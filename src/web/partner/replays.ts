@@ -77,16 +77,19 @@ export async function showProgress(visit: Visit, member: Member) {
   const here = `${member.home}/webhooks/${webhook.id}`
   const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
 <p class="small">Stopping leaves alone what was queued already.</p>`
+  const beginning = isRecovery
+    ? { path: `${here}/recover`, label: 'Recover' }
+    : { path: `${here}/replay`, label: 'Replay' }
   const print = async () => {
     const replay = await getReplay(visit.context.db, webhook, id)
-    return html`${printProgress(replay)}${replay.state === 'running' && stop}`
+    return html`${printProgress(replay)}${replay.state === 'running' && member.isDeveloper && stop}`
   }
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
     title: `${name} ${id}`,
     section: '/webhooks',
     live: true,
-    body: html`${crumbs([...trail(webhook, member), { path: `${here}/${isRecovery ? 'recover' : 'replay'}`, label: isRecovery ? 'Recover' : 'Replay' }])}
+    body: html`${crumbs([...trail(webhook, member), ...(member.isDeveloper ? [beginning] : [])])}
 <h1>${name} ${id}</h1>
 ${livePart(visit.request, await print())}`,
   })

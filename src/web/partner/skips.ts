@@ -57,6 +57,7 @@ export async function showSkipProgress(visit: Visit, member: Member) {
   const webhook = await webhookOf(visit, member)
   const id = idOf(paramsOf(visit.request).skip)
   const { db } = visit.context
+  const beginning = { path: `${member.home}/webhooks/${webhook.id}/skip`, label: 'Skip what waits' }
   const print = async () => {
     const skip = await getSkip(db, webhook, id)
     return printProgress(skip, await getNames(db, skip.askedBy))
@@ -66,7 +67,7 @@ export async function showSkipProgress(visit: Visit, member: Member) {
     title: `Skip ${id}`,
     section: '/webhooks',
     live: true,
-    body: html`${crumbs([...trail(webhook, member), { path: `${member.home}/webhooks/${webhook.id}/skip`, label: 'Skip what waits' }])}
+    body: html`${crumbs([...trail(webhook, member), ...(member.isDeveloper ? [beginning] : [])])}
 <h1>Skip ${id}</h1>
 ${livePart(visit.request, await print())}`,
   })

@@ -36,11 +36,11 @@ export async function showTestOutcome(visit: Visit, member: Member) {
     title: 'Test event',
     section: '/test',
     live: true,
-    body: html`${crumbs([{ path: `${member.home}/test?kind=${event.kind}`, label: 'Test events' }])}
+    body: html`${member.isDeveloper && crumbs([{ path: `${member.home}/test?kind=${event.kind}`, label: 'Test events' }])}
 <h1>${event.kind} ${event.action}</h1>
 <p>Event <code>${printEventId(event.uid)}</code>. Without script, load the page again to see what became of it.</p>
 ${livePart(visit.request, await print())}
-<p><a class="button" href="${again}">Send another</a></p>`,
+${member.isDeveloper && html`<p><a class="button" href="${again}">Send another</a></p>`}`,
   })
 }
 

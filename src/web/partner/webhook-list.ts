@@ -5,9 +5,9 @@ import { judgeHealth, type WebhookHealth } from '../../webhooks/webhook-health.t
 import { printWhy } from '../frame/failure-words.ts'
 import { conditionBadge, printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField } from '../frame/page.ts'
 import { menu, printMoment, table } from '../frame/parts.ts'
 import type { Member } from '../gates.ts'
+import { actButton } from './webhook-acts.ts'
 
 export function printWebhooks(
   webhooks: readonly Webhook[],
@@ -37,12 +37,11 @@ function printMenu({ id, url, state }: Webhook, member: Member): Html {
   const here = `${member.home}/webhooks/${id}`
   return menu(url, [
     html`<a href="${member.home}/deliveries?webhook=${id}">Deliveries</a>`,
-    html`<a href="${member.home}/test?webhook=${id}">Send a test event</a>`,
-    html`<a href="${here}/replay">Replay deliveries…</a>`,
-    state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member),
+    member.isDeveloper && html`<a href="${member.home}/test?webhook=${id}">Send a test event</a>`,
+    member.isDeveloper && html`<a href="${here}/replay">Replay deliveries…</a>`,
+    member.isDeveloper &&
+      (state === 'active'
+        ? actButton(`${here}/pause`, 'Pause', member)
+        : actButton(`${here}/resume`, 'Resume', member)),
   ])
-}
-
-export function actButton(action: string, label: string, { csrf }: Member): Html {
-  return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
 }

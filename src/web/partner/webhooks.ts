@@ -36,7 +36,8 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printTroubles } from './troubles.ts'
-import { actButton, printWebhooks } from './webhook-list.ts'
+import { printActs } from './webhook-acts.ts'
+import { printWebhooks } from './webhook-list.ts'
 import {
   type Chosen,
   kindWords,
@@ -164,10 +165,13 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     body: html`<h1>Webhooks</h1>
 ${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printWebhooks(webhooks, health, await readFailures(db, webhooks), member)}
 ${member.branch.environment === 'sandbox' && html`<p>No server yet? The <a href="${member.home}/receiver">built-in receiver</a> takes events and shows what arrived.</p>`}
-<section class="card">
+${
+  member.isDeveloper &&
+  html`<section class="card">
 <h2>Register a webhook</h2>
 ${webhooks.length < webhooksPerBranch ? printRegistration(draft, { kinds: chosen, actions }, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
-</section>`,
+</section>`
+}`,
   })
 }
 
@@ -220,15 +224,17 @@ ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
   ...{ period, here: `${member.home}/webhooks/${webhook.id}`, durations: 'answered' },
   ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
 })}
-${printChangeForm(webhook, (await listHeaderNames(db, [webhook])).get(webhook.id)!, draft, member)}
+${
+  member.isDeveloper &&
+  html`${printChangeForm(webhook, (await listHeaderNames(db, [webhook])).get(webhook.id)!, draft, member)}
 ${printRotationForm(webhook, rotation, switchesAt, member)}
-${printDeleteForm(webhook, member)}`,
+${printDeleteForm(webhook, member)}`
+}`,
   })
 }
 
 function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
   const condition = judgeHealth(webhook, health)
-  const here = `${member.home}/webhooks/${webhook.id}`
   const deliveries = `${member.home}/deliveries?webhook=${webhook.id}`
   return html`<section class="card">
 <p>${conditionWords[condition]}</p>
@@ -244,9 +250,7 @@ ${facts([
   ['Created', printDate(webhook.createdAt)],
   ['Changed', printDate(webhook.updatedAt)],
 ])}
-<div class="acts"><a class="button" href="${deliveries}">Deliveries</a><a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Replay deliveries…</a><a class="button" href="${here}/recover">Recover…</a>
-${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
-${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}</div>
+<div class="acts"><a class="button" href="${deliveries}">Deliveries</a>${member.isDeveloper && printActs(webhook, health, member)}</div>
 </section>`
 }
 

@@ -1,9 +1,8 @@
-/** Clients and members in the portal: secrets that are shown once, refresh access that is asked for, invitations. */
+/** Clients in the portal: secrets that are shown once, refresh access that is asked for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, minute } from '../../../src/clock.ts'
 import { listClients } from '../../../src/partners/client.ts'
-import { inviteMember } from '../../../src/partners/invitation.ts'
 import { getPartner, setRefreshAccess } from '../../../src/partners/partner.ts'
 import { callJson } from '../../support/branch.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
@@ -106,38 +105,4 @@ test('refresh access is asked for once, and the answer of the brokerage is shown
   await ask()
   await answer(true)
   assert.match((await partner.browser.get(`${partner.home}/clients`)).text, /was granted on/)
-})
-
-test('whoever is invited becomes a member by accepting, and the answer does not tell who exists', async () => {
-  const partner = await openPartner(house)
-  const invited = await house.makeUser()
-  for (const username of [invited.username, 'nobody-of-this-name']) {
-    assert.equal((await at(partner, '/members', '/members/invite', { username })).status, 303)
-  }
-  const browser = await house.signIn(invited)
-  assert.equal((await browser.get(partner.home)).status, 404, 'an invitation alone opens nothing')
-  const accepted = await browser.submit(await browser.get('/partner'), '/partner/accept', {})
-  assert.equal(accepted.location, partner.home)
-  assert.equal((await browser.get(partner.home)).status, 200)
-  assert.match((await partner.browser.get(`${partner.home}/members`)).text, new RegExp(invited.username))
-})
-
-test('a member is removed at once, and the last one stays', async () => {
-  const partner = await openPartner(house)
-  const answer = await at(partner, '/members', '/members/remove', { user: partner.user.id })
-  assert.equal(answer.status, 409)
-  assert.match(answer.text, /The last member cannot leave/)
-  assert.equal((await partner.browser.get(partner.home)).status, 200)
-})
-
-test('a partner has fifty members and invitations at most', async () => {
-  const { db } = house.gateway.context
-  const partner = await openPartner(house)
-  for (let n = 0; n < 48; n++) await inviteMember(db, partner.partner, `friend-${n}`, house.act())
-  const page = `${partner.home}/members`
-  const opened = await Promise.all(['one', 'two', 'three'].map(() => partner.browser.get(page)))
-  const answers = await Promise.all(
-    opened.map((each, n) => partner.browser.submit(each, `${page}/invite`, { username: `last-${n}` })),
-  )
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 409, 409])
 })

@@ -10,7 +10,7 @@ import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { deliverOne, openPartner } from '../../support/portal.ts'
+import { addOwner, deliverOne, openPartner } from '../../support/portal.ts'
 import { answer, openReceiver } from '../../support/receiver.ts'
 
 const house = await openHouse()
@@ -177,6 +177,7 @@ test('a live page ends for whoever is a member no more, and does not keep a sess
   const leaver = await openPartner(house)
   const stream = await watch(leaver.browser, `${leaver.home}/deliveries`)
   await stream.until(/data: /)
+  await addOwner(house, leaver.partner)
   await removeMember(db, leaver.partner, leaver.user, house.act())
   await stream.until(/event: over/)
 

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
 import { type Statement, statement } from '../../../src/database/database.ts'
+import { pageRoutes } from '../../../src/web/routes.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
+import { rowOf } from '../../support/forms-of-pages.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { addAs } from '../../support/members.ts'
 import { formsOf, type PageForm } from '../../support/page-forms.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { accept, answer, fail, openReceiver } from '../../support/receiver.ts'
@@ -270,4 +273,19 @@ for (const [name, { offers, open }] of Object.entries(pages))
       assert.equal(done.status, 303, `${offer}: ${done.text}`)
       assert.equal((await place.scene.browser.get(done.location!)).status, 200)
     }
+  })
+
+for (const [name, { open }] of Object.entries(pages))
+  test(`${name}: a viewer is offered none of it, and led nowhere that is closed to them`, async () => {
+    const { scene, page } = await open()
+    const { browser } = await addAs(house, scene.partner, 'viewer')
+    const { status, text } = await browser.get(page)
+    const row = pageRoutes.find(({ method, path }) => method === 'GET' && path === rowOf('GET', page))!
+    assert.equal(status, row.gate.least === 'viewer' ? 200 : 403, text)
+    assert.deepEqual(
+      formsOf(text).filter(({ method }) => method === 'post'),
+      [],
+    )
+    const links = [...text.matchAll(/href="(\/partner\/[^"#]*)"/g)].map(([, link]) => link!.replaceAll('&amp;', '&'))
+    for (const link of new Set(links)) assert.equal((await browser.get(link)).status, 200, `${page} leads to ${link}`)
   })

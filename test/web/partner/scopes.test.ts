@@ -194,7 +194,7 @@ test('callback, name, scopes, requests and invitations ask for a password that w
   assert.equal((await ask(partner, ['trade'])).location, confirm(pageOf(partner)))
   const members = `${partner.home}/members`
   const { csrf } = hiddenFields((await partner.browser.get(members)).text, `${members}/invite`)
-  for (const act of ['invite', 'uninvite', 'remove']) {
+  for (const act of ['invite', 'resend', 'uninvite', 'role', 'remove', 'leave']) {
     const fields = { csrf: csrf!, username: 'friend-of-mine', user: partner.user.id }
     assert.equal((await partner.browser.post(`${members}/${act}`, fields)).location, confirm(members), act)
   }

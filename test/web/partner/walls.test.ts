@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Environment } from '../../../src/environment.ts'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
-import { inviteMember } from '../../../src/partners/invitation.ts'
+import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
@@ -16,6 +16,7 @@ import { Browser, type Fields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
+import { inviteByName, readInvitation } from '../../support/members.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver } from '../../support/receiver.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
@@ -148,9 +149,22 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/clients/:client/scopes': { wider: 'trade', reason: 'orders' },
   '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
   '/partner/:branch/clients/:client/revoke': { secret: '1' },
-  '/partner/:branch/members/invite': { username: 'somebody' },
-  '/partner/:branch/members/uninvite': { username: 'somebody' },
+  '/partner/invitation/:token/accept': { link: 'invited' },
+  '/partner/invitation/:token/decline': { link: 'invited' },
+  '/partner/:branch/members/invite': { email: 'somebody@example.com', role: 'viewer' },
+  '/partner/:branch/members/resend': { invitation: 'sent' },
+  '/partner/:branch/members/uninvite': { invitation: 'sent' },
+  '/partner/:branch/members/role': { user: 'second', role: 'viewer' },
   '/partner/:branch/members/remove': { user: 'second' },
+  // Last: with it the member is gone.
+  '/partner/:branch/members/leave': {},
+}
+
+/** To a partner that is somebody else's. */
+async function makeLink(): Promise<string> {
+  const email = `${makeUpWord()}@example.com`
+  await inviteMember(house.gateway.context, await house.makePartner(), { email, role: 'owner' }, house.act())
+  return (await readInvitation(house, email)).path
 }
 
 /** What in a form stands for something that has to be there first. */
@@ -165,8 +179,13 @@ async function realise(fields: Fields): Promise<Fields> {
   if (fields.url === here) return { url: receiver.url('/elsewhere') }
   if (fields.branch === 'invited') {
     const partner = await house.makePartner()
-    await inviteMember(db, partner, own.user.username, act)
+    await inviteByName(db, partner, own.user, act.at)
     return { branch: String(partner.branchId) }
+  }
+  if (fields.invitation === 'sent') {
+    const email = `${makeUpWord()}@example.com`
+    await inviteMember(house.gateway.context, own.partner, { email, role: 'developer' }, act)
+    return { invitation: String((await listInvitations(db, own.partner, act.at)).at(-1)!.id) }
   }
   if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], act)
   if (fields.user !== 'second') return {}
@@ -178,7 +197,10 @@ async function realise(fields: Fields): Promise<Fields> {
 const portal = pageRoutes.filter(({ path }) => /^\/partner\b/.test(path))
 
 /** Forms and pages that are for everybody who is signed in. */
-const open = ['/partner', '/partner/apply', '/partner/accept', '/partner/decline']
+const open = [
+  ...['/partner', '/partner/apply', '/partner/accept', '/partner/decline', '/partner/invitation/:token'],
+  ...['/partner/invitation/:token/accept', '/partner/invitation/:token/decline'],
+]
 const pages = portal.filter(({ method }) => method === 'GET').map(({ path }) => path)
 
 /** Also for members of a partner that may not act: there they read why, and write. */
@@ -193,7 +215,7 @@ test('every form of the portal is in this table', () => {
 
 for (const path of pages) {
   test(`GET ${path} is for members, and returns after a sign-in`, async () => {
-    const address = addressOf(path, own)
+    const address = path.includes(':token') ? await makeLink() : addressOf(path, own)
     const { own: ofOwn, other: ofOther, suspended: ofSuspended, holder, runner } = browsers[siteOf(path)]
     const anonymous = await strangerTo(path).get(address)
     assert.equal(anonymous.status, 303)
@@ -212,7 +234,8 @@ for (const path of pages) {
 for (const [path, fields] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const address = addressOf(path, own)
+    if (path.endsWith('/leave')) await addMember(db, own.partner, await house.makeUser(), house.act())
+    const address = path.includes(':token') ? (await makeLink()) + path.split(':token')[1]! : addressOf(path, own)
     const { own: ofOwn, other: ofOther, suspended: ofSuspended, holder, runner } = browsers[siteOf(path)]
     const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {

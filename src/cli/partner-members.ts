@@ -1,0 +1,101 @@
+import { findMemberRole, type MemberRole, memberRoles } from '../member-role.ts'
+import { inviteMember, type ListedInvitation, listInvitations, withdrawInvitation } from '../partners/invitation.ts'
+import { addMember, getPartner, listMembers, type Partner, removeMember, setMemberRole } from '../partners/partner.ts'
+import { NotFound } from '../problem.ts'
+import { getUserNamed, type User } from '../users/user.ts'
+import { type Command, type CommandWords, type Desk, type Option, UsageError } from './command.ts'
+
+const role: Option = { name: 'role', value: 'ROLE', required: true, meaning: `one of ${memberRoles.join(', ')}` }
+
+export const partnerMemberCommands: readonly Command[] = [
+  {
+    name: 'partner members',
+    needs: 'database',
+    summary: 'Lists the members of a partner with their roles.',
+    positionals: ['partner'],
+    async run({ db, print }, { positionals }) {
+      const members = await listMembers(db, await getPartner(db, positionals[0]!))
+      const rows = members.map(({ username, name, role, addedAt }) => ({ username, name, role, member_since: addedAt }))
+      print.table(rows, 'It has no members.')
+    },
+  },
+  onMember(
+    'add-member',
+    'Makes a user a member of a partner.',
+    [{ ...role, required: false, meaning: `${role.meaning}; owner unless given` }],
+    ({ db, act }, partner, user, words) => addMember(db, partner, user, act(), readRole(words, 'owner')),
+  ),
+  onMember('set-role', 'Changes what a member may do.', [role], ({ db, act }, partner, user, words) =>
+    setMemberRole(db, partner, user, readRole(words), act()),
+  ),
+  onMember('remove-member', 'Ends the membership of a user. The last owner stays.', [], ({ db, act }, partner, user) =>
+    removeMember(db, partner, user, act()),
+  ),
+  {
+    name: 'partner invite',
+    needs: 'database',
+    summary: 'Invites somebody by mail to be a member of a partner, for seven days.',
+    positionals: ['partner'],
+    options: [{ name: 'email', value: 'ADDRESS', required: true, meaning: 'where the link goes' }, role],
+    async run({ db, vault, act, clock, print }, words) {
+      const partner = await getPartner(db, words.positionals[0]!)
+      await inviteMember({ db, vault }, partner, { email: words.get('email'), role: readRole(words) }, act())
+      const sent = await listInvitations(db, partner, clock.now())
+      print.record(printInvitation(sent.at(-1)!))
+    },
+  },
+  {
+    name: 'partner invitations',
+    needs: 'database',
+    summary: 'Lists the invitations of a partner that nobody has answered.',
+    positionals: ['partner'],
+    async run({ db, clock, print }, { positionals }) {
+      const invitations = await listInvitations(db, await getPartner(db, positionals[0]!), clock.now())
+      print.table(invitations.map(printInvitation), 'Nobody is invited.')
+    },
+  },
+  {
+    name: 'partner uninvite',
+    needs: 'database',
+    summary: 'Withdraws an invitation: its link no longer works.',
+    positionals: ['partner', 'invitation'],
+    async run({ db, act, clock, print }, { positionals }) {
+      const partner = await getPartner(db, positionals[0]!)
+      const invitations = await listInvitations(db, partner, clock.now())
+      const chosen = invitations.find(({ id }) => String(id) === positionals[1])
+      if (!chosen) throw new NotFound(`${partner.name} has no invitation ${positionals[1]}.`)
+      await withdrawInvitation(db, partner, chosen.id, act())
+      print.record({ ...printInvitation(chosen), open: false })
+    },
+  },
+]
+
+function printInvitation({ id, email, role, invitedBy, sentAt, expiresAt, isOpen }: ListedInvitation) {
+  return { id, email, role, invited_by: invitedBy, sent_at: sentAt, expires_at: expiresAt, open: isOpen }
+}
+
+function readRole(words: CommandWords, usual?: MemberRole): MemberRole {
+  const text = words.find('role')
+  const role = text === undefined ? usual : findMemberRole(text)
+  if (!role) throw new UsageError(`--role must be one of ${memberRoles.join(', ')}.`)
+  return role
+}
+
+type Change = (desk: Desk, partner: Partner, user: User, words: CommandWords) => Promise<void>
+
+function onMember(verb: string, summary: string, options: readonly Option[], change: Change): Command {
+  return {
+    name: `partner ${verb}`,
+    needs: 'database',
+    summary,
+    positionals: ['partner', 'user'],
+    options,
+    async run(desk, words) {
+      const { db, print } = desk
+      const partner = await getPartner(db, words.positionals[0]!)
+      await change(desk, partner, await getUserNamed(db, words.positionals[1]!), words)
+      const members = await listMembers(db, partner)
+      print.record({ partner: partner.name, members: members.map(({ username }) => username) })
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** What a notice says, before it is laid out as a message. */
+import type { Vault } from '../crypto/vault.ts'
+import type { Environment, SiteAddresses } from '../environment.ts'
+import type { NoticeFacts, NoticeKind } from './notice.ts'
+
+export interface Told {
+  readonly subject: string
+  readonly happened: string
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly advice: string
+  /** Why it comes here, or what it stands for. */
+  readonly notes?: readonly string[]
+  /** Whoever reads there may have no account: nothing is said of one. */
+  readonly isForStranger?: true
+  /** The site that it is about. */
+  readonly environment: Environment
+}
+
+export type Teller<Kind extends NoticeKind> = (
+  facts: NoticeFacts[Kind],
+  at: Date,
+  addresses: SiteAddresses,
+  vault: Vault,
+) => Told
+
+/** `2 March 2026, 10:00 UTC` */
+export function printMoment(date: Date): string {
+  const words = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+  return `${words}, ${date.toISOString().slice(11, 16)} UTC`
+}

@@ -1,0 +1,50 @@
+/** Whom the owners invited and who has not answered yet, and the form to invite somebody. */
+
+import { day } from '../../clock.ts'
+import { memberRoles } from '../../member-role.ts'
+import { invitationLifeMs, type ListedInvitation, listInvitations } from '../../partners/invitation.ts'
+import { listNamedInvitations, type NamedInvitation } from '../../partners/named-invitation.ts'
+import { askFirst } from '../frame/ask.ts'
+import { choiceField, type Draft, textField } from '../frame/fields.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate } from '../frame/page.ts'
+import { badge } from '../frame/parts.ts'
+import { onceField } from '../frame/submission.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { Member } from '../gates.ts'
+
+const text = 'It can no longer be accepted.'
+
+export async function printInvitations({ context }: Visit, member: Member, draft: Draft): Promise<Html> {
+  const mailed = await listInvitations(context.db, member.partner, context.clock.now())
+  const named = await listNamedInvitations(context.db, member.partner)
+  const rows = [...mailed.map((each) => printMailed(each, member)), ...named.map((each) => printNamed(each, member))]
+  return html`${rows.length > 0 && html`<section class="card"><h2>Invitations</h2><ul class="tokens">${rows}</ul></section>`}
+${printForm(draft, member)}`
+}
+
+function printForm(draft: Draft, { home, csrf }: Member): Html {
+  const values = { role: 'developer', ...draft.values }
+  const hint = `They get a link that works once, for ${invitationLifeMs / day} days. They sign in with their own account and see the role before they accept.`
+  const choices = memberRoles.map((value) => ({ value, label: value }))
+  return html`<section class="card"><h2>Invite somebody</h2>
+<form method="post" action="${home}/members/invite">${csrfField(csrf)}${onceField()}
+${textField(draft, { name: 'email', label: 'E-mail address', hint, more: html`type="email" required maxlength="254" autocapitalize="none" spellcheck="false" autocomplete="off"` })}
+${choiceField({ ...draft, values }, { name: 'role', label: 'Role' }, choices)}
+<button class="primary">Send invitation</button></form></section>`
+}
+
+function printMailed(each: ListedInvitation, { home, csrf }: Member): Html {
+  const { id, email, role, isOpen, invitedBy, sentAt, expiresAt } = each
+  const which = html`${csrfField(csrf)}<input type="hidden" name="invitation" value="${id}">`
+  return html`<li><div><strong class="address">${email}</strong> ${badge('off', role)} ${isOpen ? badge('wait', 'invited') : badge('bad', 'no longer works')}<br>
+<span class="faint">sent ${printDate(sentAt)} by ${invitedBy ?? 'the brokerage'} · ${isOpen ? html`expires ${printDate(expiresAt)}` : 'it expired, or its sender is no longer an owner'}</span></div>
+<div class="acts"><form method="post" action="${home}/members/resend">${which}${onceField()}<button>Resend<span class="unseen"> to ${email}</span></button></form>
+${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { invitation: id }, label: 'Withdraw', of: `the invitation of ${email}`, text })}</div></li>`
+}
+
+function printNamed({ username, invitedAt }: NamedInvitation, { home, csrf }: Member): Html {
+  return html`<li><div><strong>${username}</strong> ${badge('off', 'owner')} ${badge('wait', 'invited')}<br>
+<span class="faint">by username, since ${printDate(invitedAt)}</span></div>
+${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { username }, label: 'Withdraw', of: `the invitation of ${username}`, text })}</li>`
+}
