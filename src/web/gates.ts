@@ -4,17 +4,15 @@
  * At the end, the same is asked again of those who watch a page that changes, or take a long file.
  */
 import type { Act } from '../audit/audit.ts'
-import type { Form } from '../http/form.ts'
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
-import { findTextProblem } from '../name.ts'
 import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
-import { Forbidden, Invalid, NotFound } from '../problem.ts'
+import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import type { Branch } from '../webhooks/webhook.ts'
-import { reasonMaxCharacters } from './frame/ask.ts'
+import { readWhy } from './frame/ask.ts'
 import { readForm, type SubmittedForm } from './frame/forms.ts'
 import { html } from './frame/html.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
@@ -262,11 +260,7 @@ interface WithReason extends SignedIn {
 
 /** For what takes something from somebody else: whoever does it says why, and the log keeps it. */
 export const withReason = gate<WithReason>('operator', ['reason'], async ({ request }, visitor) => {
-  const { reason } = (request.body ?? {}) as Form
-  const given = [reason ?? ''].flat()[0]!.trim()
-  const problem = Array.isArray(reason) ? 'was sent more than once' : findTextProblem(given, reasonMaxCharacters)
-  if (problem) throw new Invalid([{ field: 'reason', problem }])
-  return { ...visitor, act: { ...visitor.act, reason: given } }
+  return { ...visitor, act: { ...visitor.act, reason: readWhy(request) } }
 })
 
 /** Whoever signed out, was removed or got another role, or whose partner may no longer act, sees no more. */

@@ -1,6 +1,7 @@
 /** Every act answers in one pattern: what was done, with the way back or a link. What the walls' tests do not send is sent here. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addMember, listMembers } from '../../src/partners/partner.ts'
 import { toldMs } from '../../src/web/frame/done.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { assertAnswered, otherAnswers, toldBy } from '../support/answers.ts'
@@ -94,7 +95,7 @@ test('undo does the opposite, and can itself be undone', async () => {
   assert.deepEqual(states, ['paused', 'healthy', 'paused'])
 })
 
-test('a client, a choice of notices, an invitation and what a client may ask for are put back as they were', async () => {
+test('a client and the role of a member are put back as they were', async () => {
   const { browser, client, home } = own
   const undo = async (page: string, action: string, fields: Record<string, string | string[]>) => {
     const done = await browser.submit(await browser.get(page), action, fields)
@@ -107,7 +108,13 @@ test('a client, a choice of notices, an invitation and what a client may ask for
   const changed = { name: 'Changed', callback: 'https://changed.example/cb', scope: ['read'] }
   const put = await undo(at, `${at}/update`, changed)
   assert.ok(put.includes(client.callbackUrl) && !put.includes('changed.example'))
-  assert.doesNotMatch(await undo(`${home}/members`, `${home}/members/invite`, { username: 'nobody-yet' }), /nobody-yet/)
+  const { db } = house.gateway.context
+  const second = await house.makeUser()
+  await addMember(db, own.partner, second, house.act())
+  const roleOf = async () => (await listMembers(db, own.partner)).find(({ id }) => id === second.id)?.role
+  const before = await roleOf()
+  await undo(`${home}/members`, `${home}/members/role`, { user: second.id, role: 'viewer' })
+  assert.equal(await roleOf(), before)
 })
 
 test('what was done is told to whoever did it, on its page, for minutes', async () => {

@@ -2,6 +2,10 @@
  * What cannot be taken back, or takes something from somebody, asks first: what will happen, and from an operator why. The question unfolds where
  * its button is, without script.
  */
+import type { FastifyRequest } from 'fastify'
+import type { Form } from '../../http/form.ts'
+import { findTextProblem } from '../../name.ts'
+import { Invalid } from '../../problem.ts'
 import { type Content, type Html, html } from './html.ts'
 import { csrfField } from './page.ts'
 
@@ -21,7 +25,7 @@ interface Question {
   readonly why?: true
 }
 
-export const reasonMaxCharacters = 500
+const reasonMaxCharacters = 500
 
 export function askFirst({ action, csrf, fields = {}, label, of, text, more, why }: Question): Html {
   const hidden = Object.entries(fields).map(
@@ -30,4 +34,13 @@ export function askFirst({ action, csrf, fields = {}, label, of, text, more, why
   const reason = html`<label>Reason<textarea name="reason" rows="2" required maxlength="${reasonMaxCharacters}"></textarea><span class="small">Kept in the audit log.</span></label>`
   const unseen = of !== undefined && html`<span class="unseen"> ${of}</span>`
   return html`<details class="ask"><summary>${label}${unseen}</summary><form method="post" action="${action}">${csrfField(csrf)}${hidden}<p>${text}</p>${more}${why && reason}<button class="danger">${label}${unseen}</button></form></details>`
+}
+
+/** Of a question that asks why. */
+export function readWhy(request: FastifyRequest): string {
+  const { reason } = (request.body ?? {}) as Form
+  const given = [reason ?? ''].flat()[0]!.trim()
+  const problem = Array.isArray(reason) ? 'was sent more than once' : findTextProblem(given, reasonMaxCharacters)
+  if (problem) throw new Invalid([{ field: 'reason', problem }])
+  return given
 }

@@ -135,10 +135,7 @@ test('a link ends after seven days, and when its invitation is withdrawn or sent
   await at(own, 'uninvite', { invitation: await numberOf(withdrawn) })
   assert.equal(await isOpen(first), false)
   const old = await inviteTo(own, 'viewer', email)
-  assert.equal(
-    (await at(own, 'resend', { invitation: await numberOf(email) })).location,
-    `${own.home}/members`,
-  )
+  assert.equal((await at(own, 'resend', { invitation: await numberOf(email) })).location, `${own.home}/members`)
   const renewed = (await readInvitation(house, email)).path
   assert.deepEqual([await isOpen(old), await isOpen(renewed)], [false, true])
   house.clock.advance(7 * day - minute)
