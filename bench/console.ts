@@ -31,6 +31,7 @@ export const consolePages: Benchmark = {
       'a username': '/console/users?q=holder-7',
       'a name that many have': '/console/users?q=Smith',
       'a name that nobody has': '/console/users?q=Nemo',
+      'search by a name that many have': '/console/search?q=Smith',
       'a person': `/console/users/${someone}`,
       partners: '/console/partners',
       'a partner': `/console/partners/${partner.branchId}`,

@@ -1,4 +1,5 @@
 /** How long the portal takes over a million deliveries, its questions and its whole pages: what is sought changes, the time must not. */
+import { randomUUID } from 'node:crypto'
 import { after, hour } from '../src/clock.ts'
 import { type Database, statement } from '../src/database/database.ts'
 import { addMember, applyAsPartner, getPartner, setPartnerStatus } from '../src/partners/partner.ts'
@@ -6,6 +7,7 @@ import { openPasswords } from '../src/users/password.ts'
 import { createUser } from '../src/users/user.ts'
 import type { DeliveryFilter } from '../src/webhooks/delivery.ts'
 import { searchDeliveries } from '../src/webhooks/delivery-search.ts'
+import { makeEventUids } from '../src/webhooks/event.ts'
 import { partOf } from '../src/webhooks/part.ts'
 import { everyWebhook, readCounts } from '../src/webhooks/webhook-counts.ts'
 import type { Browser } from '../test/support/browser.ts'
@@ -57,7 +59,10 @@ export const portal: Benchmark = {
       home,
       webhooks: `${home}/webhooks`,
       'newest deliveries': `${home}/deliveries`,
-      'given up': `${home}/deliveries?state=exhausted`,
+      'failed after all retries': `${home}/deliveries?state=exhausted`,
+      'search by address': `${home}/search?q=app.example.com`,
+      'search by an event that never was': `${home}/search?q=${makeEventUids([{}], last!.at)[0]}`,
+      'search by an event whose name tells no moment': `${home}/search?q=${randomUUID()}`,
       'a webhook with its charts of a day': `${home}/webhooks/${ids[0]}?period=day`,
       'a webhook with its charts of 30 days': `${home}/webhooks/${ids[0]}?period=30days`,
     })

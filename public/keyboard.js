@@ -4,16 +4,6 @@ const opener = document.querySelector('[data-opens="keys"]')
 let isGoing = false
 
 const isTyping = (target) => target.closest('input, select, textarea, [contenteditable], dialog') !== null
-const firstSearch = () => document.querySelector('[role="search"] input, input[type="search"]')
-
-function search() {
-  const field = firstSearch()
-  if (field) field.focus()
-  else {
-    const way = document.querySelector('[data-searches]')
-    if (way) location.href = `${way.href}#search`
-  }
-}
 
 document.addEventListener('keydown', (event) => {
   const { key, target, defaultPrevented, ctrlKey, metaKey, altKey, repeat } = event
@@ -21,7 +11,7 @@ document.addEventListener('keydown', (event) => {
   const way = isGoing ? document.querySelector(`[data-key="${CSS.escape(key)}"]`) : null
   isGoing = key === 'g' && !isGoing
   if (way) location.href = way.href
-  else if (key === '/') search()
+  else if (key === '/') document.querySelector('[role="search"] input')?.focus()
   else if (key === '?') list?.showModal()
   else return
   event.preventDefault()
@@ -31,4 +21,3 @@ if (opener && list) {
   opener.hidden = false
   opener.addEventListener('click', () => list.showModal())
 }
-if (location.hash === '#search') firstSearch()?.focus()

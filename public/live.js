@@ -28,7 +28,7 @@ for (const part of document.querySelectorAll('[data-live]')) {
       // What somebody is using just now is not taken from under their hands.
       if (part.contains(document.activeElement) || !getSelection().isCollapsed) return
       // Nor what they have opened to act on.
-      if (part.querySelector('details[open] form')) return
+      if (part.querySelector('details[open] form, .menu[open]')) return
       part.innerHTML = JSON.parse(data)
     }
     source.addEventListener('over', () => stop('You may no longer see this page.'))

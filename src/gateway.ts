@@ -65,7 +65,7 @@ interface GatewayOptions {
 }
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
-const tooManyTestHooks = 'This branch has sent as many test hooks as it may in a minute. Wait for the next.'
+const tooManyTestHooks = 'This branch has sent as many test events as it may in a minute. Wait for the next.'
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
 const streamsPerBranch = 20

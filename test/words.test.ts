@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { bodies } from '../src/webhooks/catalogue.ts'
+import { oldWords } from './support/old-words.ts'
 
 const folders = ['src', 'test', 'bench', 'docs', 'migrations', 'public', 'ops', 'bin']
 const files = folders.flatMap((folder) =>
@@ -91,4 +92,30 @@ test('every word of the trade in the glossary stands in the file that the glossa
       .toLowerCase()
     for (const word of words!.split(', ')) assert.ok(text.includes(word.toLowerCase()), `${file}: ${word}`)
   }
+})
+
+/** Without comments, and without what is a value of the interface or of a table. */
+function wordsOf(file: string): string {
+  const text = readFileSync(file, 'utf8')
+  if (!file.endsWith('.ts')) return text
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
+  return code.replaceAll(/'(?:breaker open|given up|test hooks|refused calls)'/g, '')
+}
+
+const spoken = [
+  'README.md',
+  ...['console', 'delivery', 'interface', 'operating', 'portal'].map((page) => `docs/${page}.md`),
+  ...files.filter((name) => /^src\/(?!.*\.(?:test|sql)\.ts$).*\.ts$|^public\/.*\.js$/.test(name)),
+]
+
+test('no page, message, command or document says a word that was replaced', () => {
+  assert.ok(spoken.length > 200)
+  const found = spoken.flatMap((file) => {
+    const text = wordsOf(file)
+    return oldWords.flatMap(([old, then]) => {
+      const word = old.exec(text)?.[0]
+      return word === undefined ? [] : [`${file}: “${word}” is now “${then}”`]
+    })
+  })
+  assert.deepEqual(found, [])
 })

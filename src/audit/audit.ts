@@ -19,6 +19,8 @@ export interface Actor {
 export interface Act {
   readonly by: Actor
   readonly at: Date
+  /** As an operator gave it; kept with the entry. */
+  readonly reason?: string
 }
 
 /** What the gateway does by itself. */
@@ -79,12 +81,12 @@ export function recordAct(
 /** Of an act that more has to be done for: see who calls it. */
 export async function insertEntry(
   sql: Sql,
-  { by, at }: Act,
+  { by, at, reason }: Act,
   action: AuditAction,
   subject: string,
   details: Record<string, unknown>,
 ): Promise<void> {
-  const about = printJson(details)
+  const about = printJson(reason === undefined ? details : { ...details, reason })
   await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, about])
 }
 

@@ -86,7 +86,7 @@ export const userCommands: readonly Command[] = [
   {
     name: 'user set-email',
     needs: 'database',
-    summary: 'Sets where notices to a user go, or takes the address back. The address before is told.',
+    summary: 'Sets where notices to a user go, or removes the address. The address before is told.',
     positionals: ['user'],
     options: [
       { name: 'email', value: 'ADDRESS', meaning: 'the new address' },
@@ -103,7 +103,7 @@ export const userCommands: readonly Command[] = [
     name: 'user reset-second-factor',
     needs: 'database',
     summary:
-      'Removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
+      'Resets two-factor: removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
     async run({ db, act, print }, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)

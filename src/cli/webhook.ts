@@ -90,7 +90,7 @@ export const webhookCommands: readonly Command[] = [
   onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], async (desk, webhook) =>
     shown(desk, await setWebhookState(desk.db, webhook, 'paused', desk.act())),
   ),
-  onWebhook('webhook resume', 'Lets a paused or disabled webhook go on.', [], async (desk, webhook) =>
+  onWebhook('webhook resume', 'Resumes a paused or disabled webhook.', [], async (desk, webhook) =>
     shown(desk, await setWebhookState(desk.db, webhook, 'active', desk.act())),
   ),
   onWebhook(
@@ -120,7 +120,7 @@ export const webhookCommands: readonly Command[] = [
       { name: 'from', value: 'TIME', meaning: 'events from this moment on (ISO 8601)' },
       { name: 'to', value: 'TIME', meaning: 'events before this moment' },
       { name: 'entity', value: 'ENTITY', meaning: 'such as transaction:42' },
-      { name: 'failed', meaning: 'only exhausted deliveries' },
+      { name: 'failed', meaning: 'only deliveries that failed after all retries' },
       { name: 'dry-run', meaning: 'only count them' },
     ],
     async (desk, webhook, words) => {
@@ -132,7 +132,7 @@ export const webhookCommands: readonly Command[] = [
   ),
   onWebhook(
     'webhook recover',
-    'After the receiver was mended: tries at once what waits, and sends again what was given up since a moment. Shows the progress until it is done.',
+    'After the receiver was fixed: tries at once what waits, and sends again what failed after all retries since a moment. Shows the progress until it is done.',
     [
       {
         name: 'since',
@@ -217,7 +217,7 @@ async function followReplay({ db, print }: Desk, webhook: Webhook, id: number) {
   for (;;) {
     const replay = await getReplay(db, webhook, id)
     const pulled = replay.selection.since === undefined ? '' : `, ${replay.pulled} tried now`
-    print.progress(`${replay.done} of ${replay.total} set going${pulled}`)
+    print.progress(`${replay.done} of ${replay.total} queued${pulled}`)
     if (replay.state !== 'running') return replayFields(replay)
     await new Promise((done) => setTimeout(done, 250))
   }

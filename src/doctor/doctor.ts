@@ -50,7 +50,7 @@ function checkConfiguration(readConfig: () => Config): Answer<Config> {
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const advice = 'Mend these settings; "countersign settings" lists all of them with their defaults.'
+    const advice = 'Fix these settings; "countersign settings" lists all of them with their defaults.'
     return { finding: fail(error.problems.join(' '), advice) }
   }
 }

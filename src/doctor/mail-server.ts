@@ -11,7 +11,7 @@ export async function checkMailServer(config: Config): Promise<Answer> {
   const problem = await findServerProblem(server)
   if (problem === undefined) return { finding: ok(`${where} lets this node in.`) }
   const advice =
-    'Check SMTP_URL, its user and password, and SMTP_CA_FILE: notices wait for a day and are then given up.'
+    'Check SMTP_URL, its user and password, and SMTP_CA_FILE: notices are retried for a day and then dropped.'
   return { finding: fail(`${where} does not: ${problem}.`, advice) }
 }
 

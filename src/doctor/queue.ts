@@ -35,7 +35,7 @@ function judgeAge(
 
 export async function checkWebhooks(db: Database, clock: Clock): Promise<Answer> {
   const { breakersOpen, webhooksDisabled, exhausted } = await readDepths(db, clock.now())
-  const found = `${breakersOpen} webhooks fail again and again, ${webhooksDisabled} are switched off, ${exhausted} deliveries were given up.`
+  const found = `${breakersOpen} webhooks keep failing, ${webhooksDisabled} are disabled, ${exhausted} deliveries failed after all retries.`
   if (breakersOpen === 0 && webhooksDisabled === 0) return { finding: ok(found) }
   const advice =
     'Tell those partners: "countersign webhook list --partner NAME" shows them, "countersign delivery list" says why.'

@@ -72,7 +72,7 @@ export async function checkSite(config: Config, site: SiteConfig, port: PortStat
 function judgeGateway(site: SiteConfig, base: string, ready: SiteAnswer, metadata: SiteAnswer): Finding {
   const { issuer } = metadata.body ?? {}
   if (ready.status !== 200)
-    return fail(`${base} is alive and not ready (${ready.status}).`, 'Its database is away; see above.')
+    return fail(`${base} is up and not ready (${ready.status}).`, 'Its database is away; see above.')
   if (metadata.status === 400)
     return fail(
       `${base} reaches a gateway that takes the request for plain http.`,
@@ -83,7 +83,7 @@ function judgeGateway(site: SiteConfig, base: string, ready: SiteAnswer, metadat
       `${base} reaches a gateway that calls itself ${issuer ?? 'nothing'}.`,
       `Set ${settingOf(site).url} alike on every node, and lead each address to the port of its own site.`,
     )
-  return ok(`${base} is alive and ready, and calls itself ${issuer}.`)
+  return ok(`${base} is up and ready, and calls itself ${issuer}.`)
 }
 
 function codeOf(error: unknown): string {

@@ -11,13 +11,13 @@ export async function checkWorkers(db: Database): Promise<Answer> {
   const isWell = workers.every(({ state }) => state === 'well')
   if (isWell) return { finding: ok(found) }
   const advice =
-    'Others take its lanes. Who is silent for long hangs, or does not reach PostgreSQL: look at its log, or end the process.'
+    'Others take over its webhooks. One that stays silent hangs, or cannot reach PostgreSQL: look at its log, or end the process.'
   return { finding: warn(found, advice) }
 }
 
 function printWorker({ number, address, lanes, state, seenAt }: SeenWorker, newestMs: number): string {
   const name = `worker ${number}${address === null ? '' : ` at ${address}`}`
   if (state === 'gone') return `${name} is gone`
-  const holds = `${name} holds ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`
+  const holds = `${name} holds ${lanes} ${lanes === 1 ? 'webhook' : 'webhooks'}`
   return state === 'well' ? holds : `${holds} and has been silent for ${printDuration(newestMs - seenAt.getTime())}`
 }

@@ -156,7 +156,7 @@ const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
   inbox: ['countersign_inbox_events', 'Events that wait to be numbered and dispatched.'],
   waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
   blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
-  exhausted: ['countersign_exhausted_deliveries', 'Deliveries that were given up and can be replayed.'],
+  exhausted: ['countersign_exhausted_deliveries', 'Deliveries that failed after all retries and can be replayed.'],
   overdueSeconds: [
     'countersign_overdue_seconds',
     'How long the oldest delivery that is due, and may be sent, has been waiting.',

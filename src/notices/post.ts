@@ -90,7 +90,7 @@ async function settle({ db, clock, log, closing }: PostDesk, notice: NoticeToSen
   await db.query(table.settleNotice, [id, claimId, state, dueAt, error, dueAt ? null : now])
   // What a server says may hold an address: it stays in the database.
   const line = { notice: id, kind, attempts, outcome: taken.kind }
-  log.warn(line, dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is given up')
+  log.warn(line, dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is dropped')
 }
 
 export function nextAttemptAt({ attempts, createdAt }: Pick<NoticeToSend, 'attempts' | 'createdAt'>, now: Date) {

@@ -51,7 +51,7 @@ const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
   foreign: 'The code is unknown, expired or already used.',
   expired: 'The code is unknown, expired or already used.',
   replayed: 'The code has been used before; the tokens that it gave are revoked. Start the authorization again.',
-  revoked: 'The user has taken back the authorization.',
+  revoked: 'The user has revoked the authorization.',
   paused: pausedText,
   'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
   'wrong-verifier': 'code_verifier does not match the code_challenge of the authorization request.',

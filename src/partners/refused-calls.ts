@@ -107,7 +107,8 @@ async function write(sql: Sql, log: Logger, calls: readonly RefusedCall[]): Prom
     await writeTogether(sql, calls)
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error
-    if (calls.length === 1) return log.warn({ err: error, route: calls[0]!.route }, 'a refused call could not be kept')
+    if (calls.length === 1)
+      return log.warn({ err: error, route: calls[0]!.route }, 'a failed API call could not be kept')
     const half = calls.length >> 1
     await write(sql, log, calls.slice(0, half))
     await write(sql, log, calls.slice(half))

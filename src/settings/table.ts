@@ -204,7 +204,7 @@ export const table = {
       'TEST_HOOKS_PER_MINUTE',
       '60',
       kind.integer(0),
-      'test hooks a branch may send in a minute; 0 = no limit',
+      'test events a branch may send in a minute; 0 = no limit',
     ),
   }),
   webhooks: always({

@@ -3,6 +3,7 @@
  * runs without it. Whoever is not let through has been answered by the gate: led to sign in, to confirm that it is them, or told no.
  * At the end, the same is asked again of those who watch a page that changes, or take a long file.
  */
+import type { Act } from '../audit/audit.ts'
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
 import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
@@ -11,6 +12,7 @@ import { Forbidden, NotFound } from '../problem.ts'
 import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import type { Branch } from '../webhooks/webhook.ts'
+import { readWhy } from './frame/ask.ts'
 import { readForm, type SubmittedForm } from './frame/forms.ts'
 import { html } from './frame/html.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
@@ -22,8 +24,8 @@ import { currentSession, type SignedIn, signedInAs } from './frame/visitor.ts'
 
 type Who = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
 
-/** Given minutes ago. A factor is asked of whoever has one. */
-type Proof = 'password' | 'factor'
+/** Given minutes ago, a factor by whoever has one; a reason with the form itself. */
+type Proof = 'password' | 'factor' | 'reason'
 
 /** Beside the visit a page is handed `Shown`, a form `Sent`. Undefined: the gate has answered. */
 export interface Gate<Shown extends readonly unknown[], Sent extends readonly unknown[]> {
@@ -251,6 +253,15 @@ function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn):
 </section>`,
   })
 }
+
+interface WithReason extends SignedIn {
+  readonly act: Act & { readonly reason: string }
+}
+
+/** For what takes something from somebody else: whoever does it says why, and the log keeps it. */
+export const withReason = gate<WithReason>('operator', ['reason'], async ({ request }, visitor) => {
+  return { ...visitor, act: { ...visitor.act, reason: readWhy(request) } }
+})
 
 /** Whoever signed out, was removed or got another role, or whose partner may no longer act, sees no more. */
 export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {

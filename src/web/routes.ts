@@ -15,6 +15,7 @@ import {
   strongly,
   viewer,
   withFactor,
+  withReason,
 } from './gates.ts'
 import {
   form,
@@ -109,6 +110,7 @@ const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
+const ownSearch = whenVisited(() => import('./partner/search.ts'))
 const catalogue = whenVisited(() => import('./partner/catalogue.ts'))
 
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
@@ -137,6 +139,7 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/webhooks/:id/skip', developer, skips.showSkip),
   makes(form('/partner/:branch/webhooks/:id/skip/start', developer, skips.startSkip)),
   page('/partner/:branch/webhooks/:id/skips/:skip', viewer, skips.showSkipProgress),
+  page('/partner/:branch/search', viewer, ownSearch.showSearch),
   page('/partner/:branch/deliveries', viewer, deliveries.showDeliveries),
   page('/partner/:branch/deliveries/:id', viewer, delivery.showDelivery),
   makes(form('/partner/:branch/deliveries/:id/redeliver', developer, delivery.redeliver)),
@@ -205,10 +208,12 @@ const client = whenVisited(() => import('./console/client-acts.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
+const search = whenVisited(() => import('./console/search.ts'))
 
 /** How the gateway is and whom it serves. What changes something takes every proof that the operator has. */
 const consoleRows: readonly Row[] = [
   page('/console', operator, overview.showOverview),
+  page('/console/search', operator, search.showSearch),
   page('/console/webhooks', operator, lanes.showWebhooks),
   page('/console/webhooks/:id', operator, lanes.showWebhook),
   form('/console/webhooks/:id/pause', operator.and(strongly), lanes.pauseWebhook),
@@ -230,21 +235,29 @@ const consoleRows: readonly Row[] = [
   form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
   makes(form('/console/partners/:branch/message', operator.and(strongly), partner.writeToPartner)),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),
-  form('/console/partners/:branch/refresh/withdraw', operator.and(strongly), partner.withdrawRefresh),
-  form('/console/partners/:branch/clients/:client/suspend', operator.and(strongly), client.suspendClient),
+  form('/console/partners/:branch/refresh/withdraw', operator.and(strongly).and(withReason), partner.withdrawRefresh),
+  form(
+    '/console/partners/:branch/clients/:client/suspend',
+    operator.and(strongly).and(withReason),
+    client.suspendClient,
+  ),
   form('/console/partners/:branch/clients/:client/activate', operator.and(strongly), client.activateClient),
   form('/console/partners/:branch/clients/:client/scopes', operator.and(strongly), client.setMost),
   form('/console/partners/:branch/clients/:client/scopes/grant', operator.and(strongly), client.grantScopes),
-  form('/console/partners/:branch/clients/:client/scopes/decline', operator.and(strongly), client.declineScopes),
+  form(
+    '/console/partners/:branch/clients/:client/scopes/decline',
+    operator.and(strongly).and(withReason),
+    client.declineScopes,
+  ),
   page('/console/users', operator, users.showUsers),
   page('/console/users/:id', operator, user.showUser),
-  form('/console/users/:id/lock', operator.and(strongly), userActs.lockUser),
+  form('/console/users/:id/lock', operator.and(strongly).and(withReason), userActs.lockUser),
   form('/console/users/:id/unlock', operator.and(strongly), userActs.unlockUser),
   form('/console/users/:id/sessions/close', operator.and(strongly), userActs.closeSession),
   form('/console/users/:id/sessions/close/all', operator.and(strongly), userActs.closeSessions),
-  form('/console/users/:id/tokens/revoke', operator.and(strongly), userActs.revokeToken),
-  form('/console/users/:id/applications/revoke', operator.and(strongly), userActs.revokeApplication),
-  form('/console/users/:id/factors/reset', operator.and(strongly), userActs.resetFactors),
+  form('/console/users/:id/tokens/revoke', operator.and(strongly).and(withReason), userActs.revokeToken),
+  form('/console/users/:id/applications/revoke', operator.and(strongly).and(withReason), userActs.revokeApplication),
+  form('/console/users/:id/factors/reset', operator.and(strongly).and(withReason), userActs.resetFactors),
   form('/console/users/:id/throttle/lift', operator.and(strongly), userActs.liftThrottle),
 ]
 

@@ -2,12 +2,18 @@
  * Publishes that arrive together share a commit, with a key and without. Few that come while nothing waits take the short cut: accepted, dispatched
  * and in hand in one transaction.
  */
-import { randomUUID } from 'node:crypto'
 import { sha256 } from '../crypto/hash.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
 import { type Database, isBlocked, type Sql } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
-import { EventColumns, insertColumns, type NewEvent, type PublishedEvent, type Traceparents } from './event.ts'
+import {
+  EventColumns,
+  insertColumns,
+  makeEventUids,
+  type NewEvent,
+  type PublishedEvent,
+  type Traceparents,
+} from './event.ts'
 import * as table from './events.sql.ts'
 import { partOf } from './part.ts'
 import { eventsAtMost, type Passage, type PassedRow, type ShortCut } from './short-cut.ts'
@@ -101,7 +107,7 @@ async function publishTogether(
  * keys before the events are on their way, and where one is not, everything is undone and done again without its request.
  */
 async function storeOnce(db: Database, desk: PublisherDesk, items: readonly Publishing[]): Promise<Stored> {
-  const uids = new Map(items.map((item) => [item, item.events.map(() => randomUUID())]))
+  const uids = new Map(items.map((item) => [item, makeEventUids(item.events, item.now)]))
   const makeStoring = (winners: readonly Publishing[]) =>
     new Storing(
       desk,
@@ -168,7 +174,7 @@ class Storing {
     this.#desk = desk
     this.#items = items
     const events = items.flatMap((item) => item.events)
-    this.#columns = new EventColumns(events, traceparentsOf(items), uids)
+    this.#columns = new EventColumns(events, items[0]!.now, traceparentsOf(items), uids)
     this.#passage = desk.shortCut?.passage(this.#columns)
   }
 

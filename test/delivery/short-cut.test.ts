@@ -233,7 +233,7 @@ async function openByHand() {
     },
   })
   const pass = async (entity: string) => {
-    const passage = shortCut.passage(new EventColumns([eventOf(engine.branchId, { entity })]))!
+    const passage = shortCut.passage(new EventColumns([eventOf(engine.branchId, { entity })], clock.now()))!
     const rows = (await db.together<PassedRow>(passage.steps)).at(-1)!
     return () => passage.arrived(rows)
   }

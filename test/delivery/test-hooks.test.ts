@@ -78,7 +78,7 @@ test('the portal counts with the interface', async () => {
   assert.equal((await program.call('POST', path, transaction())).status, 202)
   const refused = await send('3')
   assert.equal(refused.status, 429)
-  assert.match(refused.text, /as many test hooks as it may in a minute/)
+  assert.match(refused.text, /as many test events as it may in a minute/)
   assert.match(String(refused.headers['retry-after']), /^\d+$/)
 })
 

@@ -82,7 +82,7 @@ test('beside a gateway that is well, every check is ok, on paper and as JSON', a
   assert.equal(text.stdout.trimEnd().split('\n').length, checks.length, 'a line a check')
   for (const { check, found } of checks.filter(({ check }) => check !== 'connections' && check !== 'notifications'))
     assert.ok(check === 'clock' || text.stdout.includes(found), check)
-  assert.match(checks.find(({ check }) => check === 'live site')!.found, /alive and ready/)
+  assert.match(checks.find(({ check }) => check === 'live site')!.found, /up and ready/)
 })
 
 test('without a gateway the addresses are a warning, and the exit code is still 0', async () => {
@@ -124,7 +124,7 @@ test('a password that is wrong is told from a host that is away, and neither sho
   const away = await look({ DATABASE_URL: 'postgresql://u:hunter2@127.0.0.1:1/db' })
   assertFound(away('database'), 'fail', /^127\.0\.0\.1:1 is away \(.*ECONNREFUSED/, /Is PostgreSQL running/)
   assertFound(away('schema'), 'skipped', /"database"/)
-  assertFound(away('live site'), 'ok', /alive/)
+  assertFound(away('live site'), 'ok', /is up/)
   const nobody = await look({ DATABASE_URL: 'postgresql://u:hunter2@no-such-host.invalid/db' })
   assertFound(nobody('database'), 'fail', /no-such-host\.invalid:5432 is away/, /host's name/)
   const missing = await look({ DATABASE_URL: house.databaseUrl.replace(/\/t_\w+/, '/absent') })
@@ -268,7 +268,7 @@ test('a port in foreign hands and an address that leads elsewhere fail', async (
   )
   answers['/healthz'] = [200, '{"status":"alive"}']
   answers['/readyz'] = [503, '{"status":"not ready"}']
-  assertFound((await look({ BASE_URL: url }))('live site'), 'fail', /alive and not ready/, /database/)
+  assertFound((await look({ BASE_URL: url }))('live site'), 'fail', /up and not ready/, /database/)
   answers['/readyz'] = [200, '{"status":"ready"}']
   answers['/.well-known/oauth-authorization-server'] = [200, '{"issuer":"https://other.example"}']
   assertFound(
@@ -313,7 +313,7 @@ test('a gateway with a certificate of its own shows the one in its file', async 
   t.after(() => secure.close())
   const found = await look(settings)
   assertFound(found('certificate file'), 'ok', /valid for \d+ more days/)
-  assertFound(found('live site'), 'ok', /^https:.* alive and ready/)
+  assertFound(found('live site'), 'ok', /^https:.* up and ready/)
   assertFound(found('live certificate'), 'warn', /does not trust it/, /whole chain/)
   const renewed = await look({ ...settings, ...write('second') })
   assertFound(renewed('live certificate'), 'warn', /not the one in TLS_CERT_FILE/, /Restart/)
@@ -357,9 +357,9 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   assertFound(await check('promises'), 'fail', /^webhook:\d+: not so that every lane with work/, /A broken promise/)
   await engine.sql('UPDATE lanes SET attention_at = $1', [clock.now()])
   assertFound(await check('promises'), 'ok', /Every promise/)
-  assertFound(await check('webhooks'), 'ok', /^0 webhooks fail/)
+  assertFound(await check('webhooks'), 'ok', /^0 webhooks keep failing/)
   await engine.sql('UPDATE lanes SET failures = 5, evidence = 5, failing_since = $1', [clock.now()])
-  assertFound(await check('webhooks'), 'warn', /^1 webhooks fail/, /countersign webhook list/)
+  assertFound(await check('webhooks'), 'warn', /^1 webhooks keep failing/, /countersign webhook list/)
   assertFound(await check('deliveries'), 'ok', /none of them is late/)
 })
 

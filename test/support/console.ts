@@ -14,9 +14,9 @@ export async function openDesk(house: TestGateway, name = 'Olga Operator'): Prom
   return { user, browser: await house.signIn(user) }
 }
 
-/** Opens the page and sends its form, as somebody does who presses the button there. */
+/** Opens the page and sends its form, as somebody does who presses the button there, and says why where they are asked. */
 export async function press(browser: Browser, page: string, action: string, fields: Record<string, string> = {}) {
-  return browser.submit(await browser.get(page), page + action, fields)
+  return browser.submit(await browser.get(page), page + action, { reason: 'It was asked for.', ...fields })
 }
 
 /** This page of a list, and every page that it leads on to. */

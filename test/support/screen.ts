@@ -33,6 +33,14 @@ export async function openScreen(chromium: Chromium, options: BrowserContextOpti
   }
 }
 
+/** Opens the question that stands before an act, and means it. */
+export async function pressAsked(page: Page, name: string, reason?: string): Promise<void> {
+  const ask = page.locator('details.ask', { has: page.locator('summary', { hasText: name }) }).first()
+  await ask.locator('summary').click()
+  if (reason !== undefined) await ask.locator('textarea').fill(reason)
+  await ask.getByRole('button').click()
+}
+
 export const phone = { width: 390, height: 844 }
 export const desk = { width: 1280, height: 800 }
 

@@ -12,7 +12,7 @@ import { openHouse, password, type TestClient, type TokenBody } from '../support
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
-import { desk, fine, lookAt, openScreen, phone } from '../support/screen.ts'
+import { desk, fine, lookAt, openScreen, phone, pressAsked } from '../support/screen.ts'
 import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
@@ -95,16 +95,16 @@ for (const [name, options] of Object.entries({
     assert.equal((await house.profile(sandbox, 'sandbox')).status, 200)
 
     for (let left = 2; left > 0; left--) {
-      assert.equal(await page.getByRole('button', { name: 'Revoke' }).count(), left)
-      await page.getByRole('button', { name: 'Revoke' }).first().click()
-      await page.waitForURL(`${house.baseUrl}/account/api`)
+      assert.equal(await page.locator('.ask').count(), left)
+      await pressAsked(page, 'Revoke')
+      await page.getByText(/^The token .* is revoked\./).waitFor()
     }
     await page.getByText('You have no tokens.').waitFor()
     assert.equal((await house.profile(personal)).status, 401)
     assert.equal((await house.profile(sandbox, 'sandbox')).status, 401)
 
     await page.getByRole('link', { name: 'Connected applications' }).click()
-    await page.getByRole('button', { name: 'Revoke access' }).click()
+    await pressAsked(page, 'Revoke access')
     await page.getByText('No application is connected to your account.').waitFor()
     assert.equal((await house.profile(access_token)).status, 401)
 
@@ -187,8 +187,8 @@ for (const javaScriptEnabled of [true, false]) {
     assert.ok((await takeCallback(page)).has('code'))
 
     await page.goto(`${house.baseUrl}/account/security`)
-    await page.getByRole('button', { name: 'Remove the authenticator app' }).click()
-    await page.getByText('It is removed.').waitFor()
+    await pressAsked(page, 'Remove the authenticator app')
+    await page.getByText('The authenticator app is removed.').waitFor()
     assert.deepEqual(withoutLeavings(complaints), [])
     await close()
   })
@@ -222,7 +222,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByLabel('New password', { exact: true }).fill('a different password')
     await page.getByLabel('New password, again').fill('a different password')
     await page.getByRole('button', { name: 'Change password' }).dblclick()
-    await page.getByText('Your password is changed.').waitFor()
+    await page.getByText('Your password is changed').waitFor()
     await page.goBack()
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
     await page.getByRole('link', { name: 'History' }).click()

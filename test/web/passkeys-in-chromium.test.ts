@@ -6,7 +6,7 @@ import { openChromium } from '../support/chromium.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
-import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
+import { fine, lookAt, openScreen, phone, pressAsked } from '../support/screen.ts'
 
 const house = await openHouse({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
 const site = await keepOpen(openPartnerSite('localhost'))
@@ -81,8 +81,8 @@ test('an account holder adds a passkey, signs in with it and removes it', async 
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   await page.getByRole('heading', { name: 'Sign-ins and devices' }).waitFor()
   await page.getByRole('link', { name: 'Security' }).click()
-  await page.getByRole('button', { name: 'Remove the passkey My laptop' }).click()
-  await page.getByText('It is removed.').waitFor()
+  await pressAsked(page, 'Remove the passkey My laptop')
+  await page.getByText('The passkey is removed.').waitFor()
   assert.deepEqual(complaints, [])
   await close()
 })

@@ -1,10 +1,12 @@
 /** Passkeys as a second factor: added, used, named, removed; and every answer that is not one. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import type { User } from '../../src/users/user.ts'
+import { assertAnswered } from '../support/answers.ts'
 import { Authenticator, addKey, readOptions, sendKey } from '../support/authenticator.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
@@ -42,7 +44,7 @@ test('the first passkey shows recovery codes once, renews the session and ends e
   assert.match(page, /<strong>Blue key<\/strong> <span class="badge">Passkey<\/span>/)
   await confirm(user, browser, key)
   const second = await addKey(browser, new Authenticator(house.baseUrl), {}, 'Red key')
-  assert.equal(second.location, '/account/security?done=passkey')
+  assert.match((await assertAnswered(browser, second)).text, /“Red key” is added/)
   const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'second_factor' })
   assert.deepEqual(
     entries.map(({ details }) => details.factor),
@@ -70,7 +72,7 @@ test('an authenticator without a counter signs in again and again', async () => 
 test('beside an app, a passkey and a code are each enough', async () => {
   const { user, browser, app } = await makeGuardedUser(house)
   const key = new Authenticator(house.baseUrl)
-  assert.equal((await addKey(browser, key)).location, '/account/security?done=passkey')
+  assert.equal((await addKey(browser, key)).location, '/account/security')
   assert.equal((await sendKey(await startSignIn(house, user), key)).status, 303)
   assert.equal((await sendSecond(await startSignIn(house, user), { code: app.code() })).status, 303)
   await browser.submit(await browser.get('/account/security'), '/account/security/app/remove', {})
@@ -83,7 +85,7 @@ test('with the last passkey its recovery codes go, and the password is enough ag
   const { user, browser } = await makeKeyHolder()
   const page = await browser.get('/account/security')
   const removed = await browser.submit(page, '/account/security/passkey/remove', {})
-  assert.equal(removed.location, '/account/security?done=removed')
+  assert.equal((await assertAnswered(browser, removed)).link, '/account/security/passkey')
   assert.match((await browser.get('/account/security')).text, /badge off">off/)
   assert.equal(await isSignedIn(await house.signIn(user)), true)
   assert.equal((await browser.submit(page, '/account/security/passkey/remove', {})).status, 303, 'a second click')

@@ -1,9 +1,11 @@
 /** Two-factor sign-in by authenticator app and recovery codes: set up, asked for at every sign-in, removed, reset. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
+import { assertAnswered } from '../support/answers.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import {
@@ -148,7 +150,7 @@ test('setting up, removing and new recovery codes need a sign-in at most five mi
   assert.equal((await sendSecond(browser, { code: app.code() })).location, '/account')
   assert.notEqual(sessionCookie(browser), before)
   const removed = await browser.submit(await browser.get('/account/security'), '/account/security/app/remove', {})
-  assert.equal(removed.location, '/account/security?done=removed')
+  assert.equal((await assertAnswered(browser, removed)).link, '/account/security/app')
   assert.match((await browser.get('/account/security')).text, /badge off">off/)
   assert.equal((await actionsOf(user.id, 1))[0], 'second_factor.removed')
   const plain = await house.signIn(user)

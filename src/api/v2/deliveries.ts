@@ -46,7 +46,7 @@ const DeliveryBody = Type.Object(
     attempts: integer('How often it was sent.', 1),
     createdAt: instant('When it was made'),
     nextAttemptAt: Type.Optional(instant('When it is sent next, while it waits')),
-    settledAt: Type.Optional(instant('When it was delivered or given up')),
+    settledAt: Type.Optional(instant('When it was delivered, or failed after all retries')),
     repeats: Type.Optional(integer('The delivery that this one sends again.', firstDeliveryId)),
     reason: Type.Optional(text('Why it was canceled.', 'skipped')),
     canceledBy: Type.Optional(

@@ -13,7 +13,7 @@ export const EventId = text(
 export const DeliveryStateBody = oneOf(deliveryStates, {
   title: 'DeliveryState',
   description:
-    '`waiting` for its moment, `blocked` behind an earlier one of its entity, `delivered`, `exhausted` after the last attempt, `canceled`, `expired` when its event became too old to be kept.',
+    '`waiting` for its moment, `blocked` behind an earlier one of its entity, `delivered`, `exhausted` when it failed after all retries, `canceled`, `expired` when its event became too old to be kept.',
 })
 
 export const attemptFields = {

@@ -23,7 +23,7 @@ const ReplayBody = Type.Object(
     webhookId: integer('The webhook it is for.', 1),
     state: oneOf(['running', 'finished', 'canceled'], { description: 'How far it is.' }),
     total,
-    done: integer('How many of them it has set going.', 5),
+    done: integer('How many of them it has queued.', 5),
     since: Type.Optional(instant('Of a recovery: since when it looks')),
     pulled: Type.Optional(
       integer('Of a recovery: how many that waited for their next attempt it has made due at once.', 3),
@@ -47,12 +47,12 @@ const ReplayDraft = Type.Object(
       instant('Deliveries made before this moment; later than `from`', { examples: [1_798_761_600_000] }),
     ),
     entity: Type.Optional(Entity),
-    failed: Type.Optional(Type.Boolean({ description: 'Only those that were given up.', examples: [true] })),
+    failed: Type.Optional(Type.Boolean({ description: 'Only those that failed after all retries.', examples: [true] })),
     dryRun: Type.Optional(Type.Boolean({ description: 'Count them, and send nothing.', examples: [false] })),
   },
   {
     title: 'ReplayDraft',
-    description: 'Which deliveries to send again: by time, by entity, or all that failed.',
+    description: 'Which deliveries to replay: by time, by entity, or all that failed.',
     additionalProperties: false,
     // `failed: false` chooses nothing.
     anyOf: [...chosenBy('from', 'to', 'entity'), { required: ['failed'], properties: { failed: { const: true } } }],
@@ -103,7 +103,7 @@ export const cancelReplay: Endpoint<BranchCaller> = {
     ...webhookSchema,
     ...{ operationId: 'cancelReplay', tags: ['Deliveries'] },
     summary: 'Stop a replay',
-    description: 'What it has set going goes on.',
+    description: 'What it has queued is sent all the same.',
     params: ReplayParams,
     response: { 200: ReplayBody },
   },
@@ -118,7 +118,7 @@ export const cancelReplay: Endpoint<BranchCaller> = {
 const RecoveryDraft = Type.Object(
   {
     since: instant(
-      'Since when the receiver had trouble: what was given up from then on is sent again; not in the future',
+      'Since when the receiver had trouble: what failed after all retries from then on is sent again; not in the future',
     ),
     dryRun: Type.Optional(Type.Boolean({ description: 'Count, and send nothing.', examples: [false] })),
   },
@@ -132,7 +132,7 @@ const RecoveryDraft = Type.Object(
 
 const RecoveryCount = Type.Object(
   {
-    total: integer('How many were given up, and would be sent again.', 12),
+    total: integer('How many failed after all retries, and would be sent again.', 12),
     waiting: integer('How many wait for their next attempt, and would be tried now; counted up to 1,000.', 3),
   },
   { title: 'RecoveryCount', description: 'What a dry run counted.' },
@@ -142,9 +142,9 @@ export const recoverWebhook: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'recoverWebhook', tags: ['Deliveries'] },
-    summary: 'Recover after a receiver was mended, or count what that would do',
+    summary: 'Recover after a receiver was fixed, or count what that would do',
     description:
-      'What waits for its next attempt is tried now, an open breaker probes at once, and what was given up since a moment, and not delivered or skipped since, is sent again. A webhook that was disabled is resumed; one that is paused is refused with 409. It is a replay, whose progress can be asked for as such; one at a time.',
+      'What waits for its next attempt is tried now, a webhook that is retried once a minute is retried at once, and what failed after all retries since a moment, and not delivered or skipped since, is sent again. A webhook that was disabled is resumed; one that is paused is refused with 409. It is a replay, whose progress can be asked for as such; one at a time.',
     params: IdParams,
     body: RecoveryDraft,
     response: { 200: RecoveryCount, 201: ReplayBody },

@@ -67,7 +67,7 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
         ),
       }),
       querystring: Type.Object({
-        webhookId: Type.Optional(idOfPath('Only to this webhook, whatever kinds it is told of. Unless given: to all.')),
+        webhookId: Type.Optional(idOfPath('Only to this webhook, whatever kinds it takes. Unless given: to all.')),
       }),
       body: payloads[kind],
       response: { 202: TestHookAnswer },

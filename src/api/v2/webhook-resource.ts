@@ -72,7 +72,7 @@ export const HeaderValues = Type.Unsafe<Record<string, string | null>>({
 })
 
 const settings = {
-  kinds: Type.Array(KindBody, { description: 'The kinds of events it is told of.' }),
+  kinds: Type.Array(KindBody, { description: 'The kinds of events to send.' }),
   actions: ActionLists,
   rateLimit: RateLimit,
   headers: Type.Array(text('A name, in lower case.', 'x-api-key'), {

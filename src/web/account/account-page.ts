@@ -1,6 +1,7 @@
 /** What the pages of an account share: the frame with its bar, and ids in forms. */
 import { Invalid } from '../../problem.ts'
-import type { Html } from '../frame/html.ts'
+import { printTold } from '../frame/done.ts'
+import { type Html, html } from '../frame/html.ts'
 import { sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
@@ -13,10 +14,11 @@ interface AccountPage {
   readonly scripts?: readonly string[]
 }
 
-export function sendAccountPage({ context, reply }: Visit, { session, csrf }: SignedIn, page: AccountPage) {
-  const { title, here, body, status = 200, scripts = [] } = page
-  const account = { user: session.user, csrf, here }
-  return sendPage(reply, { title, body, status, scripts, environment: context.environment, account })
+export function sendAccountPage(visit: Visit, visitor: SignedIn, page: AccountPage) {
+  const { title, here, status = 200, scripts = [] } = page
+  const account = { user: visitor.session.user, csrf: visitor.csrf, here }
+  const body = html`${printTold(visit, visitor)}${page.body}`
+  return sendPage(visit.reply, { title, body, status, scripts, environment: visit.context.environment, account })
 }
 
 export function parseId(text: string | undefined, field: string): number {

@@ -4,7 +4,8 @@ import type { Database } from '../../database/database.ts'
 import { type Environment, environments } from '../../environment.ts'
 import { Invalid, Problem } from '../../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../../users/api-token.ts'
-import { ignoreAlreadyGone, printDone } from '../frame/done.ts'
+import { askFirst } from '../frame/ask.ts'
+import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
@@ -40,13 +41,16 @@ export async function createToken(visit: Visit, visitor: StronglySignedIn, form:
   }
 }
 
-export async function revokeToken({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function revokeToken(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const { context, reply } = visit
   const id = parseId(form.find('token'), 'token')
-  const own = await listTokens(context, visitor)
-  if (own.some((token) => token.id === id)) {
-    await revokeApiToken(context.db, id, visitor.session.user.id, visitor.act).catch(ignoreAlreadyGone)
-  }
-  return reply.redirect('/account/api', 303)
+  const token = (await listTokens(context, visitor)).find((each) => each.id === id)
+  if (!token) return reply.redirect('/account/api', 303)
+  await revokeApiToken(context.db, id, visitor.session.user.id, visitor.act).catch(ignoreAlreadyGone)
+  return leadToDone(visit, visitor, '/account/api', {
+    text: `The token “${token.name}” is revoked.`,
+    link: { path: '/account/history', label: 'See your history' },
+  })
 }
 
 interface ApiSettings {
@@ -116,6 +120,9 @@ function printToken(token: ApiToken, { csrf }: SignedIn): Html {
   return html`<li>
 <div><strong>${token.name}</strong> <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
 <span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
-<form method="post" action="/account/api/revoke">${csrfField(csrf)}<input type="hidden" name="token" value="${token.id}"><button class="danger">Revoke</button></form>
+${askFirst({
+  ...{ action: '/account/api/revoke', csrf, fields: { token: token.id }, of: token.name },
+  ...{ label: 'Revoke', text: 'Programs that use it are refused from their next request on.' },
+})}
 </li>`
 }

@@ -10,7 +10,8 @@ import {
 import { mayAct } from '../../partners/partner-status.ts'
 import { type Scope, scopes } from '../../scope.ts'
 import { scopeWords } from '../../words/scope-words.ts'
-import { ignoreAlreadyGone } from '../frame/done.ts'
+import { askFirst } from '../frame/ask.ts'
+import { ignoreAlreadyGone, leadToDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
@@ -40,16 +41,21 @@ async function listApplications({ db, environment }: Context, { session }: Signe
 }
 
 /** What was approved on the other site is not this one's to change. */
-async function isOfThisSite(context: Context, visitor: SignedIn, id: number): Promise<boolean> {
-  return (await listApplications(context, visitor)).some((each) => each.id === id)
+async function findChosen({ context }: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const id = parseId(form.find('authorization'), 'authorization')
+  return (await listApplications(context, visitor)).find((each) => each.id === id)
 }
 
-export async function revokeApplication({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const id = parseId(form.find('authorization'), 'authorization')
-  if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
-  const revoked = { id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
-  await revokeAuthorization(context.db, revoked, visitor.act).catch(ignoreAlreadyGone)
-  return reply.redirect('/account', 303)
+export async function revokeApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const chosen = await findChosen(visit, visitor, form)
+  if (!chosen) return visit.reply.redirect('/account', 303)
+  const revoked = { id: chosen.id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
+  await revokeAuthorization(visit.context.db, revoked, visitor.act).catch(ignoreAlreadyGone)
+  const text = `${chosen.clientName} has no access any more. To connect it again, start there.`
+  return leadToDone(visit, visitor, '/account', {
+    text,
+    link: { path: '/account/history', label: 'See your history' },
+  })
 }
 
 export function pauseApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
@@ -60,12 +66,15 @@ export function resumeApplication(visit: Visit, visitor: SignedIn, form: Submitt
   return setPaused(visit, visitor, form, false)
 }
 
-async function setPaused({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, paused: boolean) {
-  const id = parseId(form.find('authorization'), 'authorization')
-  if (!(await isOfThisSite(context, visitor, id))) return reply.redirect('/account', 303)
+async function setPaused(visit: Visit, visitor: SignedIn, form: SubmittedForm, paused: boolean) {
+  const chosen = await findChosen(visit, visitor, form)
+  if (!chosen) return visit.reply.redirect('/account', 303)
+  const { id, clientName } = chosen
   const change = { id, ownerId: visitor.session.user.id, paused }
-  await setAuthorizationPaused(context.db, change, visitor.act).catch(ignoreAlreadyGone)
-  return reply.redirect('/account', 303)
+  await setAuthorizationPaused(visit.context.db, change, visitor.act).catch(ignoreAlreadyGone)
+  const text = paused ? `${clientName} is paused: it has no access now.` : `${clientName} has access again.`
+  const undo = { action: paused ? '/account/resume' : '/account/pause', fields: { authorization: String(id) } }
+  return leadToDone(visit, visitor, '/account', { text, undo })
 }
 
 function printApplication(each: Authorization, activity: readonly ScopeActivity[], { csrf }: SignedIn): Html {
@@ -86,16 +95,19 @@ ${each.sharedAccounts && each.accountNumbers.length === 0 && notice('error', 'Yo
 </dl>
 <div class="acts">
 ${each.pausedAt === null ? printAct(each, csrf, 'pause', 'Pause') : printAct(each, csrf, 'resume', 'Resume')}
-${printAct(each, csrf, 'revoke', 'Revoke access')}
+${askFirst({
+  ...{ action: '/account/revoke', csrf, fields: { authorization: each.id }, of: `of ${each.clientName}` },
+  ...{ label: 'Revoke access' },
+  text: 'It loses its access at once, and has to ask you again for any other.',
+})}
 </div>
 </article>`
 }
 
 /** The name of the application is in the button for those who hear the page instead of seeing it. */
-function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume' | 'revoke', words: string): Html {
-  const kind = { pause: 'plain', resume: 'primary', revoke: 'danger' }[act]
-  const joined = act === 'revoke' ? ' of ' : ' '
-  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="${kind}">${words}<span class="unseen">${joined}${each.clientName}</span></button></form>`
+function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume', words: string): Html {
+  const kind = { pause: 'plain', resume: 'primary' }[act]
+  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="${kind}">${words}<span class="unseen"> ${each.clientName}</span></button></form>`
 }
 
 function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {

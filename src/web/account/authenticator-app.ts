@@ -2,12 +2,14 @@
  * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret travels sealed in
  * the form until then, so that a page left half-way leaves nothing behind.
  */
+
 import { brand } from '../../brand.ts'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
 import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../../users/totp.ts'
 import { setCookie } from '../frame/cookies.ts'
+import { type Done, leadToDone } from '../frame/done.ts'
 import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -41,13 +43,21 @@ export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, fo
   const added = await addAuthenticatorApp(context.db, context.vault, holder, { secret, step })
   if (!added) return reply.redirect('/account/security', 303)
   setCookie(context, reply, 'session', added.session.text)
-  if (added.recoveryCodes.length === 0) return reply.redirect('/account/security?done=app', 303)
+  if (added.recoveryCodes.length === 0) return leadToDone(visit, visitor, '/account/security', appAdded)
   return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeApp({ context, reply }: Visit, visitor: StronglySignedIn) {
-  await removeAuthenticatorApp(context.db, visitor.session.user.id, visitor.act)
-  return reply.redirect('/account/security?done=removed', 303)
+export async function removeApp(visit: Visit, visitor: StronglySignedIn) {
+  await removeAuthenticatorApp(visit.context.db, visitor.session.user.id, visitor.act)
+  return leadToDone(visit, visitor, '/account/security', {
+    text: 'The authenticator app is removed.',
+    link: { path: here, label: 'Set one up again' },
+  })
+}
+
+const appAdded: Done = {
+  text: 'The authenticator app is set up. You are signed out everywhere else.',
+  link: { path: '/account/devices', label: 'Sign-ins and devices' },
 }
 
 const purposeOf = ({ session }: SignedIn) => `totp-offer:${session.user.id}`

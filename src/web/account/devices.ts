@@ -1,6 +1,7 @@
 /** Sign-ins and devices: where the account is open at this moment, and how to close it there. */
 import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
 import { deviceWords } from '../../words/device-words.ts'
+import { leadToDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -31,15 +32,20 @@ ${others.length === 0 ? html`<p class="empty">You are signed in nowhere else.</p
   })
 }
 
-export async function closeDevice({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+/** Whoever did not recognise it does this next. */
+const ifUnknown = { path: '/account/password', label: 'Change your password' }
+
+export async function closeDevice(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const { context } = visit
   const id = parseId(form.find('session'), 'session')
   await closeSessionOf(context.db, visitor.session.user, id, visitor.act)
-  return reply.redirect(here, 303)
+  return leadToDone(visit, visitor, here, { text: 'That device is signed out.', link: ifUnknown })
 }
 
-export async function closeOtherDevices({ context, reply }: Visit, visitor: SignedIn) {
+export async function closeOtherDevices(visit: Visit, visitor: SignedIn) {
+  const { context } = visit
   await closeOtherSessions(context.db, visitor.session, visitor.act)
-  return reply.redirect(here, 303)
+  return leadToDone(visit, visitor, here, { text: 'You are signed out everywhere else.', link: ifUnknown })
 }
 
 function printOthers(others: readonly SignedInDevice[], { csrf }: SignedIn): Html {

@@ -1,5 +1,7 @@
 /** The address that notices go to. Changed only minutes after a sign-in; the address before is told. */
+
 import { findMail, setEmail } from '../../users/email.ts'
+import { leadToDone } from '../frame/done.ts'
 import { findProblem, printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -17,20 +19,24 @@ export async function showEmail(visit: Visit, visitor: SignedIn) {
 }
 
 export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const email = form.find('email') ?? ''
   const { session, act } = visitor
   const problem = await findProblem(() => setEmail(context.db, session.user, email, act))
-  if (!problem) return reply.redirect(`${notices}?done=email`, 303)
+  if (!problem)
+    return leadToDone(visit, visitor, notices, { text: 'Your e-mail address is saved.', link: changeAddress })
   const mail = await findMail(context.db, session.user.id)
   const wrong = `It ${problem.fields?.[0]?.problem ?? 'cannot be saved'}.`
   return sendEmail(visit, visitor, { now: mail?.email ?? undefined, typed: email, problem: wrong })
 }
 
-export async function removeEmail({ context, reply }: Visit, visitor: StronglySignedIn) {
-  await setEmail(context.db, visitor.session.user, undefined, visitor.act)
-  return reply.redirect(`${notices}?done=removed`, 303)
+export async function removeEmail(visit: Visit, visitor: StronglySignedIn) {
+  await setEmail(visit.context.db, visitor.session.user, undefined, visitor.act)
+  const text = 'Your e-mail address is removed. No notices come.'
+  return leadToDone(visit, visitor, notices, { text, link: { ...changeAddress, label: 'Give an address' } })
 }
+
+const changeAddress = { path: '/account/security/email', label: 'Change it' }
 
 interface EmailPage {
   /** The address so far. */

@@ -8,7 +8,7 @@ import {
 } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
-import { printDone } from '../frame/done.ts'
+import { leadToDone } from '../frame/done.ts'
 import { emptyDraft, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -36,14 +36,8 @@ const kindWords: Record<PersonalKind, string> = {
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
 }
 
-const doneWords = {
-  email: 'Your e-mail address is saved.',
-  removed: 'Your e-mail address is removed. No notices come.',
-  chosen: 'Your choice is saved.',
-}
-
 export async function showNotices(visit: Visit, visitor: SignedIn) {
-  const { context, request } = visit
+  const { context } = visit
   const { user } = visitor.session
   const mail = (await findMail(context.db, user.id)) ?? { email: null, declinedNotices: [] }
   const isMember = user.role === 'operator' || (await listPartnersOf(context.db, user.id)).length > 0
@@ -52,7 +46,6 @@ export async function showNotices(visit: Visit, visitor: SignedIn) {
     title: 'E-mail notices',
     here: '/account/security',
     body: html`<h1>E-mail notices</h1>
-${printDone(request, doneWords)}
 ${printAddress(mail)}
 <section class="card">
 <h2>What you are told</h2>
@@ -68,11 +61,14 @@ ${last.length === 0 ? html`<p class="empty">There were none in the last 90 days.
 }
 
 /** A choice among those of a partner's members; whoever is none has nothing to choose. */
-export async function chooseNotices({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function chooseNotices(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+  const { context } = visit
   const wanted = form.all('kind')
+  const before = (await findMail(context.db, visitor.session.user.id))?.declinedNotices ?? []
   const declined = declinable.filter((kind) => !wanted.includes(kind))
   await declineNotices(context.db, visitor.session.user, declined, visitor.act)
-  return reply.redirect(`${here}?done=chosen`, 303)
+  const undo = { action: here, fields: { kind: declinable.filter((kind) => !before.includes(kind)) } }
+  return leadToDone(visit, visitor, here, { text: 'Your choice is saved.', undo })
 }
 
 const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
@@ -96,7 +92,9 @@ ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'For your work with
 </form>`
 }
 
+const stateWords: Record<NoticeSeen['state'], string> = { waiting: 'waiting', sent: 'sent', 'given up': 'not sent' }
+
 function printLast({ kind, email, state, createdAt }: NoticeSeen): Html {
-  const badge = html`<span class="badge${state !== 'sent' && html` off`}">${state}</span>`
+  const badge = html`<span class="badge${state !== 'sent' && html` off`}">${stateWords[state]}</span>`
   return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`
 }

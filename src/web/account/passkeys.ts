@@ -1,4 +1,5 @@
 /** Adding and removing passkeys. */
+
 import type { Context } from '../../context.ts'
 import { findNameProblem } from '../../name.ts'
 import { NotFound } from '../../problem.ts'
@@ -6,6 +7,7 @@ import { askForNew, listPasskeys, type PasskeySite, passkeysPerUser } from '../.
 import { addSecondPasskey, removeSecondPasskey } from '../../users/second-factor.ts'
 import { deviceWords } from '../../words/device-words.ts'
 import { setCookie } from '../frame/cookies.ts'
+import { leadToDone } from '../frame/done.ts'
 import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -40,14 +42,21 @@ export async function submitPasskeySetup(visit: Visit, visitor: StronglySignedIn
     return sendSetup(visit, visitor, site, { name, problem })
   }
   setCookie(context, reply, 'session', added.session.text)
-  if (added.recoveryCodes.length === 0) return reply.redirect('/account/security?done=passkey', 303)
+  if (added.recoveryCodes.length === 0)
+    return leadToDone(visit, visitor, '/account/security', {
+      text: `The passkey “${name}” is added.`,
+      link: { path: '/account/devices', label: 'Sign-ins and devices' },
+    })
   return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeKey({ context, reply }: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function removeKey(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const id = parseId(form.find('passkey'), 'passkey')
-  await removeSecondPasskey(context.db, visitor.session.user.id, id, visitor.act)
-  return reply.redirect('/account/security?done=removed', 303)
+  await removeSecondPasskey(visit.context.db, visitor.session.user.id, id, visitor.act)
+  return leadToDone(visit, visitor, '/account/security', {
+    text: 'The passkey is removed.',
+    link: { path: here, label: 'Add another' },
+  })
 }
 
 function getSite(context: Context): PasskeySite {

@@ -1,9 +1,11 @@
 /** The password page: the old one, the new one twice, and whether applications should be paused along with it. */
+
 import { pauseAuthorizationsOf } from '../../oauth/authorization.ts'
 import { Conflict } from '../../problem.ts'
 import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '../../users/password.ts'
 import { changePassword } from '../../users/password-change.ts'
 import { setCookie } from '../frame/cookies.ts'
+import { leadToDone } from '../frame/done.ts'
 import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -45,7 +47,10 @@ export async function submitPassword(visit: Visit, visitor: WithFactor, form: Su
     case 'changed':
       setCookie(context, reply, 'session', outcome.session.text)
       rememberDevice(context, reply, outcome.device)
-      return reply.redirect('/account/security?done=password', 303)
+      return leadToDone(visit, visitor, '/account/security', {
+        text: 'Your password is changed, and you are signed out everywhere else.',
+        link: { path: '/account', label: 'Connected applications' },
+      })
   }
 }
 

@@ -2,6 +2,7 @@
 import { findMail } from '../../users/email.ts'
 import type { Passkey } from '../../users/passkey.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
+import { askFirst } from '../frame/ask.ts'
 import { printDone } from '../frame/done.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -14,10 +15,6 @@ import { sendAccountPage } from './account-page.ts'
 const here = '/account/security'
 
 const doneWords = {
-  password: 'Your password is changed. You are signed out everywhere else.',
-  passkey: 'Your passkey is added.',
-  app: 'Your authenticator app is set up.',
-  removed: 'It is removed.',
   'codes-before':
     'This form was sent before. The recovery codes that it made were shown once. If you did not keep them, make new ones.',
 }
@@ -54,19 +51,22 @@ ${isGuarded(factors) && printRecovery(factors, visitor)}
   })
 }
 
+const removing =
+  'It no longer proves that it is you. Without any second factor, your password alone is enough to sign in.'
+
 function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
   if (!totp) {
     return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an authenticator app</span></a></li>`
   }
   const lastUse = totp.lastUsedAt ? printDate(totp.lastUsedAt) : 'never'
   return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.createdAt)} · last used ${lastUse}${totp.lockedAt !== null && html` · locked after a hundred wrong codes ${printDate(totp.lockedAt)}; a recovery code unlocks it`}</span></div>
-<form method="post" action="/account/security/app/remove">${csrfField(csrf)}<button class="danger">Remove<span class="unseen"> the authenticator app</span></button></form></li>`
+${askFirst({ action: '/account/security/app/remove', csrf, label: 'Remove', of: 'the authenticator app', text: removing })}</li>`
 }
 
 function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
   const lastUse = each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'
   return html`<li><div><strong>${each.name}</strong> <span class="badge">Passkey</span> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br><span class="faint">added ${printDate(each.createdAt)} · last used ${lastUse}</span></div>
-<form method="post" action="/account/security/passkey/remove">${csrfField(csrf)}<input type="hidden" name="passkey" value="${each.id}"><button class="danger">Remove<span class="unseen"> the passkey ${each.name}</span></button></form></li>`
+${askFirst({ action: '/account/security/passkey/remove', csrf, fields: { passkey: each.id }, label: 'Remove', of: `the passkey ${each.name}`, text: removing })}</li>`
 }
 
 function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: SignedIn): Html {

@@ -1,4 +1,5 @@
 /** Where the rows of the attention queue come from, and the acts of each. Every form is one that a page of its own has too. */
+
 import { cut } from '../../cut.ts'
 import {
   type Applicant,
@@ -12,6 +13,7 @@ import { listLockedPeople } from '../../users/locked-people.ts'
 import { listFailingWebhooks } from '../../webhooks/failing-webhooks.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { findCause } from '../../webhooks/likely-cause.ts'
+import { askFirst } from '../frame/ask.ts'
 import { nameAnswer } from '../frame/failure-words.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
@@ -28,6 +30,16 @@ function quote(text: string): string {
 /** A button that does it and comes back to the queue. */
 function act(csrf: string, action: string, label: string, of: string, kind = '', more: Content = undefined): Html {
   return html`<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="from" value="queue">${more}<button class="${kind}">${label}<span class="unseen"> ${of}</span></button></form>`
+}
+
+function decline(
+  csrf: string,
+  action: string,
+  of: string,
+  fields: Readonly<Record<string, string | number>> = {},
+): Html {
+  const text = 'The partner can ask again.'
+  return askFirst({ action, csrf, fields: { ...fields, from: 'queue' }, label: 'Decline', of, text, why: true })
 }
 
 const partnerPath = (branchId: number) => `/console/partners/${branchId}`
@@ -74,7 +86,7 @@ const refreshRequests: AttentionKind = {
       age: html`asked ${printAgo(since, now)}`,
       acts: [
         act(csrf, `${partnerPath(branchId)}/refresh/grant`, 'Grant', `refresh access to ${name}`, 'primary'),
-        act(csrf, `${partnerPath(branchId)}/refresh/withdraw`, 'Decline', `refresh access of ${name}`, 'danger'),
+        decline(csrf, `${partnerPath(branchId)}/refresh/withdraw`, `refresh access of ${name}`),
       ],
     }))
   },
@@ -97,7 +109,7 @@ const scopeRequests: AttentionKind = {
         age: html`asked ${printAgo(since, now)}`,
         acts: [
           act(csrf, `${at}/grant`, 'Grant', what, 'primary', request),
-          act(csrf, `${at}/decline`, 'Decline', what, 'danger', request),
+          decline(csrf, `${at}/decline`, what, { request: id }),
         ],
       }
     })

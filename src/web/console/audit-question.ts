@@ -37,8 +37,8 @@ export function printAuditFilter(asked: Question): Html {
   const environment = [...anyOf(environments), { value: 'none', label: 'of no environment' }]
   return html`${asked.printProblem()}<form class="card filter" method="get" action="/console/audit" role="search" aria-label="Audit log">
 ${textField(draft, { name: 'actor', label: 'Who', more: html`${plain} placeholder="user:id-…"` })}
-${textField(draft, { name: 'action', label: 'Did what', more: html`${plain} placeholder="client, client.created"` })}
-${textField(draft, { name: 'subject', label: 'To whom', more: html`${plain} placeholder="webhook:42"` })}
+${textField(draft, { name: 'action', label: 'Action', more: html`${plain} placeholder="client, client.created"` })}
+${textField(draft, { name: 'subject', label: 'Target', more: html`${plain} placeholder="webhook:42"` })}
 ${choiceField(draft, { name: 'environment', label: 'Environment' }, environment)}
 ${textField(draft, { name: 'address', label: 'From where', more: html`${plain} placeholder="192.0.2.7"` })}
 ${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}

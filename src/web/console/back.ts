@@ -1,34 +1,28 @@
-/** Where an act leads: to the page of whom it was done to, or back to the queue that it was done from, which then says what was done. */
-import type { FastifyRequest } from 'fastify'
-import type { Sql } from '../../database/database.ts'
+/**
+ * Where an act leads: to the page of whom it was done to, or back to the queue that it was done from. Either says what was done, with the way back
+ * or a link: to whom it was done to, or to what the log has of them.
+ */
 import type { Form } from '../../http/form.ts'
-import { type Html, html } from '../frame/html.ts'
-import { notice } from '../frame/page.ts'
+import { leadToDone, type Undo } from '../frame/done.ts'
 import type { Visit } from '../frame/visit.ts'
-import { findNames, printName } from './names.ts'
+import type { Operator } from '../gates.ts'
 
-interface Done {
+interface DoneTo {
   /** The page of whom it was done to. */
   readonly path: string
   /** As the log has it, such as `user:id-…`. */
   readonly about: string
-  readonly done: string
+  /** What they are called. */
+  readonly name: string
+  readonly text: string
+  readonly undo?: Undo | undefined
 }
 
-export function goBack({ request, reply }: Visit, { path, about, done }: Done) {
-  const isFromQueue = (request.body as Form | undefined)?.from === 'queue'
-  const query = new URLSearchParams({ done, about })
-  return reply.redirect(isFromQueue ? `/console?${query}` : `${path}?done=${done}`, 303)
-}
-
-/** What was just done from the queue. Only words of the table and names of the database are told: an address cannot put others on a page. */
-export async function printDoneTo(
-  sql: Sql,
-  request: FastifyRequest,
-  words: Readonly<Record<string, string>>,
-): Promise<Html | undefined> {
-  const { done, about } = request.query as Form
-  if (typeof done !== 'string' || typeof about !== 'string' || !Object.hasOwn(words, done)) return undefined
-  const names = await findNames(sql, [about])
-  return names.has(about) ? notice('success', html`${printName(about, names)}: ${words[done]}`) : undefined
+export function goBack(visit: Visit, operator: Operator, { path, about, name, text, undo }: DoneTo) {
+  const isFromQueue = (visit.request.body as Form | undefined)?.from === 'queue'
+  const audit = { path: `/console/audit?${new URLSearchParams({ subject: about })}`, label: 'Audit entries' }
+  const back = undo && { undo: isFromQueue ? { ...undo, fields: { ...undo.fields, from: 'queue' } } : undo }
+  if (isFromQueue)
+    return leadToDone(visit, operator, '/console', { text: `${name}: ${text}`, link: { path, label: 'Open' }, ...back })
+  return leadToDone(visit, operator, path, { text, link: audit, ...back })
 }

@@ -6,7 +6,7 @@ import { type CheckState, logSubject } from '../../audit/chain-check.ts'
 import { searchEntries } from '../../audit/entry-search.ts'
 import { findPublicKey } from '../../audit/head-signer.ts'
 import { cut } from '../../cut.ts'
-import { printDone } from '../frame/done.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
@@ -33,12 +33,8 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
     began = visit.context.chainCheck.start(operator.act, anchor)
   })
   if (problem) return sendChain(visit, operator, { values: { anchor: cut(typed, 100) }, problem })
-  return visit.reply.redirect(`${chainPage}?done=${began ? 'began' : 'joined'}`, 303)
-}
-
-const doneWords = {
-  began: 'The verification has begun.',
-  joined: 'A verification was running already: this is it.',
+  const text = began ? 'The verification has begun.' : 'A verification was running already: this is it.'
+  return leadToDone(visit, operator, chainPage, { text, link: { path: '/console/audit', label: 'Audit log' } })
 }
 
 async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
@@ -55,7 +51,6 @@ async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
     live,
     body: html`${crumbs([{ path: '/console/audit', label: 'Audit log' }])}
 <h1>Verify the chain</h1>
-${printDone(visit.request, doneWords)}
 <section class="card">
 <p>Every entry is in a block, and the hash of a block covers its entries and the block before it. Walking the whole chain shows whether an entry was changed, removed or slipped in.
 Keep the head that it finds somewhere else: as an anchor it proves later that nothing before it was rewritten, not even by somebody who computed every hash anew.</p>

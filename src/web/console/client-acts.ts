@@ -16,22 +16,24 @@ export function activateClient(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'active')
 }
 
-async function setStatus(visit: Visit, { act }: StrongOperator, status: Client['status']) {
+async function setStatus(visit: Visit, operator: StrongOperator, status: Client['status']) {
   const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   if (client.status !== status) {
-    await setClientStatus(db, client, status, act)
+    await setClientStatus(db, client, status, operator.act)
   }
-  return back(visit, partner, status === 'active' ? 'client-activated' : 'client-suspended')
+  if (status === 'active') return back(visit, operator, partner, 'client-activated')
+  return back(visit, operator, partner, 'client-suspended', { action: `${pathOf(client)}/activate` })
 }
 
-export async function setMost(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+export async function setMost(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   const atMost = parseClientScopes(form.all('scope').join(' '))
   if ('field' in atMost) throw new Invalid([atMost])
-  await setScopesAtMost(db, client, atMost, act)
-  return back(visit, partner, 'scopes-set')
+  await setScopesAtMost(db, client, atMost, operator.act)
+  const undo = { action: `${pathOf(client)}/scopes`, fields: { scope: client.scopesAtMost } }
+  return back(visit, operator, partner, 'scopes-set', undo)
 }
 
 export function grantScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
@@ -42,12 +44,16 @@ export function declineScopes(visit: Visit, operator: StrongOperator, form: Subm
   return answer(visit, operator, form, false)
 }
 
-async function answer(visit: Visit, { act }: StrongOperator, form: SubmittedForm, granted: boolean) {
+async function answer(visit: Visit, operator: StrongOperator, form: SubmittedForm, granted: boolean) {
   const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   const asked = { id: idOf(form.find('request')), granted }
-  if (!(await answerScopeRequest(db, client, asked, act))) return back(visit, partner, 'changed')
-  return back(visit, partner, granted ? 'scopes-granted' : 'scopes-declined')
+  if (!(await answerScopeRequest(db, client, asked, operator.act))) return back(visit, operator, partner, 'changed')
+  return back(visit, operator, partner, granted ? 'scopes-granted' : 'scopes-declined')
+}
+
+function pathOf({ branchId, id }: Client): string {
+  return `/console/partners/${branchId}/clients/${id}`
 }
 
 async function clientOf(visit: Visit): Promise<{ partner: Partner; client: Client }> {

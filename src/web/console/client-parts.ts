@@ -3,6 +3,7 @@ import type { Client } from '../../partners/client.ts'
 import type { ClientSecret } from '../../partners/client-secret.ts'
 import type { ScopeRequest } from '../../partners/scope-request.ts'
 import { scopes } from '../../scope.ts'
+import { askFirst } from '../frame/ask.ts'
 import { emptyDraft, ticks } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -29,15 +30,19 @@ ${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html
 
 function printClient(client: Client, { secrets, requests, home, csrf }: ClientsPage): Html {
   const isActive = client.status === 'active'
-  const [verb, label, kind] = isActive ? ['suspend', 'Suspend', 'danger'] : ['activate', 'Activate', 'primary']
   const own = secrets.filter(({ clientId }) => clientId === client.id)
   const asked = requests.find(({ clientId }) => clientId === client.id)
   const at = `${home}/clients/${client.id}`
   return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
-${own.length === 0 ? html`<br><span class="faint">No secret is alive.</span>` : own.map(printSecret)}
+${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
 ${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
-<form method="post" action="${at}/${verb}">${csrfField(csrf)}<button class="${kind}">${label}<span class="unseen"> ${client.name}</span></button></form></li>`
+${isActive ? askToSuspend(client, at, csrf) : html`<form method="post" action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span class="unseen"> ${client.name}</span></button></form>`}</li>`
+}
+
+function askToSuspend({ name }: Client, at: string, csrf: string): Html {
+  const text = 'Its tokens are refused at once, until it is activated again.'
+  return askFirst({ action: `${at}/suspend`, csrf, label: 'Suspend', of: name, text, why: true })
 }
 
 function printSecret(secret: ClientSecret): Html {
@@ -51,10 +56,11 @@ function printRequest(
   at: string,
   csrf: string,
 ) {
-  const act = (verb: string, label: string, kind: string) =>
-    html`<form method="post" action="${at}/scopes/${verb}">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="${kind}">${label}<span class="unseen"> ${wanted.join(' ')} for ${name}</span></button></form>`
+  const of = `${wanted.join(' ')} for ${name}`
+  const text = 'The partner can ask again.'
   return html`<p>${badge('wait', 'asks for more')} Asked for <strong>${wanted.join(' ')}</strong> ${printDate(askedAt)}: “${reason}”</p>
-<div class="acts">${act('grant', 'Grant', 'primary')}${act('decline', 'Decline', 'danger')}</div>`
+<div class="acts"><form method="post" action="${at}/scopes/grant">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="primary">Grant<span class="unseen"> ${of}</span></button></form>
+${askFirst({ action: `${at}/scopes/decline`, csrf, fields: { request: id }, label: 'Decline', of, text, why: true })}</div>`
 }
 
 /** Setting the most answers a request that waits. */

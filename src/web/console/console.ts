@@ -1,12 +1,13 @@
 /** The frame of the console's pages. */
-import type { Html } from '../frame/html.ts'
+import { printTold } from '../frame/done.ts'
+import { type Html, html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
 
 const sections: readonly Link[] = [
   { path: '/console', label: 'Overview' },
-  { path: '/console/partners', label: 'Partners', searches: true },
+  { path: '/console/partners', label: 'Partners' },
   { path: '/console/users', label: 'Users' },
   { path: '/console/webhooks', label: 'Webhooks' },
   { path: '/console/audit', label: 'Audit log' },
@@ -25,13 +26,15 @@ interface ConsolePage {
   readonly scripts?: readonly string[]
 }
 
-export function sendConsole({ context, reply }: Visit, { session, csrf }: Operator, page: ConsolePage) {
+export function sendConsole(visit: Visit, operator: Operator, page: ConsolePage) {
   const { section, ...rest } = page
-  return sendPage(reply, {
+  return sendPage(visit.reply, {
     ...rest,
-    environment: context.environment,
-    account: { user: session.user, csrf, here: section },
+    body: html`${printTold(visit, operator)}${page.body}`,
+    environment: visit.context.environment,
+    account: { user: operator.session.user, csrf: operator.csrf, here: section },
     navigation: sections,
+    search: '/console/search',
     wide: true,
   })
 }

@@ -1,10 +1,12 @@
 /** Why a partner's webhook fails, for whoever runs the gateway: the same parts as the partner sees, and the same acts, under their own name. */
+
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
 import { getLane, type LaneHealth } from '../../webhooks/lane-health.ts'
 import { type Probe, startProbe } from '../../webhooks/probe.ts'
 import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
 import type { Replay } from '../../webhooks/replay.ts'
+import { leadToDone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { printCount } from '../frame/health-words.ts'
@@ -29,7 +31,7 @@ export function showIncident(visit: Visit, operator: Operator) {
 }
 
 export async function probe(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const lane = await laneOf(visit)
   const make = async (db: Database) => {
     await context.probes.count(String(lane.id))
@@ -40,7 +42,7 @@ export async function probe(visit: Visit, operator: StrongOperator, form: Submit
     sent = await makeOnce(context, operator, form, make, (made) => addressOfProbe(pathOf(lane), made))
   })
   if (problem) return sendIncident(visit, operator, problem)
-  return reply.redirect(sent!.path, 303)
+  return leadToDone(visit, operator, sent!.path, { text: 'One attempt is made now.', link: toWebhook(lane) })
 }
 
 /** From the beginning of its trouble: what would happen, before it does. */
@@ -49,7 +51,7 @@ export async function showRecovery(visit: Visit, operator: Operator) {
 }
 
 export async function recover(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const lane = await laneOf(visit)
   const make = (db: Database) => startRecovery(db, lane, sinceOf(lane), operator.act)
   let sent: Sent<Replay> | undefined
@@ -59,8 +61,10 @@ export async function recover(visit: Visit, operator: StrongOperator, form: Subm
   if (problem) return sendRecovery(visit, operator, problem)
   // What is started goes on by itself; the first bite goes at once.
   if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
-  return reply.redirect(sent!.path, 303)
+  return leadToDone(visit, operator, sent!.path, { text: 'The recovery has started.', link: toWebhook(lane) })
 }
+
+const toWebhook = ({ id }: LaneHealth) => ({ path: `${webhooks}/${id}`, label: `Webhook ${id}` })
 
 function laneOf({ context, request }: Visit): Promise<LaneHealth> {
   return getLane(context.db, idOf(paramsOf(request).id), context.clock.now())

@@ -1,21 +1,26 @@
 import type { LaneCondition } from '../../webhooks/lane-health.ts'
-import { conditionTones, conditionWords } from '../frame/health-words.ts'
+import { conditionLabels, conditionTones, conditionWords } from '../frame/health-words.ts'
 import type { Html } from '../frame/html.ts'
 import { badge, type Tone } from '../frame/parts.ts'
 
 const tones: Record<LaneCondition, Tone> = { ...conditionTones, late: 'wait', held: 'off' }
 
+export const laneLabels: Record<LaneCondition, string> = { ...conditionLabels, late: 'late', held: 'on hold' }
+
 /** With how many there are of them, where that is known. */
 export function laneBadge(condition: LaneCondition, count?: number): Html {
-  return badge(tones[condition], count === undefined ? condition : `${condition}: ${count.toLocaleString('en')}`)
+  return badge(
+    tones[condition],
+    count === undefined ? laneLabels[condition] : `${laneLabels[condition]} · ${count.toLocaleString('en')}`,
+  )
 }
 
 /** What it means to the one who watches over all of them. */
 export const laneWords: Record<LaneCondition, string> = {
   ...conditionWords,
-  late: 'Its receiver is well, but what is due has waited for more than a minute: do the workers keep up?',
+  late: 'Its receiver answers, but deliveries have been due for more than a minute. Check that the workers keep up.',
   held: 'Its partner is not approved. Deliveries gather and go out when it is.',
-  paused: 'Somebody holds it back. Deliveries gather and go out when it is resumed.',
+  paused: 'Somebody paused it. Deliveries gather and go out when it is resumed.',
   disabled: 'Nothing is sent until it is resumed; then what gathered goes out.',
 }
 

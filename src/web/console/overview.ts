@@ -22,18 +22,13 @@ import { badge, facts, printMoment, type Tone, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../gates.ts'
 import { findAttention, printAttention } from './attention.ts'
-import { printDoneTo } from './back.ts'
 import { sendConsole } from './console.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
-import { doneWords as partnerWords } from './partner.ts'
-import { doneWords as userWords } from './user.ts'
-import { doneWords as webhookWords } from './webhooks.ts'
 
 const here = '/console'
 const listed = 5
 const refusedLookedAt = 1_000
-const doneWords = { ...partnerWords, ...userWords, ...webhookWords }
 
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
@@ -44,7 +39,7 @@ export async function showOverview(visit: Visit, operator: Operator) {
     section: here,
     live: true,
     scripts: [chartScript],
-    body: html`<h1>Console</h1>${await printDoneTo(visit.context.db, visit.request, doneWords)}${livePart(visit.request, await print())}`,
+    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
   })
 }
 
@@ -87,13 +82,13 @@ function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
 ${facts([
   ['Events to dispatch', count(depths.inbox)],
   ['Deliveries waiting', count(allThatWait(depths))],
-  ['Of them behind another', count(depths.blocked)],
+  ['Of them queued behind an earlier one', count(depths.blocked)],
   ['Oldest overdue', depths.overdueSeconds > 0 ? printDuration(depths.overdueSeconds * second) : 'none'],
-  ['Given up', count(depths.exhausted)],
-  ['Lanes being sent', count(depths.lanesHeld)],
-  ['Refused calls, last hour', refused],
+  ['Failed after all retries', count(depths.exhausted)],
+  ['Webhooks delivering now', count(depths.lanesHeld)],
+  ['Failed API calls, last hour', refused],
 ])}
-<p class="small">Live and sandbox together. Waiting counts everything that waits: what is due, paused, waits for its next attempt or behind another, and what is sent again. Of refused calls the newest hundred of a partner are kept; calls
+<p class="small">Live and sandbox together. Waiting counts everything that waits: what is due, paused, waits for its next attempt or is queued behind an earlier one, and replays. Of failed API calls the newest hundred of a partner are kept; calls
 that name no partner are in the metrics alone.</p></section>`
 }
 
@@ -123,24 +118,25 @@ function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date)
 <td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
 </tr>`,
   )
-  return table('Webhooks that are not well', ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'], rows)
+  return table('Webhooks that need attention', ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'], rows)
 }
 
 const workerTones: Record<SeenWorker['state'], Tone> = { well: 'good', silent: 'wait', gone: 'bad' }
+const workerWords: Record<SeenWorker['state'], string> = { well: 'active', silent: 'not responding', gone: 'stopped' }
 
 /** A row for each process that delivers. */
 function printWorkers(workers: readonly SeenWorker[]): Html {
   if (workers.length === 0)
-    return html`<section class="card"><h2>Workers</h2><p class="empty">Nobody delivers: no node has the role worker.</p></section>`
+    return html`<section class="card"><h2>Workers</h2><p class="empty">No worker is running: no node has the role worker.</p></section>`
   const rows = workers.map(
     ({ number, address, since, lanes, state }) => html`<tr>
 <td>${number}</td>
 <td>${address ?? 'this machine'}</td>
 <td>${since ? printMoment(since) : '–'}</td>
 <td>${lanes.toLocaleString('en')}</td>
-<td>${badge(workerTones[state], state)}</td>
+<td>${badge(workerTones[state], workerWords[state])}</td>
 </tr>`,
   )
   return html`<section class="card"><h2>Workers</h2>
-${table('Workers', ['Worker', 'From', 'Since', 'Lanes', 'State'], rows)}</section>`
+${table('Workers', ['Worker', 'Address', 'Since', 'Webhooks', 'State'], rows)}</section>`
 }

@@ -1,4 +1,5 @@
 /** One partner: what it said of itself, who and what belongs to it, and the answers an operator gives. */
+
 import type { Database } from '../../database/database.ts'
 import { findTextProblem } from '../../name.ts'
 import type { Application } from '../../partners/application-details.ts'
@@ -20,7 +21,8 @@ import type { Decided } from '../../partners/partner-status.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { listOpenScopeRequests } from '../../partners/scope-request.ts'
 import { Invalid } from '../../problem.ts'
-import { printDone } from '../frame/done.ts'
+import { askFirst } from '../frame/ask.ts'
+import type { Undo } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -38,7 +40,7 @@ import { partnerBadge } from './partners.ts'
 
 const newestShown = 5
 
-export const doneWords = {
+const doneWords = {
   approved: 'The partner is approved. What belongs to it works from now on.',
   declined: 'The application is declined. Its members read the reason and can apply again.',
   message: 'Your message is sent.',
@@ -53,7 +55,7 @@ export const doneWords = {
   'scopes-declined': 'The request for wider scopes is declined.',
 }
 
-export type Done = keyof typeof doneWords
+type DoneWord = keyof typeof doneWords
 
 export async function showPartner(visit: Visit, operator: Operator) {
   return sendPartner(visit, operator, await partnerOf(visit), {})
@@ -87,12 +89,12 @@ export async function writeToPartner(visit: Visit, operator: StrongOperator, for
   const path = `/console/partners/${partner.branchId}?done=message`
   const problem = await findProblem(() => makeOnce(visit.context, operator, form, send, () => path))
   if (problem) return sendPartner(visit, operator, partner, { writing: { values: { message }, problem } })
-  return back(visit, partner, 'message')
+  return back(visit, operator, partner, 'message')
 }
 
 async function settle(
   visit: Visit,
-  { act }: Operator,
+  operator: Operator,
   partner: Partner,
   form: SubmittedForm,
   decision: { status: Decided; reason?: string },
@@ -100,9 +102,13 @@ async function settle(
   const { db } = visit.context
   const seen = parseSeen(form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
-  const decided = await decide(db, partner, { ...decision, seen }, act)
-  const isSo = decided || (await partnerOf(visit)).status === decision.status
-  return back(visit, partner, isSo ? decision.status : 'changed')
+  const decided = await decide(db, partner, { ...decision, seen }, operator.act)
+  const now = await partnerOf(visit)
+  const isSo = decided || now.status === decision.status
+  // An approval can be taken back by a suspension alone, which needs its reason.
+  const undo = { action: `/console/partners/${partner.branchId}/approve`, fields: { seen: printSeen(now) } }
+  const isStopped = isSo && decision.status !== 'approved'
+  return back(visit, operator, partner, isSo ? decision.status : 'changed', isStopped ? undo : undefined)
 }
 
 export function grantRefresh(visit: Visit, operator: StrongOperator) {
@@ -114,22 +120,24 @@ export function withdrawRefresh(visit: Visit, operator: StrongOperator) {
 }
 
 /** A second click finds it answered. */
-async function answerRefresh(visit: Visit, { act }: Operator, allowed: boolean) {
+async function answerRefresh(visit: Visit, operator: Operator, allowed: boolean) {
   const { db } = visit.context
   const partner = await partnerOf(visit)
   const request = await findRefreshRequest(db, partner)
   if (partner.refreshAccess !== allowed || isOpen(request)) {
-    await setRefreshAccess(db, partner, allowed, act)
+    await setRefreshAccess(db, partner, allowed, operator.act)
   }
-  return back(visit, partner, allowed ? 'granted' : 'withdrawn')
+  const undo = { action: `/console/partners/${partner.branchId}/refresh/grant` }
+  return allowed ? back(visit, operator, partner, 'granted') : back(visit, operator, partner, 'withdrawn', undo)
 }
 
 export function partnerOf({ context, request }: Visit): Promise<Partner> {
   return getPartner(context.db, String(idOf(paramsOf(request).branch)))
 }
 
-export function back(visit: Visit, { branchId }: Partner, done: Done) {
-  return goBack(visit, { path: `/console/partners/${branchId}`, about: `branch:${branchId}`, done })
+export function back(visit: Visit, operator: Operator, { branchId, name }: Partner, done: DoneWord, undo?: Undo) {
+  const about = `branch:${branchId}`
+  return goBack(visit, operator, { path: `/console/partners/${branchId}`, about, name, text: doneWords[done], undo })
 }
 
 function isOpen(request: RefreshRequest | undefined): request is RefreshRequest {
@@ -155,7 +163,6 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
     status: (draft.problem ?? writing.problem)?.status ?? 200,
     body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
 <h1>${partner.name} ${partnerBadge(partner.status)}</h1>
-${printDone(visit.request, doneWords)}
 ${printApplication(partner, await findApplication(db, partner))}
 ${printDecision(partner, draft, home, operator)}
 ${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: `${home}/message`, csrf: operator.csrf, draft: writing })}
@@ -203,28 +210,37 @@ function printDecision(partner: Partner, draft: Draft, home: string, { csrf }: O
   const seen = html`${csrfField(csrf)}<input type="hidden" name="seen" value="${printSeen(partner)}">`
   const { label, hint } = decisions[status === 'applied' ? 'approve' : status === 'declined' ? 'late' : 'again']
   const approve = html`<form method="post" action="${home}/approve">${seen}<p>${hint}</p><button class="primary">${label}</button></form>`
-  const withReason = (
-    verb: string,
-    name: string,
-    told: string,
-  ) => html`<form method="post" action="${home}/${verb}">${seen}
-${longField(draft, { name: 'reason', label: `Reason to ${verb}`, hint: told, more: html`required maxlength="2000"` })}
-<button class="danger">${name}</button></form>`
+  const reasonTo = (verb: string, hint: string) =>
+    longField(draft, { name: 'reason', label: `Reason to ${verb}`, hint, more: html`required maxlength="2000"` })
+  const decline = html`<form method="post" action="${home}/decline">${seen}
+${reasonTo('decline', 'Its members read it, lose the sandbox, and can apply again.')}<button class="danger">Decline</button></form>`
   return html`<section class="card"><h2>Decision</h2>${formNotice(draft, 'reason')}
 ${status !== 'approved' && approve}
-${status === 'applied' && withReason('decline', 'Decline', 'Its members read it, lose the sandbox, and can apply again.')}
-${status === 'approved' && withReason('suspend', 'Suspend', 'Its members read it. Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.')}</section>`
+${status === 'applied' && decline}
+${
+  status === 'approved' &&
+  askFirst({
+    ...{ action: `${home}/suspend`, csrf, fields: { seen: printSeen(partner) }, label: 'Suspend', of: partner.name },
+    text: 'Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.',
+    more: reasonTo('suspend', 'Its members read it.'),
+  })
+}</section>`
 }
 
 function printRefresh(partner: Partner, request: RefreshRequest | undefined, home: string, operator: Operator): Html {
   const open = isOpen(request)
   const act = (verb: string, label: string, kind: string) =>
     html`<form method="post" action="${home}/refresh/${verb}">${csrfField(operator.csrf)}<button class="${kind}">${label}</button></form>`
+  const withdraw = (label: string) =>
+    askFirst({
+      ...{ action: `${home}/refresh/withdraw`, csrf: operator.csrf, label, why: true },
+      text: 'Its refresh tokens are refused at once, until refresh access is granted.',
+    })
   const granted = partner.refreshAccess
   return html`<section class="card"><h2>Refresh access ${granted ? badge('good', 'granted') : open ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, the partner's clients renew access tokens without asking the account holder again. Withdrawn, its refresh tokens are refused at once.</p>
 ${request && printRequest(request)}
-<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && act('withdraw', 'Decline the request', 'danger')}${granted && act('withdraw', 'Withdraw refresh access', 'danger')}</div></section>`
+<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && withdraw('Decline the request')}${granted && withdraw('Withdraw refresh access')}</div></section>`
 }
 
 function printRequest({ reason, askedAt, answeredAt, granted }: RefreshRequest): Html {

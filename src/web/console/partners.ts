@@ -14,7 +14,7 @@ import {
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate } from '../frame/page.ts'
-import { badge, printMoment, type Tone, table } from '../frame/parts.ts'
+import { badge, menu, printMoment, type Tone, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
@@ -101,7 +101,7 @@ ${choiceField(draft, { name: 'state', label: 'State' }, anyOf(partnerStatuses))}
 async function printFound({ context }: Visit, sought: PartnerQuestion, question: Question): Promise<Html> {
   const { partners, before } = await findPartners(context.db, sought, pageSize)
   if (partners.length === 0) return html`<p class="card empty">There are no such partners.</p>`
-  const heads = ['Partner', 'Branch', 'State', 'Refresh access', 'Applied (UTC)']
+  const heads = ['Partner', 'Branch', 'State', 'Refresh access', 'Applied (UTC)', 'Actions']
   return html`${table('Partners', heads, partners.map(printRow))}
 <nav class="pages" aria-label="Pages">${sought.before !== undefined && html`<a href="/console/partners?${question.print()}">Newest</a>`}
 ${before !== undefined && html`<a href="/console/partners?${question.print({ before })}" rel="next">Older</a>`}</nav>`
@@ -109,5 +109,13 @@ ${before !== undefined && html`<a href="/console/partners?${question.print({ bef
 
 function printRow({ branchId, name, status, refreshAccess, createdAt }: Partner): Html {
   return html`<tr><td><a href="/console/partners/${branchId}">${name}</a></td><td>${branchId}</td><td>${partnerBadge(status)}</td>
-<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td></tr>`
+<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td><td>${printMenu(branchId, name)}</td></tr>`
+}
+
+function printMenu(branchId: number, name: string): Html {
+  return menu(name, [
+    html`<a href="/console/webhooks?partner=${branchId}">Webhooks</a>`,
+    html`<a href="/console/partners/${branchId}/failed-calls">Failed API calls</a>`,
+    html`<a href="/console/audit?subject=branch:${branchId}">Audit entries</a>`,
+  ])
 }

@@ -6,13 +6,24 @@ import { liftLoginWait } from '../../users/login-throttle.ts'
 import { hasSecondFactor, resetSecondFactor } from '../../users/second-factor.ts'
 import { closeEverySession, closeSessionOf } from '../../users/session.ts'
 import { setStatusOfOther, type User } from '../../users/user.ts'
-import { ignoreAlreadyGone } from '../frame/done.ts'
+import { ignoreAlreadyGone, type Undo } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
 import type { StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
-import { type doneWords, sendUser, throttleKey, userOf } from './user.ts'
+import { sendUser, throttleKey, userOf } from './user.ts'
+
+const doneWords = {
+  locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
+  unlocked: 'The user may sign in again.',
+  closed: 'The session is closed.',
+  'all-closed': 'Every session is closed.',
+  revoked: 'The token is revoked.',
+  ended: 'The access of the application is ended.',
+  reset: 'Two-factor is reset, and every session is closed.',
+  lifted: 'The user may try to sign in again at once.',
+}
 
 export function lockUser(visit: Visit, operator: StrongOperator) {
   return setStatus(visit, operator, 'disabled')
@@ -28,37 +39,38 @@ async function setStatus(visit: Visit, operator: StrongOperator, status: User['s
   const user = await userOf(visit)
   const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, act))
   if (problem) return sendUser(visit, operator, user, problem)
-  return back(visit, user, status === 'active' ? 'unlocked' : 'locked')
+  if (status === 'active') return back(visit, operator, user, 'unlocked')
+  return back(visit, operator, user, 'locked', { action: `/console/users/${user.id}/unlock` })
 }
 
-export async function closeSession(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+export async function closeSession(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
   const user = await userOf(visit)
-  await closeSessionOf(db, user, idOf(form.find('session')), act)
-  return back(visit, user, 'closed')
+  await closeSessionOf(db, user, idOf(form.find('session')), operator.act)
+  return back(visit, operator, user, 'closed')
 }
 
-export async function closeSessions(visit: Visit, { act }: StrongOperator) {
+export async function closeSessions(visit: Visit, operator: StrongOperator) {
   const { db } = visit.context
   const user = await userOf(visit)
-  await closeEverySession(db, user, act)
-  return back(visit, user, 'all-closed')
+  await closeEverySession(db, user, operator.act)
+  return back(visit, operator, user, 'all-closed')
 }
 
-export async function revokeToken(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+export async function revokeToken(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
   const user = await userOf(visit)
   const id = idOf(form.find('token'))
-  await revokeApiToken(db, id, user.id, act).catch(ignoreAlreadyGone)
-  return back(visit, user, 'revoked')
+  await revokeApiToken(db, id, user.id, operator.act).catch(ignoreAlreadyGone)
+  return back(visit, operator, user, 'revoked')
 }
 
-export async function revokeApplication(visit: Visit, { act }: StrongOperator, form: SubmittedForm) {
+export async function revokeApplication(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
   const user = await userOf(visit)
   const revoked = { id: idOf(form.find('authorization')), ownerId: user.id, reason: 'revoked by the brokerage' }
-  await revokeAuthorization(db, revoked, act).catch(ignoreAlreadyGone)
-  return back(visit, user, 'ended')
+  await revokeAuthorization(db, revoked, operator.act).catch(ignoreAlreadyGone)
+  return back(visit, operator, user, 'ended')
 }
 
 /** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
@@ -69,16 +81,17 @@ export async function resetFactors(visit: Visit, operator: StrongOperator) {
   if (user.id === session.user.id)
     return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
   if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, act)
-  return back(visit, user, 'reset')
+  return back(visit, operator, user, 'reset')
 }
 
-export async function liftThrottle(visit: Visit, { act }: StrongOperator) {
+export async function liftThrottle(visit: Visit, operator: StrongOperator) {
   const { db } = visit.context
   const user = await userOf(visit)
-  await liftLoginWait(db, user, throttleKey(visit), act)
-  return back(visit, user, 'lifted')
+  await liftLoginWait(db, user, throttleKey(visit), operator.act)
+  return back(visit, operator, user, 'lifted')
 }
 
-function back(visit: Visit, { id }: User, done: keyof typeof doneWords) {
-  return goBack(visit, { path: `/console/users/${id}`, about: `user:${id}`, done })
+function back(visit: Visit, operator: StrongOperator, { id, name }: User, done: keyof typeof doneWords, undo?: Undo) {
+  const about = { path: `/console/users/${id}`, about: `user:${id}`, name }
+  return goBack(visit, operator, { ...about, text: doneWords[done], undo })
 }

@@ -6,6 +6,7 @@ import { isGuarded, type SecondFactors } from '../../users/second-factor.ts'
 import type { SignedInDevice } from '../../users/session.ts'
 import type { User } from '../../users/user.ts'
 import { deviceWords } from '../../words/device-words.ts'
+import { askFirst } from '../frame/ask.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
@@ -31,7 +32,7 @@ export function printStatus({ user, home, csrf, isSelf }: UserPage): Html {
   if (user.status === 'active')
     return html`<section class="card"><h2>Access</h2>
 <p>Locking ends every session at once, on both sites. Personal and sandbox tokens, and the tokens of connected applications, are refused from the next request on. None of the tokens is lost: unlocked, the user finds them working again.</p>
-<form method="post" action="${home}/lock">${csrfField(csrf)}<button class="danger">Lock out</button></form></section>`
+${askFirst({ action: `${home}/lock`, csrf, label: 'Lock out', text: 'Every session ends at once.', why: true })}</section>`
   return html`<section class="card"><h2>Access</h2>
 <p>Locked out: nobody can sign in as this user, and tokens that act for them are refused. Unlocking lets the tokens that were not revoked work again; sessions do not come back. If the tokens may be in wrong hands, revoke them below first.</p>
 <form method="post" action="${home}/unlock">${csrfField(csrf)}<button class="primary">Unlock</button></form></section>`
@@ -91,8 +92,8 @@ export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFa
   const reset = isSelf
     ? html`<p>Your own are changed on <a href="/account/security">your security page</a>.</p>`
     : html`<p>For somebody who has lost all of them. Make sure first who asks: afterwards the password alone is enough to sign in. Every session ends. You are asked for your own password if you entered it more than five minutes ago.</p>
-<form method="post" action="${home}/factors/reset">${csrfField(csrf)}<button class="danger">Take back all second factors</button></form>`
-  return html`<section class="card"><h2>Second factors ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
+${askFirst({ action: `${home}/factors/reset`, csrf, label: 'Reset two-factor', text: 'From then on the password alone is enough.', why: true })}`
+  return html`<section class="card"><h2>Two-factor authentication ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
 ${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && reset}</section>`
 }
 
@@ -101,7 +102,10 @@ export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[
     printItem(
       html`<strong>${each.name}</strong> ${each.environment === 'live' ? badge('off', 'Personal API token') : html`<span class="badge sandbox">Sandbox token</span>`}`,
       html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} · ${lastUse(each)}`,
-      { action: `${home}/tokens/revoke`, csrf, field: 'token', value: each.id, label: 'Revoke', of: each.name },
+      {
+        ...{ action: `${home}/tokens/revoke`, csrf, field: 'token', value: each.id, label: 'Revoke', of: each.name },
+        asks: 'Programs that use it are refused from their next request on.',
+      },
     ),
   )
   return html`<section class="card"><h2>Tokens</h2>${printItems(items, 'There are none.')}</section>`
@@ -114,7 +118,7 @@ export function printApplications({ home, csrf }: UserPage, applications: readon
       html`${each.scopes.join(' ')} · accounts ${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'} · since ${printDate(each.approvedAt)} · ${lastUse(each)}`,
       {
         ...{ action: `${home}/applications/revoke`, csrf, field: 'authorization', value: each.id },
-        ...{ label: 'Revoke', of: each.clientName },
+        ...{ label: 'Revoke', of: each.clientName, asks: 'It loses its access at once.' },
       },
     ),
   )
@@ -138,13 +142,17 @@ interface ItemAct {
   readonly label: string
   /** For those who hear the page instead of seeing it. */
   readonly of: string
+  /** What will happen, where it is asked first and for a reason. */
+  readonly asks?: string
 }
 
 function printItem(title: Content, text: Content, act?: ItemAct): Html {
   return html`<li><div>${title}<br><span class="faint">${text}</span></div>${act && printItemAct(act)}</li>`
 }
 
-function printItemAct({ action, csrf, field, value, label, of }: ItemAct): Html {
+function printItemAct({ action, csrf, field, value, label, of, asks }: ItemAct): Html {
+  if (asks !== undefined)
+    return askFirst({ action, csrf, fields: { [field]: value }, label, of, text: asks, why: true })
   return html`
 <form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="${field}" value="${value}"><button class="danger">${label}<span class="unseen"> ${of}</span></button></form>`
 }

@@ -10,7 +10,6 @@ import { findLoginFailures } from '../../users/login-throttle.ts'
 import { findSecondFactors } from '../../users/second-factor.ts'
 import { listSessions } from '../../users/session.ts'
 import { type Account, getUserById, listAccounts, type User } from '../../users/user.ts'
-import { printDone } from '../frame/done.ts'
 import { type Html, html } from '../frame/html.ts'
 import { notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
@@ -33,17 +32,6 @@ import { roleBadge, statusBadge } from './users.ts'
 const historyShown = 8
 const partnersShown = 5
 const ofPartnerShown = 3
-
-export const doneWords = {
-  locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
-  unlocked: 'The user may sign in again.',
-  closed: 'The session is closed.',
-  'all-closed': 'Every session is closed.',
-  revoked: 'The token is revoked.',
-  ended: 'The access of the application is ended.',
-  reset: 'The second factors are taken back, and every session is closed.',
-  lifted: 'The user may try to sign in again at once.',
-}
 
 export async function showUser(visit: Visit, operator: Operator) {
   return sendUser(visit, operator, await userOf(visit), undefined)
@@ -76,7 +64,7 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     ...(problem && { status: problem.status }),
     body: html`${crumbs([{ path: '/console/users', label: 'Users' }])}
 <h1>${user.name} ${statusBadge(user)} ${roleBadge(user)}</h1>
-${problem ? notice('error', problem.message) : printDone(visit.request, doneWords)}
+${problem && notice('error', problem.message)}
 ${printPerson(user, accounts, partners)}
 ${printStatus(page)}
 ${printThrottle(page, await findLoginFailures(db, user, throttleKey(visit), now))}

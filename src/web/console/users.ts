@@ -3,7 +3,7 @@ import type { User } from '../../users/user.ts'
 import { findUsers } from '../../users/user-search.ts'
 import { textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
-import { badge, printMoment, table } from '../frame/parts.ts'
+import { badge, menu, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
@@ -30,12 +30,20 @@ ${printPages(question, after, found.after)}`,
 }
 
 function printFound(users: readonly User[]): Html {
-  return table('Users', ['Username', 'State', 'Name', 'Id', 'Since (UTC)'], users.map(printRow))
+  return table('Users', ['Username', 'State', 'Name', 'Id', 'Since (UTC)', 'Actions'], users.map(printRow))
 }
 
 function printRow(user: User): Html {
   return html`<tr><td><a href="/console/users/${user.id}">${user.username}</a></td><td>${statusBadge(user)}</td><td>${user.name} ${roleBadge(user)}</td>
-<td><code>${user.id}</code></td><td>${printMoment(user.createdAt)}</td></tr>`
+<td><code>${user.id}</code></td><td>${printMoment(user.createdAt)}</td><td>${printMenu(user)}</td></tr>`
+}
+
+function printMenu({ id, username }: User): Html {
+  return menu(username, [
+    html`<a href="/console/users/${id}">Access, sessions, tokens</a>`,
+    html`<a href="/console/audit?subject=user:${id}">Audit entries about them</a>`,
+    html`<a href="/console/audit?actor=user:${id}">What they did</a>`,
+  ])
 }
 
 export function statusBadge({ status }: User): Html {

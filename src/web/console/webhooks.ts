@@ -1,6 +1,5 @@
-/** The webhooks of all partners: who is not well, since when and why, and the means to hold one back. */
+/** The webhooks of all partners: which need attention, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
-import type { Form } from '../../http/form.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
@@ -15,19 +14,18 @@ import { setWebhookState } from '../../webhooks/webhook.ts'
 import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
-import { printDone } from '../frame/done.ts'
 import { isFailing, printTrouble, printWhy } from '../frame/failure-words.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
 import { printCount, stateBadge } from '../frame/health-words.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
+import { badge, crumbs, facts, menu, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
-import { laneBadge, laneWords, printDuration } from './lane-words.ts'
+import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50
@@ -36,7 +34,7 @@ const pagesAtMost = 2_000
 const newestShown = 20
 const largestBranch = 2 ** 31 - 1
 
-const unwell = 'not well'
+const unwell = 'needs attention'
 
 export async function showWebhooks(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
@@ -59,7 +57,7 @@ export async function showWebhooks(visit: Visit, operator: Operator) {
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
 ${printFilter(question)}
-${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now())}
+${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator.csrf)}
 ${printPages(question, page, found.length > pageSize)}`,
   })
 }
@@ -79,7 +77,7 @@ function partnerOf(text: string | undefined): number | string | undefined {
 function printFilter(question: Question): Html {
   const draft = question.draft()
   return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
-${choiceField(draft, { name: 'condition', label: 'Health' }, anyOf([unwell, ...laneConditions]))}
+${choiceField(draft, { name: 'condition', label: 'Health' }, [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))])}
 ${choiceField(draft, { name: 'site', label: 'Site' }, anyOf(environments))}
 ${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
 <div class="field"><button class="primary">Show</button></div>
@@ -98,6 +96,7 @@ function printLanes(
   health: ReadonlyMap<number, WebhookHealth>,
   failures: ReadonlyMap<number, WebhookFailure>,
   now: Date,
+  csrf: string,
 ): Html {
   if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
   const rows = lanes.map((lane) => {
@@ -112,6 +111,7 @@ function printLanes(
 <td class="number">${printCount(counts?.waiting ?? 0)}</td>
 <td>${printOverdue(lane, now)}</td>
 <td class="number">${printCount(counts?.exhausted ?? 0)}</td>
+<td>${printMenu(lane, csrf)}</td>
 </tr>`
   })
   const heads = [
@@ -123,9 +123,25 @@ function printLanes(
     'Failing for',
     'Waiting',
     'Oldest overdue',
-    'Given up',
+    'Failed after all retries',
+    'Actions',
   ]
   return table('Webhooks, worst first', heads, rows)
+}
+
+function printMenu(lane: LaneHealth, csrf: string): Html {
+  const { id, url, branchId } = lane
+  return menu(url, [
+    isFailing(lane.condition) && html`<a href="${here}/${id}/incident">Why it fails</a>`,
+    html`<a href="/console/partners/${branchId}">Partner</a>`,
+    html`<a href="/console/audit?subject=webhook:${id}">Audit entries</a>`,
+    printStateForm(lane, csrf),
+  ])
+}
+
+function printStateForm({ id, url, state }: LaneHealth, csrf: string): Html {
+  const [act, label] = state === 'active' ? ['pause', 'Pause'] : ['resume', 'Resume']
+  return html`<form method="post" action="${here}/${id}/${act}">${csrfField(csrf)}<button>${label}<span class="unseen"> ${url}</span></button></form>`
 }
 
 function printSite({ environment }: LaneHealth): Content {
@@ -141,7 +157,7 @@ function printOverdue({ dueAt }: LaneHealth, now: Date): string {
   return dueAt && dueAt < now ? printDuration(now.getTime() - dueAt.getTime()) : '–'
 }
 
-export const doneWords = {
+const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
   active: 'The webhook is resumed. What gathered goes out.',
 }
@@ -158,7 +174,6 @@ export async function showWebhook(visit: Visit, operator: Operator) {
     section: here,
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
 <h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
-${(visit.request.query as Form).done === lane.state && printDone(visit.request, doneWords)}
 ${isFailing(lane.condition) && printTrouble('Why it fails', (await readFailures(db, [lane])).get(lane.id), `${here}/${lane.id}/incident`)}
 ${printHealth(lane, health, operator, now)}
 ${printCharts(await readCounts(db, lane.id, period, now), {
@@ -186,7 +201,7 @@ ${facts([
   ['Failing since', lane.failingSince ? printDate(lane.failingSince) : undefined],
   ['Waiting', printCount(health?.waiting ?? 0)],
   ['Oldest overdue', printOverdue(lane, now)],
-  ['Given up', printCount(health?.exhausted ?? 0)],
+  ['Failed after all retries', printCount(health?.exhausted ?? 0)],
   ['Created', printDate(lane.createdAt)],
   ['Changed', printDate(lane.updatedAt)],
 ])}
@@ -225,10 +240,13 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async (visit: Visit, { act }: StrongOperator) => {
+  return async (visit: Visit, operator: StrongOperator) => {
     const { context, request } = visit
+    const { act } = operator
     const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
-    return goBack(visit, { path: `${here}/${lane.id}`, about: `webhook:${lane.id}`, done: state })
+    const path = `${here}/${lane.id}`
+    const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
+    return goBack(visit, operator, { path, about: `webhook:${lane.id}`, name: lane.url, text: doneWords[state], undo })
   }
 }

@@ -10,14 +10,14 @@ export interface Link {
   readonly label: string
   /** The sandbox has no such page. */
   readonly liveAlone?: true
-  /** What is looked for, is looked for there. */
-  readonly searches?: true
 }
 
 export interface Bars {
   readonly environment: Environment
   readonly account?: Account | undefined
   readonly navigation?: readonly Link[] | undefined
+  /** What is looked for, is looked for there. */
+  readonly search?: string | undefined
   /** Whose pages these are, and the same page of others that the visitor acts for. */
   readonly partners?: { readonly current: string; readonly others: readonly Link[] } | undefined
   /** The same page on the other site. */
@@ -43,15 +43,20 @@ const accountNavigation: readonly Link[] = [
 const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true }
 
 export function printTop(bars: Bars): Html {
-  const { environment, account, partners, onOtherSite } = bars
+  const { environment, account, partners, onOtherSite, search } = bars
   return html`<a class="skip" href="#content">Skip to the content</a>
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">
 <a class="brand" href="/"><img src="${assetUrl(brand.mark)}" alt="" width="28" height="28">${brand.name}</a>
 ${account && onOtherSite !== undefined && printSites(environment, onOtherSite)}
 ${partners && partners.others.length > 0 && printPartners(partners)}
+${search !== undefined && printSearch(search)}
 ${account && printAccountBar(account, waysOn(bars))}
 </header>`
+}
+
+function printSearch(action: string): Html {
+  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Find by event, delivery, person or address" placeholder="Search" maxlength="300" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Find</button></form>`
 }
 
 export function printBottom(bars: Bars): Html {
@@ -100,8 +105,8 @@ export function withKeys(links: readonly Link[]): readonly WayOn[] {
 
 function printAccountBar({ user, csrf, here }: Account, ways: readonly WayOn[]): Html {
   const links = ways.map(
-    ({ path, label, key, searches }) =>
-      html`<a href="${path}" data-key="${key}"${searches && html` data-searches`}${path === here && html` aria-current="page"`}>${label}</a>`,
+    ({ path, label, key }) =>
+      html`<a href="${path}" data-key="${key}"${path === here && html` aria-current="page"`}>${label}</a>`,
   )
   return html`<nav aria-label="Account">${links}</nav>
 <form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button class="quiet">Sign out</button></form>`

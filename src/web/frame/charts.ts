@@ -104,20 +104,20 @@ function printRate(made: number, period: Period): string {
 }
 
 function printWaiting({ columns, columnMs, startsAt }: Counts, { waiting, blocked }: Charted): Html {
-  const behind = blocked > 0 && `, ${printCount(blocked)} of them behind another`
+  const behind = blocked > 0 && `, ${printCount(blocked)} of them queued behind an earlier one`
   return printFigure({
     caption: html`<strong>${printCount(waiting)}</strong> waiting now${behind}`,
     label: `Deliveries waiting in each ${printSpan(columnMs)}, the most at once`,
     unit: 'deliveries, the most at once',
     axis: countAxis(Math.max(...columns.map((column) => column.waiting))),
-    legend: { waiting: 'due, or waiting for a retry', blocked: 'behind another' },
+    legend: { waiting: 'due, or waiting for a retry', blocked: 'queued behind an earlier one' },
     ...{ startsAt, columnMs },
     columns: columns.map((column) => ({
       bars: [
         { name: 'waiting', value: column.waiting - column.blocked },
         { name: 'blocked', value: column.blocked },
       ],
-      reading: `${number(column.waiting)} waiting, ${number(column.blocked)} of them behind another`,
+      reading: `${number(column.waiting)} waiting, ${number(column.blocked)} of them queued behind an earlier one`,
     })),
   })
 }
@@ -216,7 +216,7 @@ function printTable({ columns, startsAt, columnMs }: Counts, { title, durations 
     const cells = [...numbers, ...times].map((each) => html`<td class="number">${each}</td>`)
     return html`<tr><td>${printSpan(columnMs, after(startsAt, place * columnMs))}</td>${cells}</tr>`
   })
-  const counted = ['Attempts', 'Accepted', 'Refused', 'Unreachable', 'Waiting', 'Behind another']
+  const counted = ['Attempts', 'Accepted', 'Refused', 'Unreachable', 'Waiting', 'Queued behind an earlier one']
   return table(title, ['Time', ...counted, ...lines], rows)
 }
 

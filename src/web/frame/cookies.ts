@@ -1,6 +1,6 @@
 /**
- * Five cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was right, the second
- * factor is awaited), the device (proof that a user has signed in here before) and what a form is kept under while somebody signs in. `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
+ * Six cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was right, the second
+ * factor is awaited), the device (proof that a user has signed in here before) what a form is kept under while somebody signs in, and what was just done until it is told (frame/done.ts). `__Host-` and Secure wherever the site is https. Named by environment, because browsers do
  * not keep the cookies of two ports apart.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -9,10 +9,14 @@ import type { Context } from '../../context.ts'
 import { randomLetters } from '../../crypto/random.ts'
 import { knownDeviceMs } from '../../users/known-device.ts'
 
-type CookieKind = 'session' | 'visit' | 'step' | 'device' | 'kept'
+type CookieKind = 'session' | 'visit' | 'step' | 'device' | 'kept' | 'told'
 
 /** The others end with the browser. */
-const lifetimes: Partial<Record<CookieKind, number>> = { device: knownDeviceMs, kept: 30 * minute }
+const lifetimes: Partial<Record<CookieKind, number>> = {
+  device: knownDeviceMs,
+  kept: 30 * minute,
+  told: 5 * minute,
+}
 
 export function readCookie(context: Context, request: FastifyRequest, kind: CookieKind): string | undefined {
   return request.cookies[nameOf(context, kind)]

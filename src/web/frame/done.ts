@@ -1,13 +1,85 @@
-import type { FastifyRequest } from 'fastify'
+/**
+ * Every act answers in one way: the page that follows says what was done, with the way back where there is one, or a link to what came of it or
+ * comes next. What it says waits in a cookie, sealed for its person and its page, for minutes: no address can put words or buttons on a page.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { minute } from '../../clock.ts'
+import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { Problem } from '../../problem.ts'
-import type { Html } from './html.ts'
-import { notice } from './page.ts'
+import { clearCookie, readCookie, setCookie } from './cookies.ts'
+import { type Html, html } from './html.ts'
+import { csrfField, type Link, notice } from './page.ts'
+import { onceField } from './submission.ts'
+import type { Visit } from './visit.ts'
+import type { SignedIn } from './visitor.ts'
 
-/** What was just done, told by the page that follows. Only words of the table are told: an address cannot put others on a page. */
+/** What a second click finds. Only words of the table are told. */
 export function printDone(request: FastifyRequest, words: Readonly<Record<string, string>>): Html | undefined {
   const { done } = request.query as Form
   return typeof done === 'string' && Object.hasOwn(words, done) ? notice('success', words[done]) : undefined
+}
+
+/** The opposite act: a form of the table, and what it is sent. */
+export interface Undo {
+  readonly action: string
+  readonly fields?: Readonly<Record<string, string | readonly string[]>>
+}
+
+/** One of them at least. */
+type WayOn = { readonly undo: Undo; readonly link?: Link } | { readonly undo?: undefined; readonly link: Link }
+
+export type Done = { readonly text: string } & WayOn
+
+interface Told {
+  readonly done: Done
+  /** The page that tells of it. */
+  readonly at: string
+  readonly untilMs: number
+}
+
+export const toldMs = 5 * minute
+
+/** Leads to the page that tells of it. */
+export function leadToDone(visit: Visit, visitor: SignedIn, path: string, done: Done): FastifyReply {
+  const { context, reply } = visit
+  const told: Told = { done, at: pathOf(path), untilMs: context.clock.now().getTime() + toldMs }
+  const sealed = context.vault.seal(purposeOf(context, visitor), JSON.stringify(told)).toString('base64url')
+  setCookie(context, reply, 'told', sealed)
+  return reply.redirect(path, 303)
+}
+
+/** Once. */
+export function printTold(visit: Visit, visitor: SignedIn): Html | undefined {
+  const told = findTold(visit, visitor)
+  if (!told) return undefined
+  clearCookie(visit.context, visit.reply, 'told')
+  const { text, undo, link } = told.done
+  return html`<div class="notice success done" role="status"><p>${text}${link && html` <a href="${link.path}">${link.label}</a>`}</p>${undo && printUndo(undo, visitor)}</div>`
+}
+
+function findTold({ context, request }: Visit, visitor: SignedIn): Told | undefined {
+  const sealed = request.method === 'GET' ? readCookie(context, request, 'told') : undefined
+  if (sealed === undefined) return undefined
+  const text = context.vault.open(purposeOf(context, visitor), Buffer.from(sealed, 'base64url'))
+  const told = text === undefined ? undefined : (JSON.parse(text) as Told)
+  const isHere = told?.at === pathOf(request.url) && told.untilMs >= context.clock.now().getTime()
+  return isHere ? told : undefined
+}
+
+function printUndo({ action, fields = {} }: Undo, { csrf }: SignedIn): Html {
+  const hidden = Object.entries(fields).flatMap(([name, values]) =>
+    [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
+  )
+  return html`<form method="post" action="${action}">${csrfField(csrf)}${onceField()}${hidden}<button>Undo</button></form>`
+}
+
+function pathOf(address: string): string {
+  return address.split(/[?#]/)[0]!
+}
+
+function purposeOf({ environment }: Context, { session }: SignedIn): string {
+  return `done:${environment}:${session.user.id}`
 }
 
 /** A second click, or somebody else's id: either way the page then shows what is true. */

@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryState } from '../../webhooks/delivery.ts'
+import type { Ahead, Delivery, DeliveryState } from '../../webhooks/delivery.ts'
 import { type Condition, countedAtMost } from '../../webhooks/webhook-health.ts'
 import type { Html } from './html.ts'
 import { badge, type Tone } from './parts.ts'
@@ -11,17 +11,26 @@ export const conditionTones: Record<Condition, Tone> = {
   disabled: 'bad',
 }
 
+/** On pages; programs and addresses say it as the engine does. */
+export const conditionLabels: Record<Condition, string> = {
+  healthy: 'healthy',
+  failing: 'failing',
+  'breaker open': 'failing: one retry a minute',
+  paused: 'paused',
+  disabled: 'disabled',
+}
+
 export const conditionWords: Record<Condition, string> = {
   healthy: 'The last attempt was accepted, or none has been made yet.',
-  failing: 'The last attempts failed. When five different entities have failed, one attempt at a time probes.',
+  failing: 'The last attempts failed. When five different entities have failed, one delivery at a time is retried.',
   'breaker open':
-    'Five different entities failed, with no success between them. One attempt at a time probes, 5 to 60 seconds apart.',
+    'Five different entities failed, with no success between them. One delivery at a time is retried, up to a minute apart, until one is accepted.',
   paused: 'Deliveries gather and go out when you resume it.',
   disabled: 'Nothing is sent until you resume it; then what gathered goes out.',
 }
 
 export function conditionBadge(condition: Condition): Html {
-  return badge(conditionTones[condition], condition)
+  return badge(conditionTones[condition], conditionLabels[condition])
 }
 
 const stateTones: Record<DeliveryState, Tone> = {
@@ -33,17 +42,27 @@ const stateTones: Record<DeliveryState, Tone> = {
   expired: 'bad',
 }
 
+export const stateLabels: Record<DeliveryState, string> = {
+  blocked: 'queued behind an earlier one',
+  waiting: 'waiting',
+  delivered: 'delivered',
+  exhausted: 'failed after all retries',
+  canceled: 'canceled',
+  expired: 'expired',
+}
+
 export const stateWords: Record<DeliveryState, string> = {
   blocked: 'It waits for an earlier delivery of the same entity.',
   waiting: 'It is due, or waits for its next attempt.',
   delivered: 'The receiver accepted it.',
-  exhausted: 'Every attempt failed. It can be sent again.',
+  exhausted: 'Every attempt failed. It can be replayed.',
   canceled: 'It was skipped before it was delivered.',
   expired: 'It was still undelivered when its event was too old to be kept.',
 }
 
-export function stateBadge({ state }: Pick<Delivery, 'state'>): Html {
-  return badge(stateTones[state], state)
+/** With the number of the one that it waits behind, where that is known. */
+export function stateBadge({ state }: Pick<Delivery, 'state'>, ahead?: Pick<Ahead, 'aheadId'>): Html {
+  return badge(stateTones[state], ahead ? `queued behind #${ahead.aheadId}` : stateLabels[state])
 }
 
 export function printCount(count: number): string {

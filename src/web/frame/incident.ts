@@ -130,7 +130,7 @@ function printBacklog({ backlog }: Incident, { entity, delivery }: IncidentLinks
   const many = (number: number, one: string, more: string) =>
     `${number.toLocaleString('en')} ${number === 1 ? one : more}`
   return html`<section class="card"><h2>Queued</h2>
-<p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued, of ${many(entities, 'entity', 'entities')}. ${blocked > 0 && `${many(blocked, 'waits', 'wait')} behind another of the same entity, whose order is kept.`}
+<p><strong>${printCount(looked)}</strong> ${looked === 1 ? 'delivery is' : 'deliveries are'} queued, of ${many(entities, 'entity', 'entities')}. ${blocked > 0 && `${many(blocked, 'is', 'are')} queued behind an earlier one of the same entity, whose order is kept.`}
 ${looked >= lookedAtMost && `The ${lookedAtMost.toLocaleString('en')} oldest were looked at.`}</p></section>
 ${table('Entities that are held up', ['Entity', 'Queued', 'Behind the first', 'First delivery', 'Attempts', 'Since (UTC)'], rows)}
 ${entities > held.length && html`<p class="small">The ${held.length} with most behind them are shown.</p>`}`

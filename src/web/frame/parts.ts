@@ -48,6 +48,12 @@ function textOf(content: Content): string {
   return html`${content}`.text.replaceAll(/<[^>]*>/g, '').replaceAll('&amp;', '&')
 }
 
+/** What can be done about a row, folded up: links, and forms of one button. On a phone it stands on the row's card. */
+export function menu(of: string, items: readonly Content[]): Html {
+  const shown = items.filter((item) => item !== undefined && item !== false)
+  return html`<details class="menu"><summary>Actions<span class="unseen"> for ${of}</span></summary><ul>${shown.map((item) => html`<li>${item}</li>`)}</ul></details>`
+}
+
 /** Short, for tables: to the second. Where script runs, times.js tells it in the reader's own zone. */
 export function printMoment(date: Date): Html {
   const iso = date.toISOString()

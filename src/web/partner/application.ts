@@ -1,9 +1,11 @@
 /** A partner that may not act: why, what it can do about it, and what it and the brokerage told each other. */
+
 import type { Database } from '../../database/database.ts'
 import { applyAgain as apply } from '../../partners/application.ts'
 import type { Application } from '../../partners/application-details.ts'
 import { findApplication, type Partner } from '../../partners/partner.ts'
 import { listMessages, sendMessage } from '../../partners/partner-message.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -24,7 +26,8 @@ export async function applyAgain(visit: Visit, member: AnyMember, form: Submitte
   const send = (db: Database) => apply(db, member.partner, values, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, send, () => member.home))
   if (problem) return sendState(visit, member, { values: { ...values }, problem })
-  return visit.reply.redirect(member.home, 303)
+  const link = { path: `${member.home}/messages`, label: 'Messages' }
+  return leadToDone(visit, member, member.home, { text: 'Your application is sent.', link })
 }
 
 export async function writeToBrokerage(visit: Visit, member: AnyMember, form: SubmittedForm) {
@@ -33,7 +36,8 @@ export async function writeToBrokerage(visit: Visit, member: AnyMember, form: Su
   const path = `${member.home}/messages`
   const problem = await findProblem(() => makeOnce(visit.context, member, form, send, () => path))
   if (problem) return sendMessages(visit, member, { values: { message }, problem })
-  return visit.reply.redirect(path, 303)
+  const link = { path: member.home, label: 'Overview' }
+  return leadToDone(visit, member, path, { text: 'Your message is sent.', link })
 }
 
 export function showMessages(visit: Visit, member: AnyMember) {

@@ -1,4 +1,5 @@
 /** The partner's applications: what account holders are asked to approve, and the secrets that prove who calls. */
+
 import { isDevelopment } from '../../config.ts'
 import type { Token } from '../../crypto/token.ts'
 import type { Database } from '../../database/database.ts'
@@ -17,7 +18,7 @@ import { askForScopes, findScopeRequest } from '../../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import type { Scope } from '../../scope.ts'
 import { copyLine } from '../frame/copy.ts'
-import { printDone } from '../frame/done.ts'
+import { type Done, leadToDone, printDone, type Undo } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -63,7 +64,7 @@ export async function askRefresh(visit: Visit, member: Member, form: SubmittedFo
   const make = (db: Database) => askForRefresh(db, member.partner, reason, member.act)
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => `${member.home}/clients`))
   if (problem instanceof Invalid) return sendClients(visit, member, emptyDraft, { values: { reason }, problem })
-  return visit.reply.redirect(`${member.home}/clients`, 303)
+  return leadToDone(visit, member, `${member.home}/clients`, askedOf(member))
 }
 
 export async function showClient(visit: Visit, member: Member) {
@@ -80,7 +81,7 @@ export async function updateClient(visit: Visit, member: FreshMember, form: Subm
     const current = await clientOf(visit, member)
     return sendClient(visit, member, current, { draft: { values: asValues(draft), problem } })
   }
-  return visit.reply.redirect(here, 303)
+  return leadToDone(visit, member, here, { text: 'The client is saved.', undo: undoOf(here, client) })
 }
 
 export async function askScopes(visit: Visit, member: FreshMember, form: SubmittedForm) {
@@ -92,7 +93,7 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
   if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
   if (problem && !(problem instanceof Conflict)) throw problem
   // Who has asked already finds the question there.
-  return visit.reply.redirect(here, 303)
+  return leadToDone(visit, member, here, askedOf(member))
 }
 
 export async function rotateSecret(visit: Visit, member: FreshMember, form: SubmittedForm) {
@@ -122,7 +123,7 @@ function readSwitch(form: SubmittedForm): Date | undefined {
   return switchAt === 'wrong' ? new Date(0) : switchAt
 }
 
-const twoLive = 'Two secrets are alive already. Revoke one of them first, then make a new one.'
+const twoLive = 'Two secrets are active already. Revoke one of them first, then make a new one.'
 
 /** A second click, or one that has ended meanwhile: the page then shows what is true. */
 export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {
@@ -131,7 +132,21 @@ export async function revokeSecret(visit: Visit, member: Member, form: Submitted
   await revoke(db, client, idOf(form.find('secret')), member.act).catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error
   })
-  return visit.reply.redirect(`${member.home}/clients/${client.id}`, 303)
+  return leadToDone(visit, member, pathOf(member, client), {
+    text: 'The secret is revoked.',
+    link: { path: `${member.home}/refusals`, label: 'See whether calls fail now' },
+  })
+}
+
+/** The client as it was. */
+function undoOf(here: string, client: Client): Undo {
+  const { scope, rotate, ...rest } = valuesOf(client)
+  const ticked = rotate === 'yes' ? { rotate } : {}
+  return { action: `${here}/update`, fields: { ...rest, ...ticked, scope: scope?.split(' ') ?? [] } }
+}
+
+function askedOf({ home }: Member): Done {
+  return { text: 'The brokerage is asked.', link: { path: `${home}/messages`, label: 'Messages' } }
 }
 
 function pathOf({ home }: Member, { id }: Client): string {

@@ -1,11 +1,12 @@
 /** The delivery log: filters, pages, and the newest of them live. */
 
 import { cut } from '../../cut.ts'
-import { type DeliveryFilter, deliveryStates } from '../../webhooks/delivery.ts'
+import { type Ahead, type DeliveryFilter, deliveryStates, findAhead } from '../../webhooks/delivery.ts'
 import { type FoundDeliveries, searchDeliveries } from '../../webhooks/delivery-search.ts'
 import { kinds } from '../../webhooks/kind.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
 import { any, anyOf, choiceField, textField } from '../frame/fields.ts'
+import { stateLabels } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
@@ -16,7 +17,7 @@ import { sendPortal } from './portal.ts'
 
 const pageSize = 50
 const longest = 100
-const allThatWait = { value: 'unfinished', label: 'waiting or blocked' }
+const allThatWait = { value: 'unfinished', label: 'everything that waits' }
 const fields = ['webhook', 'state', 'kind', 'entity', 'from', 'to'] as const
 
 interface Sought {
@@ -31,7 +32,10 @@ export async function showDeliveries(visit: Visit, member: Member) {
   const sought = parseSought(question)
   const { problem } = question.draft()
   const webhooks = await listWebhooks(context.db, member.branch, 0, webhooksPerBranch)
-  const print = async () => printFound(await search(visit, webhooks, sought), webhooks, question, member)
+  const print = async () => {
+    const found = await search(visit, webhooks, sought)
+    return printFound(found, await findAhead(context.db, found.deliveries), webhooks, question, member)
+  }
   if (asksForStream(request) && !problem) return streamPart(visit, memberWatcher(visit, member), print)
   // Older pages do not change under the reader.
   const live = sought.before === undefined && !problem
@@ -78,7 +82,7 @@ function printFilter(question: Question, webhooks: readonly Webhook[], { home }:
   const moment = html`type="datetime-local"`
   return html`<form class="card filter" method="get" action="${home}/deliveries" role="search" aria-label="Deliveries">
 ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, [any, ...urls])}
-${choiceField(draft, { name: 'state', label: 'State' }, [...anyOf(deliveryStates), allThatWait])}
+${choiceField(draft, { name: 'state', label: 'State' }, [any, ...deliveryStates.map((value) => ({ value, label: stateLabels[value] })), allThatWait])}
 ${choiceField(draft, { name: 'kind', label: 'Kind' }, anyOf(kinds))}
 ${textField(draft, { name: 'entity', label: 'Entity', more: html`placeholder="transaction:42" maxlength="100" spellcheck="false"` })}
 ${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
@@ -87,11 +91,17 @@ ${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
 </form>`
 }
 
-function printFound(found: FoundDeliveries, webhooks: readonly Webhook[], question: Question, { home }: Member): Html {
+function printFound(
+  found: FoundDeliveries,
+  ahead: ReadonlyMap<number, Ahead>,
+  webhooks: readonly Webhook[],
+  question: Question,
+  { home }: Member,
+): Html {
   const { deliveries, next } = found
   const first = `${home}/deliveries?${question.print()}`
   const further = next !== undefined && `${home}/deliveries?${question.print({ before: next })}`
-  return html`${printDeliveries(deliveries, webhooks, home)}
+  return html`${printDeliveries(deliveries, webhooks, home, ahead)}
 <nav class="pages" aria-label="Pages"><a href="${first}">Newest</a>
 ${further && html`<a href="${further}" rel="next">${deliveries.length < pageSize ? 'Look further back' : 'Older'}</a>`}</nav>`
 }

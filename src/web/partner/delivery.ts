@@ -1,4 +1,5 @@
 /** One delivery: what was sent, what came back each time, and why the signature is what it is. */
+
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
 import {
@@ -18,6 +19,8 @@ import { printSignatures, type SigningSecrets } from '../../webhooks/signature.t
 import { skipDelivery } from '../../webhooks/skip.ts'
 import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
 import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
+import { askFirst } from '../frame/ask.ts'
+import { leadToDone } from '../frame/done.ts'
 import { emptyDraft, findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { stateBadge, stateWords } from '../frame/health-words.ts'
@@ -49,7 +52,10 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
   if (problem) return sendDelivery(visit, member, problem)
   const id = await findRedelivery(context.dispatch, branchId, delivery)
-  return visit.reply.redirect(`${member.home}/deliveries/${id}`, 303)
+  return leadToDone(visit, member, `${member.home}/deliveries/${id}`, {
+    text: id === delivery.id ? 'It is tried now.' : `This delivery replays delivery ${delivery.id}.`,
+    link: { path: `${member.home}/deliveries?webhook=${delivery.webhookId}`, label: 'All deliveries of the webhook' },
+  })
 }
 
 /** A second click finds it skipped already, and that is what was wanted. */
@@ -59,15 +65,19 @@ export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
   const { branchId } = member.branch
   const problem = await findProblem(() => skipDelivery(db, branchId, delivery, readReason(form), member.act))
   if (problem) return sendDelivery(visit, member, problem)
-  return visit.reply.redirect(`${member.home}/deliveries/${delivery.id}`, 303)
+  const entity = `${member.home}/deliveries?${new URLSearchParams({ entity: delivery.entity })}`
+  return leadToDone(visit, member, `${member.home}/deliveries/${delivery.id}`, {
+    text: 'It is skipped.',
+    link: { path: entity, label: `Deliveries of ${delivery.entity}` },
+  })
 }
 
 function printSkipForm(here: string, member: Member): Html {
   return html`<section class="card"><h2>Skip</h2>
-<p>It is not sent any more, and what waits behind it for the same entity goes on. It can still be sent again later.</p>
-<form method="post" action="${here}/skip">${csrfField(member.csrf)}
-${reasonField(emptyDraft)}
-<button class="danger">Skip it</button></form></section>`
+${askFirst({
+  ...{ action: `${here}/skip`, csrf: member.csrf, label: 'Skip it', more: reasonField(emptyDraft) },
+  text: 'It is not sent any more, and what is queued behind it for the same entity goes out. It can still be replayed later.',
+})}</section>`
 }
 
 /** One that waits behind another goes when that has gone, and at a webhook that is switched off nothing does. */
@@ -80,7 +90,7 @@ function printSendForm(
   const isOff = webhook.state !== 'active'
   const resume = html`<p class="notice waiting">The webhook is ${webhook.state}: nothing is sent until you <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
   if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
-  const label = state === 'waiting' ? 'Try it now' : 'Send it again'
+  const label = state === 'waiting' ? 'Try it now' : 'Replay it'
   return html`${isOff && resume}<form method="post" action="${home}/deliveries/${id}/redeliver">${csrfField(csrf)}${once}<button class="primary">${label}</button></form>`
 }
 
@@ -133,7 +143,7 @@ function printFacts(
 ): Html {
   const { home } = member
   const { state, kind, action, entity, uid, createdAt, settledAt, dueAt, repeats, reason, canceledBy } = delivery
-  return html`<section class="card"><p>${stateBadge(delivery)} ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
+  return html`<section class="card"><p>${stateBadge(delivery, ahead)} ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
   ['Entity', html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`],
@@ -149,7 +159,7 @@ ${facts([
 
 const outcomeTones: Record<Attempt['outcome'], Tone> = { accepted: 'good', refused: 'bad', unreachable: 'bad' }
 
-/** In the words of whoever has to mend it. */
+/** In the words of whoever has to fix it. */
 const whyWords = new Map([
   ['timeout', 'No complete answer came within ten seconds.'],
   ['dns', 'The host name could not be found.'],

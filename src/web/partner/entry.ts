@@ -1,5 +1,6 @@
 /** The door of the portal: the partners of a visitor, and how to become one. */
 
+import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
 import {
@@ -16,6 +17,8 @@ import {
   type PartnerMembership,
 } from '../../partners/partner.ts'
 import { roleWords } from '../../words/role-words.ts'
+import { askFirst } from '../frame/ask.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -35,7 +38,7 @@ export function showEntry(visit: Visit, visitor: SignedIn) {
 }
 
 export async function submitApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const values = readApplication(form)
   const apply = (db: Database) => applyWithDetails(db, visitor.session.user, values, visitor.act)
   const pathOf = ({ branchId }: Partner) => `/partner/${branchId}`
@@ -44,14 +47,17 @@ export async function submitApplication(visit: Visit, visitor: SignedIn, form: S
     sent = await makeOnce(context, visitor, form, apply, pathOf)
   })
   if (problem) return sendEntry(visit, visitor, { values: { ...values }, problem })
-  return reply.redirect(sent!.path, 303)
+  const link = { path: `${sent!.path}/messages`, label: 'Messages' }
+  return leadToDone(visit, visitor, sent!.path, { text: 'Your application is sent.', link })
 }
 
 export function acceptInvited(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
   const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
     await acceptNamedInvitation(db, partner, visitor.session.user, visitor.act)
-    return `/partner/${partner.branchId}`
+    const path = `/partner/${partner.branchId}`
+    const link = { path: `${path}/members`, label: 'Members' }
+    return leadToDone(visit, visitor, path, { text: `You are a member of ${partner.name}.`, link })
   })
 }
 
@@ -59,19 +65,19 @@ export function declineInvited(visit: Visit, visitor: SignedIn, form: SubmittedF
   const { db } = visit.context
   return answerInvitation(visit, visitor, form, async (partner) => {
     await endNamedInvitation(db, partner, visitor.session.user.username, 'declined', visitor.act)
-    return '/partner'
+    const text = `The invitation of ${partner.name} is declined. It can invite you again.`
+    return leadToDone(visit, visitor, '/partner', { text, link: { path: '/account', label: 'My account' } })
   })
 }
 
-/** Answers where to go on. */
-type Answering = (partner: Partner) => Promise<string>
+type Answering = (partner: Partner) => Promise<FastifyReply>
 
 async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
   const branch = form.find('branch')
   const invitations = await listNamedInvitationsOf(context.db, visitor.session.user)
   const invitation = invitations.find(({ branchId }) => String(branchId) === branch)
   if (!invitation) return reply.redirect('/partner', 303)
-  return reply.redirect(await answer(await getPartner(context.db, String(invitation.branchId))), 303)
+  return answer(await getPartner(context.db, String(invitation.branchId)))
 }
 
 /** The partner's own door: what it may do, or why it may not. */
@@ -109,7 +115,7 @@ function printInvitation({ branchId, partnerName }: NamedInvitation, { csrf }: S
     html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branchId}"><button class="${kind}">${label}</button></form>`
   return html`<section class="card created"><h2>${partnerName} invites you</h2>
 <p>As an owner you see and change its clients, webhooks, deliveries and members. With more than one partner, programs need a client's credentials instead of your personal token.</p>
-<div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div></section>`
+<div class="acts">${act('accept', 'Accept', 'primary')}${askFirst({ action: '/partner/decline', csrf, fields: { branch: branchId }, label: 'Decline', of: `the invitation of ${partnerName}`, text: 'You can be invited again.' })}</div></section>`
 }
 
 function printElsewhere(context: Context): Html {

@@ -1,10 +1,12 @@
 /** Why one of the partner's webhooks fails, with the means to find out whether it is mended. */
+
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
 import { readFailures } from '../../webhooks/failure.ts'
 import { type Probe, startProbe } from '../../webhooks/probe.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
+import { leadToDone } from '../frame/done.ts'
 import { isFailing } from '../frame/failure-words.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -28,7 +30,7 @@ export function showIncident(visit: Visit, member: Member) {
 
 /** However often the button is pressed, one attempt; and not more in a minute than a receiver can stand. */
 export async function probe(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const webhook = await webhookOf(visit, member)
   const make = async (db: Database) => {
     await context.probes.count(String(webhook.id))
@@ -39,7 +41,10 @@ export async function probe(visit: Visit, member: Member, form: SubmittedForm) {
     sent = await makeOnce(context, member, form, make, (made) => addressOfProbe(pathOf(member, webhook), made))
   })
   if (problem) return sendIncident(visit, member, problem)
-  return reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'One attempt is made now.',
+    link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
+  })
 }
 
 function pathOf({ home }: Member, { id }: Webhook): string {

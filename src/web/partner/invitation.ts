@@ -5,7 +5,8 @@ import { linkPath, parseLinkToken } from '../../notices/invitation-link.ts'
 import { acceptInvitation, declineInvitation, findInvitation, type Invitation } from '../../partners/invitation.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { roleWords } from '../../words/role-words.ts'
-import { ignoreAlreadyGone } from '../frame/done.ts'
+import { askFirst } from '../frame/ask.ts'
+import { ignoreAlreadyGone, leadToDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -31,23 +32,25 @@ ${isMember ? printMember(invitation) : printQuestion(token, invitation, visitor,
 
 /** A second click leads where the first one did. */
 export async function accept(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const token = tokenOf(visit)
   if (!token) return sendGone(visit, visitor)
   const make = (db: Database) => acceptInvitation(db, token, visitor.session.user, visitor.act)
   try {
     const { path } = await makeOnce(context, visitor, form, make, ({ branchId }) => `/partner/${branchId}`)
-    return reply.redirect(path, 303)
+    const link = { path: `${path}/members`, label: 'Members' }
+    return leadToDone(visit, visitor, path, { text: 'You are a member now.', link })
   } catch (error) {
     ignoreAlreadyGone(error)
     return sendGone(visit, visitor)
   }
 }
 
-export async function decline(visit: Visit, { act }: SignedIn) {
+export async function decline(visit: Visit, visitor: SignedIn) {
   const token = tokenOf(visit)
-  if (token) await declineInvitation(visit.context.db, token, act).catch(ignoreAlreadyGone)
-  return visit.reply.redirect('/partner', 303)
+  if (token) await declineInvitation(visit.context.db, token, visitor.act).catch(ignoreAlreadyGone)
+  const link = { path: '/account', label: 'My account' }
+  return leadToDone(visit, visitor, '/partner', { text: 'The invitation is declined.', link })
 }
 
 function tokenOf({ request }: Visit): Token | undefined {
@@ -81,5 +84,5 @@ function printQuestion(token: Token, invitation: Invitation, { session, csrf }: 
     ['Signed in as', html`${session.user.name} <span class="faint">${session.user.username}</span>`],
   ])}
 <p class="small">Accepted, the owners see your name and user name.${hasPartner && " With more than one partner, programs need a client's credentials instead of your personal token."}</p>
-<div class="acts">${act('accept', 'Accept', 'primary')}${act('decline', 'Decline', 'quiet')}</div>`
+<div class="acts">${act('accept', 'Accept', 'primary')}${askFirst({ action: `${linkPath(token.text)}/decline`, csrf, label: 'Decline', text: 'The link no longer works then. You can be invited again.' })}</div>`
 }

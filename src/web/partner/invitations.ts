@@ -4,6 +4,7 @@ import { day } from '../../clock.ts'
 import { memberRoles } from '../../member-role.ts'
 import { invitationLifeMs, type ListedInvitation, listInvitations } from '../../partners/invitation.ts'
 import { listNamedInvitations, type NamedInvitation } from '../../partners/named-invitation.ts'
+import { askFirst } from '../frame/ask.ts'
 import { choiceField, type Draft, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -11,6 +12,8 @@ import { badge } from '../frame/parts.ts'
 import { onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
+
+const text = 'It can no longer be accepted.'
 
 export async function printInvitations({ context }: Visit, member: Member, draft: Draft): Promise<Html> {
   const mailed = await listInvitations(context.db, member.partner, context.clock.now())
@@ -36,12 +39,12 @@ function printMailed(each: ListedInvitation, { home, csrf }: Member): Html {
   const which = html`${csrfField(csrf)}<input type="hidden" name="invitation" value="${id}">`
   return html`<li><div><strong class="address">${email}</strong> ${badge('off', role)} ${isOpen ? badge('wait', 'invited') : badge('bad', 'no longer works')}<br>
 <span class="faint">sent ${printDate(sentAt)} by ${invitedBy ?? 'the brokerage'} · ${isOpen ? html`expires ${printDate(expiresAt)}` : 'it expired, or its sender is no longer an owner'}</span></div>
-<div class="acts"><form method="post" action="${home}/members/resend">${which}${onceField()}<button>Send again<span class="unseen"> to ${email}</span></button></form>
-<form method="post" action="${home}/members/uninvite">${which}<button class="danger">Withdraw<span class="unseen"> the invitation of ${email}</span></button></form></div></li>`
+<div class="acts"><form method="post" action="${home}/members/resend">${which}${onceField()}<button>Resend<span class="unseen"> to ${email}</span></button></form>
+${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { invitation: id }, label: 'Withdraw', of: `the invitation of ${email}`, text })}</div></li>`
 }
 
 function printNamed({ username, invitedAt }: NamedInvitation, { home, csrf }: Member): Html {
   return html`<li><div><strong>${username}</strong> ${badge('off', 'owner')} ${badge('wait', 'invited')}<br>
 <span class="faint">by username, since ${printDate(invitedAt)}</span></div>
-<form method="post" action="${home}/members/uninvite">${csrfField(csrf)}<input type="hidden" name="username" value="${username}"><button class="danger">Withdraw</button></form></li>`
+${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { username }, label: 'Withdraw', of: `the invitation of ${username}`, text })}</li>`
 }

@@ -6,7 +6,8 @@ import { endNamedInvitation } from '../../partners/named-invitation.ts'
 import { type ListedMember, listMembers, removeMember, setMemberRole } from '../../partners/partner.ts'
 import { Invalid } from '../../problem.ts'
 import { roleWords } from '../../words/role-words.ts'
-import { ignoreAlreadyGone, printDone } from '../frame/done.ts'
+import { askFirst } from '../frame/ask.ts'
+import { ignoreAlreadyGone, leadToDone, type Undo } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -35,7 +36,7 @@ export async function invite(visit: Visit, member: FreshMember, form: SubmittedF
   const { vault } = visit.context
   const make = (db: Database) =>
     inviteMember({ db, vault }, member.partner, { email: values.email, role: readRole(form) }, member.act)
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member, 'invited')))
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
   return problem ? sendMembers(visit, member, { values, problem }) : back(visit, member, 'invited')
 }
 
@@ -43,7 +44,7 @@ export async function resend(visit: Visit, member: FreshMember, form: SubmittedF
   const { vault } = visit.context
   const id = idOf(form.find('invitation'))
   const make = (db: Database) => resendInvitation({ db, vault }, member.partner, id, member.act)
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member, 'resent')))
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
   return problem ? sendMembers(visit, member, { values: {}, problem }) : back(visit, member, 'resent')
 }
 
@@ -62,7 +63,9 @@ export async function setRole(visit: Visit, member: FreshMember, form: Submitted
   const problem = await findProblem(
     async () => chosen && setMemberRole(db, member.partner, chosen, readRole(form), member.act),
   )
-  return problem ? sendMembers(visit, member, { values: {}, problem }) : back(visit, member, 'role')
+  if (problem) return sendMembers(visit, member, { values: {}, problem })
+  const fields = { user: chosen?.id ?? '', role: chosen?.role ?? '' }
+  return back(visit, member, 'role', chosen && { action: `${pathOf(member)}/role`, fields })
 }
 
 /** Whoever found an open browser must not put the other members out. A second click finds it done. */
@@ -70,12 +73,16 @@ export async function remove(visit: Visit, member: FreshMember, form: SubmittedF
   const chosen = await memberOf(visit, member, form)
   const problem = await findProblem(async () => chosen && (await take(visit, member, chosen)))
   if (problem) return sendMembers(visit, member, { values: {}, problem })
-  return chosen?.id === member.session.user.id ? visit.reply.redirect('/partner', 303) : back(visit, member, 'removed')
+  return chosen?.id === member.session.user.id ? sayGoodbye(visit, member) : back(visit, member, 'removed')
 }
 
 export async function leave(visit: Visit, member: FreshMember) {
   const problem = await findProblem(() => take(visit, member, member.session.user))
-  return problem ? sendMembers(visit, member, { values: {}, problem }) : visit.reply.redirect('/partner', 303)
+  return problem ? sendMembers(visit, member, { values: {}, problem }) : sayGoodbye(visit, member)
+}
+
+function sayGoodbye(visit: Visit, member: Member) {
+  return leadToDone(visit, member, '/partner', { text: `You have left ${member.partner.name}.`, link: history })
 }
 
 function take({ context }: Visit, { partner, act }: Member, chosen: Pick<ListedMember, 'id' | 'username'>) {
@@ -94,12 +101,15 @@ function readRole(form: SubmittedForm): MemberRole {
   return role
 }
 
-function pathOf({ home }: Member, done: keyof typeof doneWords): string {
-  return `${home}/members?done=${done}`
+function pathOf({ home }: Member): string {
+  return `${home}/members`
 }
 
-function back({ reply }: Visit, member: Member, done: keyof typeof doneWords) {
-  return reply.redirect(pathOf(member, done), 303)
+const history = { path: '/account/history', label: 'See your history' }
+
+function back(visit: Visit, member: Member, done: keyof typeof doneWords, undo?: Undo) {
+  const text = doneWords[done]
+  return leadToDone(visit, member, pathOf(member), undo ? { text, undo } : { text, link: history })
 }
 
 async function sendMembers(visit: Visit, member: Member, draft: Draft) {
@@ -110,7 +120,7 @@ async function sendMembers(visit: Visit, member: Member, draft: Draft) {
     section: '/members',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Members</h1>
-${draft.problem ? formNotice(draft, 'email', 'role') : printDone(visit.request, doneWords)}
+${draft.problem && formNotice(draft, 'email', 'role')}
 <section class="card"><ul class="tokens">${members.map((each) => printMember(each, isLast(each, owners), member))}</ul></section>
 ${member.isOwner && (await printInvitations(visit, member, draft))}
 <section class="card"><h2>Roles</h2><dl>${memberRoles.map((role) => html`<dt>${role}</dt><dd>${roleWords[role].text}</dd>`)}</dl>
@@ -137,7 +147,10 @@ function printActs(each: ListedMember, isSelf: boolean, { home, csrf, isOwner }:
   )
   const user = html`${csrfField(csrf)}<input type="hidden" name="user" value="${each.id}">`
   const roles = html`<form class="inline" method="post" action="${home}/members/role">${user}<select name="role" aria-label="Role of ${each.name}">${options}</select><button>Change role</button></form>`
-  const removal = html`<form method="post" action="${home}/members/remove">${user}<button class="danger">Remove<span class="unseen"> ${each.name}</span></button></form>`
-  const leaving = html`<form method="post" action="${home}/members/leave">${csrfField(csrf)}<button class="danger">Leave</button></form>`
+  const text = 'Nothing of the partner is shown from then on. An owner can send another invitation.'
+  const removal = askFirst({
+    ...{ action: `${home}/members/remove`, csrf, fields: { user: each.id }, label: 'Remove', of: each.name, text },
+  })
+  const leaving = askFirst({ action: `${home}/members/leave`, csrf, label: 'Leave', text })
   return html`<div class="acts">${isOwner && roles}${isSelf ? leaving : removal}</div>`
 }

@@ -1,4 +1,5 @@
 /** What a member sees first: whether all is well, how far they have come, and what happened last. */
+import { findAhead } from '../../webhooks/delivery.ts'
 import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
 import { printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -44,13 +45,13 @@ ${facts([
   ['Clients', clients.length],
   ['Webhooks', html`<a href="${home}/webhooks">${webhooks.length}</a>`],
   [
-    'Not well',
+    'Needs attention',
     unwell.length === 0 ? 'none' : unwell.map((each) => html`<a href="${home}/webhooks/${each.id}">${each.url}</a> `),
   ],
   ['Waiting', html`<a href="${home}/deliveries?state=unfinished">${printCount(sum('waiting'))}</a>`],
-  ['Given up', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
+  ['Failed after all retries', html`<a href="${home}/deliveries?state=exhausted">${printCount(sum('exhausted'))}</a>`],
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
-${printDeliveries(newest, webhooks, home)}`
+${printDeliveries(newest, webhooks, home, await findAhead(db, newest))}`
 }

@@ -2,7 +2,8 @@
 import { type MemberRole, reaches } from '../../member-role.ts'
 import type { PartnerMembership } from '../../partners/partner.ts'
 import { mayAct } from '../../partners/partner-status.ts'
-import type { Html } from '../frame/html.ts'
+import { printTold } from '../frame/done.ts'
+import { type Html, html } from '../frame/html.ts'
 import { type Link, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
@@ -16,12 +17,12 @@ interface Section extends Link {
 const sections: readonly Section[] = [
   { path: '', label: 'Overview' },
   { path: '/webhooks', label: 'Webhooks' },
-  { path: '/deliveries', label: 'Deliveries', searches: true },
-  { path: '/test', label: 'Test hooks', least: 'developer' },
+  { path: '/deliveries', label: 'Deliveries' },
+  { path: '/test', label: 'Test events', least: 'developer' },
   { path: '/clients', label: 'Clients' },
   { path: '/members', label: 'Members', liveAlone: true },
   { path: '/messages', label: 'Messages', liveAlone: true },
-  { path: '/refusals', label: 'Refusals' },
+  { path: '/refusals', label: 'Failed API calls' },
   { path: '/signature', label: 'Signatures' },
   { path: '/reference', label: 'Reference' },
   { path: '/events', label: 'Events' },
@@ -38,15 +39,18 @@ interface PortalPage {
   readonly scripts?: readonly string[]
 }
 
-export function sendPortal({ context, reply }: Visit, member: AnyMember, page: PortalPage) {
+export function sendPortal(visit: Visit, member: AnyMember, page: PortalPage) {
+  const { context, reply } = visit
   const { section = '', ...rest } = page
   const links = sectionsFor(member.partner.role).map((link) => ({ ...link, path: member.home + link.path }))
   return sendPage(reply, {
     ...rest,
+    body: html`${printTold(visit, member)}${page.body}`,
     environment: context.environment,
     account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
     navigation: isServed(member) ? [...links, accountLink] : [accountLink],
     partners: partnersOf(member, section),
+    search: isServed(member) ? `${member.home}/search` : undefined,
     wide: true,
   })
 }
@@ -68,9 +72,11 @@ function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
 }
 
 /** For those who are no member yet. */
-export function sendEntrance({ context, reply }: Visit, visitor: SignedIn, page: Omit<PortalPage, 'section'>) {
+export function sendEntrance(visit: Visit, visitor: SignedIn, page: Omit<PortalPage, 'section'>) {
+  const { context, reply } = visit
   const account = { user: visitor.session.user, csrf: visitor.csrf, here: '/partner' }
-  return sendPage(reply, { ...page, environment: context.environment, account, wide: true })
+  const body = html`${printTold(visit, visitor)}${page.body}`
+  return sendPage(reply, { ...page, body, environment: context.environment, account, wide: true })
 }
 
 const accountLink: Link = { path: '/account', label: 'My account' }

@@ -16,6 +16,7 @@ import { payloads } from '../../webhooks/kind.ts'
 import { partOf } from '../../webhooks/part.ts'
 import { freshId, insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
 import { copyBlock, copyLine } from '../frame/copy.ts'
+import { leadToDone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -29,7 +30,7 @@ import { sendPortal } from './portal.ts'
 
 /** Makes the webhook unless it is there, and sends it an event of its own. */
 export async function tryReceiver(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, request, reply } = visit
+  const { context, request } = visit
   const make = async (db: Database) => {
     if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
     const receiver = await prepare(visit, member, db)
@@ -41,7 +42,8 @@ export async function tryReceiver(visit: Visit, member: Member, form: SubmittedF
   if (problem) return sendReceiver(visit, member, problem.message, problem.status)
   // It goes out by itself; whoever looks at it next sees it on its way already.
   await dispatchPart(context.dispatch, partOf(member.branch.branchId)).catch(() => {})
-  return reply.redirect(path, 303)
+  const link = { path: `${member.home}/deliveries`, label: 'Deliveries' }
+  return leadToDone(visit, member, path, { text: 'An event is sent to the built-in receiver.', link })
 }
 
 async function prepare({ context }: Visit, { branch, act }: Member, db: Database): Promise<BuiltInReceiver> {

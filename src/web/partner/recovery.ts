@@ -1,4 +1,5 @@
 /** After a receiver was mended: say since when it had trouble, see what would happen, start. The progress is that of a replay. */
+
 import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
@@ -12,6 +13,7 @@ import {
 } from '../../webhooks/recovery.ts'
 import type { Replay } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { printCount } from '../frame/health-words.ts'
@@ -46,7 +48,10 @@ export async function startRecovery(visit: Visit, member: Member, form: Submitte
   if (problem) return sendWizard(visit, member, text, problem)
   // What is started goes on by itself; the first bite goes at once.
   if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
-  return visit.reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'The recovery has started.',
+    link: { path: `${here}/incident`, label: 'Why it failed' },
+  })
 }
 
 function readSince(text: string | undefined): string | undefined {
@@ -80,7 +85,7 @@ ${count && printConfirmation(webhook, text!, count, await findRecoveryRefusal(db
 }
 
 function printChoice({ id, url }: Webhook, draft: Draft, { home }: Member): Html {
-  const hint = 'What was given up from then on, and not delivered or skipped since, is sent again.'
+  const hint = 'What failed after all retries from then on, and was not delivered or skipped since, is sent again.'
   return html`<section class="card"><h2>1. Since when</h2>
 <p>When <code>${url}</code> answers again, what waits for its next attempt need not wait any longer.</p>
 ${formNotice(draft, 'since')}
@@ -100,7 +105,7 @@ function printConfirmation(
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <ul>
 <li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
-<li>Given up, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
+<li>Failed after all retries, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
 ${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
 </ul>
 <form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`

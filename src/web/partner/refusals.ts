@@ -1,4 +1,4 @@
-/** The last refused calls, each with the rule that refused it and how to mend it. */
+/** The last refused calls, each with the rule that refused it and how to fix it. */
 import { type KeptRefusedCall, listRefusedCalls } from '../../partners/refused-calls.ts'
 import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
@@ -16,17 +16,17 @@ export async function showRefusals(visit: Visit, member: Member) {
   const print = async () => printCalls(await listRefusedCalls(db, branchId, environment, shownAtMost))
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
-    title: 'Refused calls',
+    title: 'Failed API calls',
     section: '/refusals',
     live: true,
-    body: html`<h1>Refused calls</h1>
+    body: html`<h1>Failed API calls</h1>
 <p>The last calls to the API and to OAuth that were refused, a second or two after they came. Secrets are never written down.</p>
 ${livePart(visit.request, await print())}`,
   })
 }
 
 function printCalls(calls: readonly KeptRefusedCall[]): Html {
-  if (calls.length === 0) return html`<p class="card empty">Nothing was refused.</p>`
+  if (calls.length === 0) return html`<p class="card empty">No call has failed.</p>`
   return html`<ol class="attempts">${calls.map(printCall)}</ol>`
 }
 
@@ -34,7 +34,7 @@ function printCall(call: KeptRefusedCall): Html {
   const { isClaimed, clientId, at, method, route, status, code, description, sent, requestId } = call
   return html`<li class="card"><p>${badge('bad', String(status))} <strong>${method} ${route}</strong> <span class="faint">${printMoment(at)}</span></p>
 <p><code>${code}</code> ${description}</p>
-<p><strong>How to mend it:</strong> ${remedyOf(call)}</p>
+<p><strong>How to fix it:</strong> ${remedyOf(call)}</p>
 <details><summary>What was sent</summary><pre tabindex="0">${sent}</pre>${facts([
     ['Client', clientId ?? 'a member, by a personal token'],
     ['Proven', isClaimed ? 'no: the caller only said so' : 'yes'],

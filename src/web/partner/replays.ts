@@ -1,4 +1,5 @@
 /** Sending again what was sent before: choose, see how many, start, watch. */
+
 import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
@@ -14,6 +15,7 @@ import {
   startReplay as start,
 } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -50,7 +52,10 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
     sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, values, true, problem)
-  return visit.reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'The replay has started.',
+    link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
+  })
 }
 
 export async function cancelReplay(visit: Visit, member: Member) {
@@ -58,7 +63,9 @@ export async function cancelReplay(visit: Visit, member: Member) {
   const webhook = await webhookOf(visit, member)
   const asked = idOf(paramsOf(visit.request).replay)
   const { id } = await db.transaction((sql) => cancel(sql, webhook, asked, member.act))
-  return visit.reply.redirect(`${member.home}/webhooks/${webhook.id}/replays/${id}`, 303)
+  const here = `${member.home}/webhooks/${webhook.id}`
+  const link = { path: `${here}/replay`, label: 'Replay deliveries' }
+  return leadToDone(visit, member, `${here}/replays/${id}`, { text: 'It is stopped.', link })
 }
 
 export async function showProgress(visit: Visit, member: Member) {
@@ -69,10 +76,10 @@ export async function showProgress(visit: Visit, member: Member) {
   const name = isRecovery ? 'Recovery' : 'Replay'
   const here = `${member.home}/webhooks/${webhook.id}`
   const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
-<p class="small">Stopping leaves alone what was set going already.</p>`
+<p class="small">Stopping leaves alone what was queued already.</p>`
   const beginning = isRecovery
     ? { path: `${here}/recover`, label: 'Recover' }
-    : { path: `${here}/replay`, label: 'Send again' }
+    : { path: `${here}/replay`, label: 'Replay' }
   const print = async () => {
     const replay = await getReplay(visit.context.db, webhook, id)
     return html`${printProgress(replay)}${replay.state === 'running' && member.isDeveloper && stop}`
@@ -108,7 +115,7 @@ function parseSelection({ from, to, entity, failed }: Values): Selection | Inval
     failed: failed === 'yes' || undefined,
   }
   if (problems.length === 0 && Object.values(selection).every((each) => each === undefined))
-    problems.push({ field: 'selection', problem: 'must choose by time, by entity, or what was given up' })
+    problems.push({ field: 'selection', problem: 'must choose by time, by entity, or what failed after all retries' })
   if (selection.from !== undefined && selection.to !== undefined && selection.from >= selection.to)
     problems.push({ field: 'from', problem: 'must be earlier than the end' })
   return problems.length > 0 ? new Invalid(problems) : selection
@@ -128,11 +135,11 @@ async function sendWizard(visit: Visit, member: Member, values: Values, isAsked:
   const problem = refused ?? (selection instanceof Invalid ? selection : undefined)
   const total = selection && !problem ? (await countReplay(db, webhook, selection as Selection)).total : undefined
   return sendPortal(visit, member, {
-    title: 'Send again',
+    title: 'Replay deliveries',
     section: '/webhooks',
     status: problem?.status ?? 200,
     body: html`${crumbs(trail(webhook, member))}
-<h1>Send deliveries again</h1>
+<h1>Replay deliveries</h1>
 ${printChoice(webhook, { values, problem }, member)}
 ${total !== undefined && printConfirmation(webhook, values, total, await findReplayRefusal(db, webhook), member)}
 ${printReplays(await listReplays(db, webhook), member)}`,
@@ -147,7 +154,7 @@ ${formNotice(draft, 'from', 'to', 'entity')}
 ${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
 ${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
 ${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction:42', more: html`maxlength="100" spellcheck="false"` })}
-<label class="tick"><input type="checkbox" name="failed" value="yes"${draft.values.failed === 'yes' && html` checked`}><span>Only what was given up</span></label>
+<label class="tick"><input type="checkbox" name="failed" value="yes"${draft.values.failed === 'yes' && html` checked`}><span>Only what failed after all retries</span></label>
 <button class="primary">Count them</button></form></section>`
 }
 
@@ -161,11 +168,11 @@ function printConfirmation(
   if (refusal !== undefined)
     return html`<section class="card" role="status"><h2>2. Start</h2><p>${refusal}</p></section>`
   if (total === 0)
-    return html`<section class="card" role="status"><h2>2. Start</h2><p>There is nothing to send again in this choice.</p></section>`
+    return html`<section class="card" role="status"><h2>2. Start</h2><p>There is nothing to replay in this choice.</p></section>`
   const hidden = fields.map((name) => html`<input type="hidden" name="${name}" value="${values[name] ?? ''}">`)
   return html`<section class="card created" role="status"><h2>2. Start</h2>
-<p><strong>${total.toLocaleString('en')}</strong> deliveries will be sent again, in the order of each entity. Receivers recognise them by <code>webhook-id</code>.</p>
-<form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Send ${total.toLocaleString('en')} again</button></form></section>`
+<p><strong>${total.toLocaleString('en')}</strong> deliveries will be replayed, in the order of each entity. Receivers recognise them by <code>webhook-id</code>.</p>
+<form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Replay ${total.toLocaleString('en')}</button></form></section>`
 }
 
 const tones: Record<Replay['state'], Tone> = { running: 'wait', finished: 'good', canceled: 'off' }
@@ -176,16 +183,16 @@ function printReplays(replays: readonly Replay[], { home }: Member): Html | unde
     (each) =>
       html`<tr><td><a href="${home}/webhooks/${each.webhookId}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
-  return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Set going', 'Started (UTC)'], rows)}`
+  return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Queued', 'Started (UTC)'], rows)}`
 }
 
 function printProgress(replay: Replay): Html {
   const { state, done, total, createdAt, finishedAt, selection, pulled } = replay
   const since = selection.since === undefined ? undefined : new Date(selection.since)
-  return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} set going</p>
-${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Set going"></progress>`}
+  return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} queued</p>
+${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Queued"></progress>`}
 ${facts([
-  ['Given up since', since && printMoment(since)],
+  ['Failed since', since && printMoment(since)],
   ['Waiting, tried now', since && pulled.toLocaleString('en')],
   ['Started', printMoment(createdAt)],
   ['Ended', finishedAt ? printMoment(finishedAt) : undefined],

@@ -1,4 +1,5 @@
 /** Skipping what waits: one delivery on its own page, or all that wait at a webhook, after a question. */
+
 import { cut } from '../../cut.ts'
 import type { Database, Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
@@ -14,6 +15,7 @@ import {
 } from '../../webhooks/skip.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { readHealth } from '../../webhooks/webhook-health.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { printCount } from '../frame/health-words.ts'
@@ -45,7 +47,10 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
     sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/skips/${id}`)
   })
   if (problem) return sendQuestion(visit, member, { values: { reason: form.find('reason') }, problem })
-  return visit.reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'What waits is being skipped.',
+    link: { path: `${member.home}/deliveries?webhook=${webhook.id}&state=canceled`, label: 'What was skipped' },
+  })
 }
 
 export async function showSkipProgress(visit: Visit, member: Member) {

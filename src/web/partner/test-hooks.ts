@@ -1,4 +1,5 @@
 /** Spec 4.6 for people: a simulated webhook of each kind, to every registered URL or to one of them. */
+
 import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import { findOverflow, Invalid } from '../../problem.ts'
@@ -8,6 +9,7 @@ import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../
 import { partOf } from '../../webhooks/part.ts'
 import { freshId, insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Choice, choiceField, type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -40,7 +42,7 @@ export async function showTestHooks(visit: Visit, member: Member) {
 }
 
 export async function sendTestHook(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, request, reply } = visit
+  const { context, request } = visit
   const kind = form.find('type')
   if (!isPublishedKind(kind)) throw new Invalid([{ field: 'type', problem: 'is no kind of webhook' }])
   const values = Object.fromEntries(Object.keys(propertiesOf(kind)).map((name) => [name, form.find(name)?.trim()]))
@@ -63,7 +65,10 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
   const { path } = await makeOnce(context, member, form, publish, ({ id }) => `${member.home}/test/${id}`)
   // It goes out by itself; whoever looks at it next sees it on its way already.
   await dispatchPart(context.dispatch, partOf(member.branch.branchId)).catch(() => {})
-  return reply.redirect(path, 303)
+  return leadToDone(visit, member, path, {
+    text: 'The test event is sent.',
+    link: { path: `${member.home}/signature`, label: 'Check its signature' },
+  })
 }
 
 function webhooksOf({ context }: Visit, { branch }: Member): Promise<Webhook[]> {
@@ -110,10 +115,10 @@ async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft
       html`<a href="${member.home}/test?kind=${each}${aim}"${each === kind && html` aria-current="page"`}>${label}</a>`,
   )
   return sendPortal(visit, member, {
-    title: 'Test hooks',
+    title: 'Test events',
     section: '/test',
     status: draft.problem?.status ?? 200,
-    body: html`<h1>Test hooks</h1>
+    body: html`<h1>Test events</h1>
 <p>A test event is signed and delivered like any other, and says <code>x-webhook-test: true</code>. Nothing is checked against real records. What each kind and action means is in the <a href="${member.home}/events#${kind}">event catalogue</a>.</p>
 ${webhooks.length === 0 ? printNobody(member) : html`<nav class="tabs" aria-label="Kind">${tabs}</nav>${printForm(webhooks, member, kind, draft)}`}`,
   })

@@ -33,10 +33,10 @@ export async function showTestOutcome(visit: Visit, member: Member) {
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   const again = `${member.home}/test?kind=${event.kind}${event.webhookId === null ? '' : `&webhook=${event.webhookId}`}`
   return sendPortal(visit, member, {
-    title: 'Test hook',
+    title: 'Test event',
     section: '/test',
     live: true,
-    body: html`${member.isDeveloper && crumbs([{ path: `${member.home}/test?kind=${event.kind}`, label: 'Test hooks' }])}
+    body: html`${member.isDeveloper && crumbs([{ path: `${member.home}/test?kind=${event.kind}`, label: 'Test events' }])}
 <h1>${event.kind} ${event.action}</h1>
 <p>Event <code>${printEventId(event.uid)}</code>. Without script, load the page again to see what became of it.</p>
 ${livePart(visit.request, await print())}
@@ -59,7 +59,7 @@ function printOutcomes(deliveries: readonly EventDelivery[], ahead: ReadonlyMap<
   const rows = deliveries.map(
     (each) => html`<tr>
 <td class="url">${printUrl(each, member)}</td>
-<td>${stateBadge(each)}</td>
+<td>${stateBadge(each, ahead.get(each.id))}</td>
 <td>${printLast(each)}</td>
 </tr>`,
   )

@@ -7,11 +7,11 @@ import type { Member } from '../gates.ts'
 
 export function printActs(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
   const here = `${member.home}/webhooks/${webhook.id}`
-  return html`<a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Send again…</a><a class="button" href="${here}/recover">Recover…</a>
+  return html`<a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Replay deliveries…</a><a class="button" href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}`
 }
 
-function actButton(action: string, label: string, { csrf }: Member): Html {
+export function actButton(action: string, label: string, { csrf }: Member): Html {
   return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
 }

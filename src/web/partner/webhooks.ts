@@ -1,8 +1,8 @@
 /** The webhooks of a partner: how they are, and every change to them. */
-import type { FastifyReply } from 'fastify'
+
 import type { Database } from '../../database/database.ts'
-import { Conflict, type Problem } from '../../problem.ts'
-import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
+import type { Problem } from '../../problem.ts'
+import { readFailures } from '../../webhooks/failure.ts'
 import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
 import {
   createWebhook as create,
@@ -21,21 +21,23 @@ import { readCounts } from '../../webhooks/webhook-counts.ts'
 import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
 import { usualSettings } from '../../webhooks/webhook-settings.ts'
+import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
-import { printWhy } from '../frame/failure-words.ts'
+import { leadToDone } from '../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { conditionBadge, conditionWords, printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { parseMoment } from '../frame/moment.ts'
 import { csrfField, printDate } from '../frame/page.ts'
-import { crumbs, facts, printMoment, table } from '../frame/parts.ts'
+import { crumbs, facts, printMoment } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printTroubles } from './troubles.ts'
 import { printActs } from './webhook-acts.ts'
+import { printWebhooks } from './webhook-list.ts'
 import {
   type Chosen,
   kindWords,
@@ -51,7 +53,7 @@ export function showWebhooks(visit: Visit, member: Member) {
 }
 
 export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context, reply } = visit
+  const { context } = visit
   const read = readDraft(form)
   const draft = { ...read, ...readSettings(form, read.kinds) }
   const make = (db: Database) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.act)
@@ -60,7 +62,7 @@ export async function createWebhook(visit: Visit, member: Member, form: Submitte
     sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
   })
   if (problem) return sendWebhooks(visit, member, { values: typedSettings(form), problem }, draft.kinds, draft.actions)
-  return reply.redirect(sent!.path, 303)
+  return leadToDone(visit, member, sent!.path, { text: 'The webhook is registered.', link: testLink(member) })
 }
 
 export async function showWebhook(visit: Visit, member: Member) {
@@ -78,7 +80,8 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
     const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
     return sendWebhook(visit, member, shown, { values: typedSettings(form), problem }, emptyDraft)
   }
-  return backTo(visit.reply, member, webhook)
+  const link = testLink(member, webhook)
+  return leadToDone(visit, member, pathOf(member, webhook), { text: 'The webhook is saved.', link })
 }
 
 export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
@@ -90,29 +93,36 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member, webhook)))
   const values = { switchAt: form.find('switchAt') }
   if (problem) return sendWebhook(visit, member, webhook, emptyDraft, { values, problem })
-  return backTo(visit.reply, member, webhook)
+  const link = { path: `${member.home}/signature`, label: 'Check a signature' }
+  return leadToDone(visit, member, pathOf(member, webhook), { text: 'The secret is replaced.', link })
 }
 
 export const pauseWebhook = stateForm('paused')
 export const resumeWebhook = stateForm('active')
+
+const stateWords = {
+  paused: 'The webhook is paused: events wait for it.',
+  active: 'The webhook is resumed: what waited goes out.',
+}
 
 function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
     const { db } = visit.context
     const webhook = await webhookOf(visit, member)
     if (webhook.state !== state) await setWebhookState(db, webhook, state, member.act)
-    return backTo(visit.reply, member, webhook)
+    const path = pathOf(member, webhook)
+    const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
+    return leadToDone(visit, member, path, { text: stateWords[state], undo })
   }
 }
 
 /** A second click finds it gone already, and that is what was wanted. */
-export async function deleteWebhook(visit: Visit, member: Member, form: SubmittedForm) {
+export async function deleteWebhook(visit: Visit, member: Member) {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
-  if (form.find('confirmed') !== 'yes')
-    throw new Conflict('Tick the box to say that you mean it, then delete the webhook.')
   await remove(db, webhook, member.act)
-  return visit.reply.redirect(`${member.home}/webhooks`, 303)
+  const link = { path: `${member.home}/deliveries`, label: 'Deliveries' }
+  return leadToDone(visit, member, `${member.home}/webhooks`, { text: `Webhook ${webhook.id} is deleted.`, link })
 }
 
 export function webhookOf({ context, request }: Visit, { branch }: Member): Promise<Webhook> {
@@ -127,8 +137,8 @@ function pathOf({ home }: Member, { id }: Webhook): string {
   return `${home}/webhooks/${id}`
 }
 
-function backTo(reply: FastifyReply, member: Member, webhook: Webhook) {
-  return reply.redirect(pathOf(member, webhook), 303)
+function testLink({ home }: Member, webhook?: Webhook) {
+  return { path: `${home}/test${webhook ? `?webhook=${webhook.id}` : ''}`, label: 'Send a test event' }
 }
 
 /** Without a kind, all that are usual: a webhook that wants nothing would be none. */
@@ -153,7 +163,7 @@ async function sendWebhooks(visit: Visit, member: Member, draft: Draft, chosen: 
     section: '/webhooks',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
-${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printList(webhooks, health, await readFailures(db, webhooks), member)}
+${webhooks.length === 0 ? html`<p class="card empty">No webhook is registered here yet.</p>` : printWebhooks(webhooks, health, await readFailures(db, webhooks), member)}
 ${member.branch.environment === 'sandbox' && html`<p>No server yet? The <a href="${member.home}/receiver">built-in receiver</a> takes events and shows what arrived.</p>`}
 ${
   member.isDeveloper &&
@@ -174,7 +184,7 @@ function printRegistration(draft: Draft, chosen: Chosen, canLeaveEmpty: boolean,
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
-${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, chosen.kinds)}
+${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, chosen.kinds)}
 ${printSecretField(draft, hint, !canLeaveEmpty)}
 ${printMoreSettings(draft, { ...usualSettings, actions: chosen.actions })}
 <button class="primary">Register</button>
@@ -192,27 +202,6 @@ function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html
   const libraries =
     'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
-}
-
-function printList(
-  webhooks: readonly Webhook[],
-  health: ReadonlyMap<number, WebhookHealth>,
-  failures: ReadonlyMap<number, WebhookFailure>,
-  { home }: Member,
-): Html {
-  const rows = webhooks.map((webhook) => {
-    const state = health.get(webhook.id)
-    return html`<tr>
-<td class="url"><a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>${webhook.description !== '' && html`<br><span class="faint">${webhook.description}</span>`}</td>
-<td>${conditionBadge(judgeHealth(webhook, state))}</td>
-<td class="why">${printWhy(judgeHealth(webhook, state), failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)}</td>
-<td>${webhook.kinds.join(', ')}</td>
-<td class="number">${printCount(state?.waiting ?? 0)}</td>
-<td class="number">${printCount(state?.exhausted ?? 0)}</td>
-<td>${printMoment(webhook.createdAt)}</td>
-</tr>`
-  })
-  return table('Webhooks', ['URL', 'Health', 'Last answer', 'Kinds', 'Waiting', 'Given up', 'Created (UTC)'], rows)
 }
 
 async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
@@ -257,7 +246,7 @@ ${facts([
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
   ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
   ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],
-  ['Given up', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
+  ['Failed after all retries', html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`],
   ['Created', printDate(webhook.createdAt)],
   ['Changed', printDate(webhook.updatedAt)],
 ])}
@@ -271,7 +260,7 @@ function printChangeForm(webhook: Webhook, headerNames: readonly string[], draft
 ${formNotice(draft, 'url', ...settingNames)}
 <form method="post" action="${member.home}/webhooks/${webhook.id}/update">${csrfField(member.csrf)}
 ${printUrlField({ ...draft, values })}
-${ticks(draft, { name: 'kind', label: 'What it is told' }, kindChoices, webhook.kinds)}
+${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, webhook.kinds)}
 ${printSettings({ ...draft, values: draft.values }, webhook, headerNames)}
 <button class="primary">Save</button></form></section>`
 }
@@ -290,7 +279,5 @@ ${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most
 function printDeleteForm(webhook: Webhook, member: Member): Html {
   return html`<section class="card"><h2>Delete</h2>
 <p>What waits for it is canceled. Its history is no longer shown.</p>
-<form method="post" action="${member.home}/webhooks/${webhook.id}/delete">${csrfField(member.csrf)}
-<label class="tick"><input type="checkbox" name="confirmed" value="yes" required><span>Delete this webhook for ever</span></label>
-<button class="danger">Delete</button></form></section>`
+${askFirst({ action: `${member.home}/webhooks/${webhook.id}/delete`, csrf: member.csrf, label: 'Delete', of: `webhook ${webhook.id}`, text: 'It is deleted for good, with what waits for it.' })}</section>`
 }

@@ -34,6 +34,7 @@ async function pause(house: TestGateway, page: string): Promise<void> {
 export const operationRows: ConsoleRows = {
   pages: {
     '/console': at('/console?period=day'),
+    '/console/search': at('/console/search?q=nobody+is+called+so'),
     '/console/webhooks': at('/console/webhooks?condition=healthy&page=1'),
     '/console/webhooks/:id': async (house) => ({ address: `${await makeWebhook(house)}?period=day` }),
     '/console/webhooks/:id/incident': async (house) => ({

@@ -14,7 +14,7 @@ import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
-import { fine, lookAt, openScreen, phone } from '../../support/screen.ts'
+import { fine, lookAt, openScreen, phone, pressAsked } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
@@ -68,10 +68,9 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByRole('region', { name: 'Partners' }).getByRole('link', { name: partner }).click()
     await page.getByRole('button', { name: 'Grant' }).click()
-    await page.getByText('Refresh access is granted.').waitFor()
+    await page.locator('.done').getByText('Refresh access is granted.').waitFor()
 
-    await page.getByLabel('Reason to suspend').fill('Complaints of holders')
-    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await pressAsked(page, `Suspend ${partner}`, 'Complaints of holders')
     await page.getByText('Suspended. Reason: Complaints of holders').waitFor()
     const decided = await getPartner(db, partner)
     assert.deepEqual([decided.status, decided.refreshAccess], ['suspended', true])
@@ -80,10 +79,10 @@ for (const [name, options] of Object.entries({
     await page.getByLabel('Username, name').fill(member.username)
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByRole('link', { name: member.username }).click()
-    await page.getByRole('button', { name: 'Lock out' }).click()
+    await pressAsked(page, 'Lock out', 'Lost phone')
     await page.getByText('The user is locked out.').waitFor()
     assert.equal((await getUserById(db, member.id)).status, 'disabled')
-    await page.getByRole('button', { name: 'Unlock' }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('The user may sign in again.').waitFor()
     assert.equal((await getUserById(db, member.id)).status, 'active')
     assert.deepEqual(complaints, [])
@@ -118,12 +117,12 @@ async function tour(): Promise<Record<string, string>> {
     'partner-applied': `/console/partners/${waiting.branchId}`,
     'partner-approved': `/console/partners/${partner.branchId}`,
     'partner-asking': `/console/partners/${asking.branchId}`,
-    'partner-suspended': `/console/partners/${suspended.branchId}?done=suspended`,
+    'partner-suspended': `/console/partners/${suspended.branchId}`,
     users: '/console/users',
     'users-found': `/console/users?q=${member.username}`,
     user: `/console/users/${user.id}`,
     'user-waiting': `/console/users/${guessed.id}`,
-    'user-locked': `/console/users/${locked.id}?done=locked`,
+    'user-locked': `/console/users/${locked.id}`,
   }
 }
 
@@ -139,8 +138,7 @@ test('every page about people fits a phone and a desk, and axe finds no serious 
     await look(name)
   }
   await page.goto(house.baseUrl + pages['partner-approved'])
-  await page.getByLabel('Reason to suspend').fill(' ')
-  await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+  await pressAsked(page, 'Suspend', ' ')
   await page.getByText('It must have 1 to 2,000 characters.').waitFor()
   await look('partner-no-reason')
   assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))

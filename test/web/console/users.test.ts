@@ -48,6 +48,8 @@ async function connect(user: User): Promise<{ token: string; authorization: numb
   return { token: access_token, authorization: approval!.id }
 }
 
+const reason = 'Asked for in ticket 12.'
+
 test('users are found by username, by the words of their name, by id and by account number', async () => {
   const { db } = house.gateway.context
   const user = await makeNamed("Grace O'Hopper-Murray", 'amazing.grace@navy.example')
@@ -88,7 +90,7 @@ test('a locked user is out everywhere with the next request; unlocked, tokens wo
   const heard = hears(second, `user:${user.id}`)
   const page = await desk.browser.get(home(user))
   assert.match(page.text, /Locking ends every session at once/)
-  const locked = await desk.browser.submit(page, `${home(user)}/lock`, {})
+  const locked = await desk.browser.submit(page, `${home(user)}/lock`, { reason })
   for (const token of tokens) assert.equal((await house.profile(token)).status, 401)
   assert.equal(await isSignedIn(browser), false)
   await heard
@@ -96,7 +98,7 @@ test('a locked user is out everywhere with the next request; unlocked, tokens wo
   assert.equal((await signInWith(new Browser(house.baseUrl), user.username)).status, 401)
   assert.match((await desk.browser.get(locked.location!)).text, /The user is locked out\./)
 
-  await desk.browser.submit(page, `${home(user)}/lock`, {})
+  await desk.browser.submit(page, `${home(user)}/lock`, { reason })
   const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'user.disabled' })
   assert.deepEqual(
     entries.map(({ actor, address }) => [actor, address]),
@@ -115,7 +117,7 @@ test('operators cannot lock out themselves', async () => {
   assert.match(page.text, /This is you\./)
   assert.equal(page.text.includes('/lock"'), false)
   const { csrf } = hiddenFields(page.text, '/logout')
-  const answer = await desk.browser.post(`${home(desk.user)}/lock`, { csrf: csrf! })
+  const answer = await desk.browser.post(`${home(desk.user)}/lock`, { csrf: csrf!, reason })
   assert.equal(answer.status, 409)
   assert.match(answer.text, /role="alert">You cannot lock out yourself/)
   assert.equal(await statusOf(desk.user), 'active')
@@ -126,8 +128,8 @@ test('of two operators who lock out each other at the same moment, one stays', a
     const [one, other] = [await openDesk(house), await openDesk(house)]
     const pages = [await one.browser.get(home(other.user)), await other.browser.get(home(one.user))]
     await Promise.all([
-      one.browser.submit(pages[0]!, `${home(other.user)}/lock`, {}),
-      other.browser.submit(pages[1]!, `${home(one.user)}/lock`, {}),
+      one.browser.submit(pages[0]!, `${home(other.user)}/lock`, { reason }),
+      other.browser.submit(pages[1]!, `${home(one.user)}/lock`, { reason }),
     ])
     assert.deepEqual([await statusOf(one.user), await statusOf(other.user)].sort(), ['active', 'disabled'])
   }
@@ -162,15 +164,15 @@ test('a token is revoked on every node, and not through the page of somebody els
   assert.deepEqual(await statusesOf(foreign), [200, 200])
   const page = await desk.browser.get(home(user))
   assert.equal(page.text.includes(token), false)
-  await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { token: String(theirs!.id) })
+  await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { reason, token: String(theirs!.id) })
   assert.deepEqual(await statusesOf(foreign), [200, 200])
   const heard = hears(second, `api_token:${own!.id}`)
-  await desk.browser.submit(page, `${home(user)}/tokens/revoke`, {})
+  await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { reason })
   assert.equal((await house.profile(token)).status, 401)
   await heard
   assert.deepEqual(await statusesOf(token), [401, 401])
-  const twice = await desk.browser.submit(page, `${home(user)}/tokens/revoke`, {})
-  assert.equal(twice.location, `${home(user)}?done=revoked`)
+  const twice = await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { reason })
+  assert.equal(twice.location, home(user))
 })
 
 test('the access of an application is ended on every node, and not through the page of somebody else', async () => {
@@ -179,7 +181,7 @@ test('the access of an application is ended on every node, and not through the p
   for (const { token } of [own, theirs]) assert.deepEqual(await statusesOf(token), [200, 200])
   const page = await desk.browser.get(home(user))
   const revoke = (authorization: number) =>
-    desk.browser.submit(page, `${home(user)}/applications/revoke`, { authorization: String(authorization) })
+    desk.browser.submit(page, `${home(user)}/applications/revoke`, { reason, authorization: String(authorization) })
   await revoke(theirs.authorization)
   assert.deepEqual(await statusesOf(theirs.token), [200, 200])
   const heard = hears(second, `authorization:${own.authorization}`)
@@ -195,7 +197,7 @@ test('second factors that were lost are taken back, by an operator who has just 
   const page = await late.browser.get(home(user))
   assert.match(page.text, /Authenticator app<\/strong><br><span class="faint">since <time/)
   house.clock.advance(6 * 60_000)
-  const stale = await late.browser.submit(page, `${home(user)}/factors/reset`, {})
+  const stale = await late.browser.submit(page, `${home(user)}/factors/reset`, { reason })
   assert.equal(stale.location, `/login?return=${encodeURIComponent(home(user))}&confirm=1`)
   assert.match((await signInWith(new Browser(house.baseUrl), user.username)).location!, /^\/login\/second/)
   const confirmed = await signInWith(late.browser, late.user.username, { path: stale.location! })
@@ -206,13 +208,13 @@ test('second factors that were lost are taken back, by an operator who has just 
   assert.equal(await isSignedIn(await house.signIn(user)), true)
 })
 
-test('operators do not take back their own second factors here', async () => {
+test('operators do not reset their own second factors here', async () => {
   const { db } = house.gateway.context
   const { user, browser } = await makeGuardedUser(house)
   await db.query(statement('', "UPDATE users SET role = 'operator' WHERE id = $1"), [user.id])
   const page = await browser.get(home(user))
   const { csrf } = hiddenFields(page.text, '/logout')
-  assert.equal((await browser.post(`${home(user)}/factors/reset`, { csrf: csrf! })).status, 409)
+  assert.equal((await browser.post(`${home(user)}/factors/reset`, { csrf: csrf!, reason })).status, 409)
   assert.match((await signInWith(new Browser(house.baseUrl), user.username)).location!, /^\/login\/second/)
 })
 

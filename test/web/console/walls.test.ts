@@ -2,12 +2,14 @@
  * Roles are walls: every page and every form of the console, tried by everybody. A row of the site's table that is in none of these
  * tables fails the first test.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
+import { assertAnswered } from '../../support/answers.ts'
 import { Browser } from '../../support/browser.ts'
 import { openDesk } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -61,10 +63,34 @@ for (const [path, aim] of Object.entries(pages)) {
   })
 }
 
+const why = 'Asked for in ticket 4711.'
+
+function asksWhy(path: string): boolean {
+  return ofConsole.some(
+    (route) => route.method === 'POST' && route.path === path && route.gate.proofs.includes('reason'),
+  )
+}
+
+/** What takes something from somebody: by its last word, so that a new one is not forgotten. */
+const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw)$/
+
+/** Their reason is a field of their own, which the partner reads. */
+const toldToPartner = ['/console/partners/:branch/decline', '/console/partners/:branch/suspend']
+
+test('whatever an operator takes from somebody takes a reason', () => {
+  const asked = Object.keys(forms).filter((path) => asksWhy(path) || toldToPartner.includes(path))
+  assert.deepEqual(
+    asked,
+    Object.keys(forms).filter((path) => dangerous.test(path)),
+  )
+  assert.ok(asked.length >= 9)
+})
+
 for (const [path, aim] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const { address, fields = {} } = await aim(house)
+    const { address, fields: aimed = {} } = await aim(house)
+    const fields = asksWhy(path) ? { ...aimed, reason: why } : aimed
     const csrf = await tokenOf(desk.browser)
     const foreign = await tokenOf(others.holder!)
     const tokens = new Map(
@@ -91,6 +117,9 @@ for (const [path, aim] of Object.entries(forms)) {
       [403, 403, 403, 403],
     )
     assert.equal((await desk.browser.get(address)).status, 405, 'a GET never does what a form does')
+    if (asksWhy(path))
+      for (const reason of ['', '   ', 'x'.repeat(501), '\u202e'])
+        assert.equal((await desk.browser.post(address, { ...fields, csrf, reason })).status, 400, 'it takes a reason')
     assert.deepEqual(await readTables(db), before)
     const answer = await desk.browser.post(address, { ...fields, csrf })
     assert.equal(answer.status, 303, answer.text)
@@ -100,6 +129,12 @@ for (const [path, aim] of Object.entries(forms)) {
     const recorded = done.audit_entries!.filter((row) => !before.audit_entries!.includes(row))
     assert.ok(recorded.length > 0, 'the act is in the audit log')
     for (const row of recorded) assert.ok(row.includes(`user:${desk.user.id}`), row)
+    if (asksWhy(path))
+      assert.ok(
+        recorded.some((row) => row.includes(why)),
+        'the reason is in the audit log',
+      )
+    await assertAnswered(desk.browser, answer)
   })
 }
 

@@ -40,7 +40,7 @@ for (const [name, options] of Object.entries({
     await page.getByRole('button', { name: 'Register' }).click()
     await page.getByText('healthy').waitFor()
 
-    await go('Test hooks')
+    await go('Test events')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByRole('heading', { name: 'TRANSACTION SUBMITTED' }).waitFor()
     await receiver.count(path, 1)
@@ -50,7 +50,7 @@ for (const [name, options] of Object.entries({
     await go('Deliveries')
     await page.getByRole('region', { name: 'Deliveries' }).getByRole('link').first().click()
     await page.getByText('x-webhook-signature').first().waitFor()
-    await page.getByRole('button', { name: 'Send it again' }).click()
+    await page.getByRole('button', { name: 'Replay it' }).click()
     await page.getByText('Repeats', { exact: true }).waitFor()
     await receiver.count(path, 2)
     if (options.javaScriptEnabled === false) await reloadUntil(page, 'attempt 1')
@@ -134,6 +134,8 @@ async function tour(partner: PartnerHouse): Promise<Record<string, string>> {
 interface Outcome {
   readonly path: string
   readonly tick?: string
+  /** It asks first. */
+  readonly asks?: true
   readonly press: string | RegExp
   readonly leadsTo: RegExp
 }
@@ -143,9 +145,14 @@ function outcomes({ client, home }: PartnerHouse, pages: Record<string, string>)
   return {
     secret: { path: `${home}/clients/${client.id}`, press: 'Make a new secret', leadsTo: /\/rotate$/ },
     'test-outcome': { path: `${home}/test`, press: 'Send', leadsTo: /\/test\/\d+$/ },
-    'replay-progress': { path: pages.replay!, press: /^Send \d+ again/, leadsTo: /\/replays\/\d+$/ },
+    'replay-progress': { path: pages.replay!, press: /^Replay \d+/, leadsTo: /\/replays\/\d+$/ },
     'recover-progress': { path: pages.recover!, press: 'Recover', leadsTo: /\/replays\/\d+$/ },
-    'delivery-skipped': { path: pages['delivery-failed']!, press: 'Skip it', leadsTo: /\/deliveries\/\d+$/ },
+    'delivery-skipped': {
+      path: pages['delivery-failed']!,
+      press: 'Skip it',
+      asks: true,
+      leadsTo: /\/deliveries\/\d+$/,
+    },
     'skip-progress': {
       path: pages.skip!,
       tick: 'Skip everything that waits',
@@ -167,9 +174,10 @@ test('every page of the portal fits a phone and a desk, and axe finds no serious
     await page.goto(house.baseUrl + path)
     await look(name)
   }
-  for (const [name, { path, tick, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
+  for (const [name, { path, tick, asks, press, leadsTo }] of Object.entries(outcomes(partner, pages))) {
     await page.goto(house.baseUrl + path)
     if (tick !== undefined) await page.getByLabel(tick).check()
+    if (asks) await page.locator('.ask > summary', { hasText: press }).click()
     await page.getByRole('button', { name: press }).click()
     await page.waitForURL(leadsTo)
     await look(name)

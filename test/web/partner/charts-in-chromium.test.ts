@@ -14,7 +14,7 @@ import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { accept, fail, openReceiver } from '../../support/receiver.ts'
-import { fine, lookAt, openScreen } from '../../support/screen.ts'
+import { fine, lookAt, openScreen, pressAsked } from '../../support/screen.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
@@ -71,11 +71,15 @@ test('a chart is read by keyboard, by pointer and as a table, on a phone, at a d
   assert.deepEqual(await shown(page), [readings[0]])
   await page.keyboard.press('End')
   await page.keyboard.press('Tab')
-  assert.match((await shown(page)).join(), /2 waiting, 1 of them behind another$/, 'one step of the tab key further')
+  assert.match(
+    (await shown(page)).join(),
+    /2 waiting, 1 of them queued behind an earlier one$/,
+    'one step of the tab key further',
+  )
   await list.getByRole('listitem').nth(3).hover()
   assert.ok((await shown(page)).includes(readings[3]!))
 
-  const box = await page.getByLabel('Delete this webhook for ever').boundingBox()
+  const box = await page.locator('summary', { hasText: 'Delete webhook' }).boundingBox()
   const place = await page.getByRole('heading', { name: 'Delete', exact: true }).boundingBox()
   assert.ok(box!.y > place!.y, 'what is drawn of charts moves nothing else')
   for (const period of ['Last day', 'Last 7 days', 'Last 30 days'])
@@ -123,13 +127,16 @@ test('a test event goes from its form to one receiver, and one that waits behind
     await page.getByLabel('transactionId').fill('7')
     await page.getByRole('button', { name: 'Send' }).click()
     await receiver.count(chosen, 2)
-    await page.getByText(turn === 1 ? 'HTTP 500' : 'Queued behind').waitFor()
+    await page
+      .getByText(turn === 1 ? 'HTTP 500' : 'Queued behind')
+      .first()
+      .waitFor()
     if (turn === 1) await page.getByRole('link', { name: 'Send another' }).click()
   }
   assert.deepEqual(await lookAt(page, 'test-event-waits'), fine)
   receiver.on(chosen, accept)
   await page.getByRole('link', { name: /^#\d+$/ }).click()
-  await page.getByRole('button', { name: 'Skip it' }).click()
+  await pressAsked(page, 'Skip it')
   await page.getByText('canceled', { exact: true }).waitFor()
   await receiver.count(chosen, 3)
   await page.goto(`${house.baseUrl}${partner.home}/test?webhook=${webhookId}`)

@@ -55,7 +55,7 @@ test('a secret is replaced with an overlap that has a name, and the old one ends
   assert.deepEqual([await works(client.id, client.secret), await works(client.id, secret)], [true, true])
   const third = await at(partner, here, `${here}/rotate`, { overlap: 'day' })
   assert.equal(third.status, 409)
-  assert.match(third.text, /Two secrets are alive already/)
+  assert.match(third.text, /Two secrets are active already/)
   house.clock.advance(day + minute)
   assert.deepEqual([await works(client.id, client.secret), await works(client.id, secret)], [false, true])
 })
@@ -88,7 +88,7 @@ test('a revoked secret is dead at once', async () => {
   const here = `/clients/${partner.client.id}`
   await at(partner, here, `${here}/revoke`)
   assert.equal(await works(partner.client.id, partner.client.secret), false)
-  assert.match((await partner.browser.get(partner.home + here)).text, /No secret is alive/)
+  assert.match((await partner.browser.get(partner.home + here)).text, /No secret is active/)
 })
 
 test('refresh access is asked for once, and the answer of the brokerage is shown', async () => {

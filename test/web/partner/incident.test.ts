@@ -102,7 +102,7 @@ test('the page of an incident says when it began, what is queued, and whose orde
   assert.match(text, /server: cloudflare\ncontent-type: text\/html/)
   assert.match(
     text,
-    /<strong>2<\/strong> deliveries are queued, of 1 entity\. 1 waits behind another of the same entity/,
+    /<strong>2<\/strong> deliveries are queued, of 1 entity\. 1 is queued behind an earlier one of the same entity/,
   )
   assert.ok(text.includes(`href="${own.home}/deliveries?webhook=${id}&entity=transaction%3A7"`), text)
   const console = await desk.browser.get(`/console/webhooks/${id}/incident`)

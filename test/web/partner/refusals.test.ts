@@ -143,5 +143,5 @@ test('one caller crowds out no other, neither in the second of a flood nor in wh
 
 test('a member of another partner sees none of it, nor does the other environment', async () => {
   const sandbox = await house.signIn(own.user, 'sandbox')
-  assert.match((await sandbox.get(`${own.home}/refusals`)).text, /Nothing was refused\./)
+  assert.match((await sandbox.get(`${own.home}/refusals`)).text, /No call has failed\./)
 })

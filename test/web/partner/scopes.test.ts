@@ -1,4 +1,5 @@
 /** What a client may ask for at most is the brokerage's to say: members choose within it, ask for more, and an operator decides. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
@@ -8,6 +9,7 @@ import { type Client, getClient, listClients, setScopesAtMost, updateClient } fr
 import { answerScopeRequest, askForScopes, findScopeRequest } from '../../../src/partners/scope-request.ts'
 import { Invalid } from '../../../src/problem.ts'
 import type { Scope } from '../../../src/scope.ts'
+import { assertAnswered } from '../../support/answers.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openHouse, operator, type TokenBody } from '../../support/gateway.ts'
@@ -105,7 +107,7 @@ test('a member asks for more once, an operator grants it in the console, and acc
     assert.match((await desk.browser.get(address)).text, new RegExp(`href="${at}"`), address)
   assert.match((await desk.browser.get(at)).text, /Asked for <strong>trade stream<\/strong>[\s\S]*place orders/)
   const granted = await press(desk.browser, at, `/clients/${partner.client.id}/scopes/grant`)
-  assert.match(granted.location!, /done=scopes-granted$/)
+  assert.match((await assertAnswered(desk.browser, granted)).text, /The wider scopes are granted/)
   assert.deepEqual(allowed(await read(partner)), ['read trade stream', 'read trade stream'])
   assert.match((await partner.browser.get(pageOf(partner))).text, /for trade stream was granted on/)
   const holder = await openHolder(house)
@@ -127,9 +129,13 @@ test('a declined request changes nothing, is shown, and may be made again', asyn
   await ask(partner, ['trade'])
   const at = `/console/partners/${partner.partner.branchId}`
   const page = await desk.browser.get(at)
-  const send = (verb: string) => desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, {})
-  assert.match((await send('decline')).location!, /done=scopes-declined$/)
-  assert.match((await send('grant')).location!, /done=changed$/, 'from the page of before, nothing is granted')
+  const send = async (verb: string) => {
+    const reason = 'Too much for now.'
+    const sent = await desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, { reason })
+    return (await assertAnswered(desk.browser, sent)).text
+  }
+  assert.match(await send('decline'), /is declined/)
+  assert.match(await send('grant'), /^Nothing was done/, 'from the page of before, nothing is granted')
   assert.deepEqual(allowed(await read(partner)), ['read', 'read'])
   assert.match((await partner.browser.get(pageOf(partner))).text, /for trade was declined on/)
   assert.equal((await ask(partner, ['trade'])).status, 303)
@@ -160,7 +166,7 @@ test('an operator narrows a client in the console: its tokens have what is left 
     const page = await desk.browser.get(at)
     return desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })
   }
-  assert.match((await set(['trade', 'market'])).location!, /done=scopes-set$/)
+  assert.match((await assertAnswered(desk.browser, await set(['trade', 'market']))).text, /may ask for is set/)
   assert.equal((await house.profile(access_token)).status, 403)
   await ask(partner, ['read', 'write'])
   await set(['read', 'market', 'trade'])

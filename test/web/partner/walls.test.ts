@@ -1,4 +1,5 @@
 /** Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names them all. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Environment } from '../../../src/environment.ts'
@@ -10,6 +11,7 @@ import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
+import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -277,6 +279,7 @@ for (const [path, fields] of Object.entries(forms)) {
     if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
       assert.notDeepEqual(await readTables(db), before)
     await setStatus('approved')
+    if (!path.endsWith('/probe') && !Object.hasOwn(otherAnswers, path)) await assertAnswered(ofOwn, answer)
   })
 }
 

@@ -1,0 +1,112 @@
+/** The operator's search: partners, people, receivers, events and deliveries, of everybody. */
+import type { Sql } from '../../database/database.ts'
+import { findPartners } from '../../partners/partner-search.ts'
+import { findUsers } from '../../users/user-search.ts'
+import { listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
+import { printEventId } from '../../webhooks/event.ts'
+import {
+  type FoundDelivery,
+  findAnyDelivery,
+  findNamedEvent,
+  findWebhooksAt,
+  numberOf,
+  parseEventName,
+} from '../../webhooks/event-search.ts'
+import { stateLabels } from '../frame/health-words.ts'
+import { html } from '../frame/html.ts'
+import { findOnly, type Group, leadTo, printFound, readSought } from '../frame/search.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { Operator } from '../gates.ts'
+import { sendConsole } from './console.ts'
+
+const shown = 10
+const hint =
+  'Look for an event (evt_…), a delivery or webhook by number, a person, a partner, or the address of a receiver.'
+
+export async function showSearch(visit: Visit, operator: Operator) {
+  const sought = readSought(visit)
+  const groups = sought === undefined ? [] : await findAll(visit.context.db, sought)
+  const only = findOnly(groups)
+  if (only) return leadTo(visit, only)
+  return sendConsole(visit, operator, {
+    title: 'Search',
+    section: '/console/search',
+    body: printFound(sought, groups, hint),
+  })
+}
+
+async function findAll(sql: Sql, sought: string): Promise<Group[]> {
+  const name = parseEventName(sought)
+  if (name !== undefined) return [await findDeliveriesOf(sql, name)]
+  const number = numberOf(sought)
+  return [
+    ...(number === undefined ? [] : [await findDelivery(sql, number)]),
+    await findPartnersNamed(sql, sought),
+    await findPeople(sql, sought),
+    await findReceivers(sql, sought),
+  ]
+}
+
+async function findDelivery(sql: Sql, id: number): Promise<Group> {
+  const found = await findAnyDelivery(sql, id)
+  return { label: 'Deliveries', hits: found ? [deliveryHit(found)] : [] }
+}
+
+function deliveryHit({ id, state, entity, webhookId, url, partner }: FoundDelivery) {
+  return {
+    path: `/console/webhooks/${webhookId}`,
+    title: `Delivery ${id}`,
+    about: html`${stateLabels[state]} · <code>${entity}</code> · ${url} · ${partner}`,
+  }
+}
+
+/** The event has no page of its own here: its deliveries lead to their webhooks, and it to its partner. */
+async function findDeliveriesOf(sql: Sql, name: string): Promise<Group> {
+  const event = await findNamedEvent(sql, name, 'anybody')
+  if (!event) return { label: 'Event', hits: [] }
+  const deliveries = (await listDeliveriesOfEvent(sql, event.id)).filter(
+    ({ webhookState }) => webhookState !== 'deleted',
+  )
+  const about = html`${event.kind} ${event.action} · <code>${event.entity}</code> · ${event.environment}`
+  const own = { path: `/console/partners/${event.branchId}`, title: printEventId(event.uid), about }
+  const hits = deliveries.map(({ id, state, webhookId, url }) => ({
+    path: `/console/webhooks/${webhookId}`,
+    title: `Delivery ${id}`,
+    about: `${stateLabels[state]} · ${url}`,
+  }))
+  return { label: 'Event', hits: [own, ...hits] }
+}
+
+async function findPartnersNamed(sql: Sql, text: string): Promise<Group> {
+  const { partners, before } = await findPartners(sql, { text }, shown)
+  const hits = partners.map(({ branchId, name, status }) => ({
+    path: `/console/partners/${branchId}`,
+    title: name,
+    about: `branch ${branchId} · ${status}`,
+  }))
+  return {
+    label: 'Partners',
+    hits,
+    more: before === undefined ? undefined : `/console/partners?${new URLSearchParams({ q: text })}`,
+  }
+}
+
+async function findPeople(sql: Sql, text: string): Promise<Group> {
+  const { users, after } = await findUsers(sql, { text }, shown)
+  const hits = users.map(({ id, username, name, status }) => ({
+    path: `/console/users/${id}`,
+    title: name,
+    about: html`${username} · <code>${id}</code>${status !== 'active' && ' · locked'}`,
+  }))
+  return { label: 'People', hits, more: after && `/console/users?${new URLSearchParams({ q: text })}` }
+}
+
+async function findReceivers(sql: Sql, text: string): Promise<Group> {
+  const webhooks = await findWebhooksAt(sql, text, shown)
+  const hits = webhooks.map(({ id, url, partner, environment }) => ({
+    path: `/console/webhooks/${id}`,
+    title: url,
+    about: `webhook ${id} · ${partner} · ${environment}`,
+  }))
+  return { label: 'Webhooks', hits }
+}

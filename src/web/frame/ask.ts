@@ -1,0 +1,46 @@
+/**
+ * What cannot be taken back, or takes something from somebody, asks first: what will happen, and from an operator why. The question unfolds where
+ * its button is, without script.
+ */
+import type { FastifyRequest } from 'fastify'
+import type { Form } from '../../http/form.ts'
+import { findTextProblem } from '../../name.ts'
+import { Invalid } from '../../problem.ts'
+import { type Content, type Html, html } from './html.ts'
+import { csrfField } from './page.ts'
+
+interface Question {
+  readonly action: string
+  readonly csrf: string
+  readonly fields?: Readonly<Record<string, string | number>>
+  /** What opens the question, and does it: such as `Revoke`. */
+  readonly label: string
+  /** What it is done to, for those who hear the page instead of seeing it. */
+  readonly of?: string
+  /** What will happen. */
+  readonly text: Content
+  /** More to fill in. */
+  readonly more?: Content
+  /** Kept in the audit log: the gate `withReason` asks for it. */
+  readonly why?: true
+}
+
+const reasonMaxCharacters = 500
+
+export function askFirst({ action, csrf, fields = {}, label, of, text, more, why }: Question): Html {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
+  const reason = html`<label>Reason<textarea name="reason" rows="2" required maxlength="${reasonMaxCharacters}"></textarea><span class="small">Kept in the audit log.</span></label>`
+  const unseen = of !== undefined && html`<span class="unseen"> ${of}</span>`
+  return html`<details class="ask"><summary>${label}${unseen}</summary><form method="post" action="${action}">${csrfField(csrf)}${hidden}<p>${text}</p>${more}${why && reason}<button class="danger">${label}${unseen}</button></form></details>`
+}
+
+/** Of a question that asks why. */
+export function readWhy(request: FastifyRequest): string {
+  const { reason } = (request.body ?? {}) as Form
+  const given = [reason ?? ''].flat()[0]!.trim()
+  const problem = Array.isArray(reason) ? 'was sent more than once' : findTextProblem(given, reasonMaxCharacters)
+  if (problem) throw new Invalid([{ field: 'reason', problem }])
+  return given
+}

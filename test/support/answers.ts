@@ -1,0 +1,66 @@
+/** How an act answers: the page that follows says what was done, once, with the way back or a link. */
+import assert from 'node:assert/strict'
+import { pageRoutes } from '../../src/web/routes.ts'
+import type { Answer, Browser } from './browser.ts'
+import { pathOf } from './web.ts'
+
+const once = 'it shows, once, what it made'
+
+/** Forms that answer otherwise, each with its reason. */
+export const otherAnswers: Readonly<Record<string, string>> = {
+  '/login': 'whoever signs in is led to where they wanted to go',
+  '/login/second': 'whoever signs in is led to where they wanted to go',
+  '/login/cancel': 'nothing was done yet',
+  '/logout': 'whoever has signed out sees no page of theirs',
+  '/consent': 'it leads on to the application',
+  '/account/api/tokens': once,
+  '/account/security/recovery': once,
+  '/partner/:branch/clients/create': once,
+  '/partner/:branch/clients/:client/rotate': once,
+  '/partner/:branch/signature/check': 'it changes nothing, and shows what it found',
+}
+
+const rows = pageRoutes.filter(({ method }) => method === 'POST')
+
+interface Told {
+  readonly text: string
+  readonly link: string | undefined
+  readonly undo: string | undefined
+}
+
+export function toldBy({ text }: Answer): Told | undefined {
+  const [, told] = /<div class="notice success done" role="status">([\s\S]*?)<\/div>/.exec(text) ?? []
+  if (told === undefined) return undefined
+  return {
+    text: told.replaceAll(/<a [\s\S]*?<\/a>|<form[\s\S]*|<[^>]*>/g, '').trim(),
+    link: /<a href="([^"]*)"/.exec(told)?.[1]?.replaceAll('&amp;', '&'),
+    undo: /<form method="post" action="([^"]*)"/.exec(told)?.[1],
+  }
+}
+
+/** Wherever it leads on to. */
+async function follow(browser: Browser, answer: Answer): Promise<Answer> {
+  assert.equal(answer.status, 303, answer.text)
+  const page = await browser.get(pathOf(answer))
+  return page.status === 303 ? follow(browser, page) : page
+}
+
+export async function assertAnswered(browser: Browser, answer: Answer): Promise<Told> {
+  const page = await follow(browser, answer)
+  const told = toldBy(page)
+  assert.ok(told, `${pathOf(answer)} says what was done: ${page.text}`)
+  assert.match(told.text, /\.$/)
+  assert.ok(told.link !== undefined || told.undo !== undefined, `“${told.text}” has the way back, or a link`)
+  if (told.link !== undefined) assert.ok([200, 303].includes((await browser.get(told.link)).status), told.link)
+  if (told.undo !== undefined)
+    assert.ok(
+      rows.some(({ path }) => matches(path, told.undo!)),
+      told.undo,
+    )
+  assert.equal(toldBy(await follow(browser, answer)), undefined, 'it is told once')
+  return told
+}
+
+function matches(path: string, address: string): boolean {
+  return new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`).test(address)
+}

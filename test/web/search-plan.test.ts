@@ -1,0 +1,48 @@
+/** The search finds by an index or a bounded look, whatever plan is kept and however much there is. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { after, minute } from '../../src/clock.ts'
+import { makeEventUids } from '../../src/webhooks/event.ts'
+import { selectAddressed, selectAnyDelivery, selectNamedBetween } from '../../src/webhooks/event-search.sql.ts'
+import { findNamedEvent, findWebhooksAt, parseEventName } from '../../src/webhooks/event-search.ts'
+import { fillWithSettled, openEngine } from '../support/engine.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { type Looks, openLookingDatabase } from '../support/plans.ts'
+
+const engine = await keepOpen(openEngine({ ROLES: 'api' }))
+await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
+const webhook = await engine.makeWebhook('/here')
+for (let n = 0; n < 6; n++) {
+  const at = after(engine.house.clock.now(), n * minute)
+  await fillWithSettled(engine, webhook, { prefix: `a${n}`, count: 5_000, state: 'delivered', at })
+}
+/** Of the third minute. */
+const [sought] = makeEventUids([{}], after(engine.house.clock.now(), 3 * minute))
+await engine.sql(`UPDATE events SET uid = $1 WHERE entity = 'a3:2500'`, [sought])
+await engine.sql(
+  `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+   SELECT $1, 'live', 'https://hooks-' || n || '.example.com/in', ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 20000) n`,
+  [engine.branchId],
+)
+
+test('an address, an event and a delivery are found without reading a table, whatever was counted last', async () => {
+  for (const isCounted of [false, true]) {
+    if (isCounted) await engine.sql('ANALYZE')
+    const looks: Looks = new Map()
+    const db = await openLookingDatabase(engine.db, looks)
+    assert.equal((await findNamedEvent(db, parseEventName(sought!)!, 'anybody'))?.entity, 'a3:2500')
+    assert.equal((await findWebhooksAt(db, 'hooks-19777.example', 10)).length, 1)
+    assert.equal((await findWebhooksAt(db, 'https://hooks-19777.example.com/in', 10)).length, 1)
+    await db.query(selectAnyDelivery, [1])
+    for (const { name } of [selectAddressed, selectNamedBetween, selectAnyDelivery]) {
+      const { readWhole, pages } = looks.get(name)!
+      assert.deepEqual(
+        [...readWhole].filter((table) => /^(events|settled|queued)/.test(table)),
+        [],
+        name,
+      )
+      assert.ok(pages < 1_000, `${name}: ${pages} pages`)
+    }
+    assert.ok(looks.get(selectAddressed.name)!.indexes.has('webhooks_by_address'))
+  }
+})
