@@ -41,54 +41,86 @@ export async function pressAsked(page: Page, name: string, reason?: string): Pro
   await ask.getByRole('button').click()
 }
 
+/** The smallest that is still in use. */
+export const smallPhone = { width: 320, height: 568 }
 export const phone = { width: 390, height: 844 }
 export const desk = { width: 1280, height: 800 }
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-const tooWide = `document.documentElement.scrollWidth > innerWidth`
+/** Past the right edge, and nothing around it scrolls by itself. */
+const tooWide = `[...document.querySelectorAll('body *')]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && each.checkVisibility())
+  .filter((each) => { for (let at = each.parentElement; at; at = at.parentElement) if (at !== document.body && getComputedStyle(at).overflowX !== 'visible') return false; return true })
+  .map((each) => each.outerHTML.slice(0, 120))
+  .concat(document.documentElement.scrollWidth > innerWidth ? 'the whole page' : [])`
 const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
   .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 44)
   .map((each) => each.outerHTML.slice(0, 80))`
+/** WCAG 1.4.3 of the hint in an empty field, which axe leaves out: it stands out from what is behind it by at least 4.5 to 1. */
+const tooFaint = `(() => {
+  const parse = (color) => color.match(/[\\d.]+/g).map(Number)
+  const light = (color) => parse(color).slice(0, 3)
+    .map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0)
+  const behind = (each) => {
+    const color = getComputedStyle(each).backgroundColor
+    return parse(color)[3] === 0 && each.parentElement ? behind(each.parentElement) : color
+  }
+  const contrast = (each) => {
+    const [more, less] = [light(getComputedStyle(each, '::placeholder').color), light(behind(each))].sort((a, b) => b - a)
+    return (more + 0.05) / (less + 0.05)
+  }
+  return [...document.querySelectorAll('[placeholder]')]
+    .filter((each) => each.checkVisibility() && contrast(each) < 4.5)
+    .map((each) => contrast(each).toFixed(2) + ' ' + each.outerHTML.slice(0, 80))
+})()`
 const faultsBy = (options: object) => `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
 
-/** In the dark only the colours differ, and on a desk only what stands where. */
-const faults = {
-  dark: faultsBy({ runOnly: ['color-contrast'] }),
-  light: faultsBy({ resultTypes: ['violations'] }),
-  desk: faultsBy({ resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } }),
-}
+/** Of a scheme only the colours differ, and of a width only what stands where. */
+const all = faultsBy({ resultTypes: ['violations'] })
+const ofColours = faultsBy({ runOnly: ['color-contrast'] })
+const ofPlaces = faultsBy({ resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } })
 
-const well = { tooWide: false, tooLow: [], faults: [] }
+const looks = [
+  { name: '320-light', viewport: smallPhone, colorScheme: 'light', forcedColors: 'none', find: all },
+  { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
+  { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
+  { name: '1280-forced', viewport: desk, colorScheme: 'light', forcedColors: 'active', find: ofColours },
+] as const
+
+const well = { tooWide: [], tooLow: [], tooFaint: [], faults: [] }
 /** What is found on a page that is well. */
-export const fine = { phone: { ...well, dark: [] }, desk: well }
+export const fine = Object.fromEntries(looks.map(({ name }) => [name, well]))
 
-/** Looks at the page as it stands, on a phone and on a desk. The context has to be opened with `bypassCSP`: the pages let no script in. */
+/** Looks at the page as it stands, on phones and on a desk. The context has to be opened with `bypassCSP`: the pages let no script in. */
 export async function lookAt(page: Page, name: string): Promise<Record<string, unknown>> {
   await page.evaluate(axe)
-  await page.setViewportSize(phone)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await page.evaluate(faults.dark)
-  await photograph(page, `${name}-${phone.width}-dark`)
-  await page.emulateMedia({ colorScheme: 'light' })
-  const onPhone = { ...(await measure(page, faults.light)), dark }
-  await photograph(page, `${name}-${phone.width}-light`)
-  await page.setViewportSize(desk)
-  const onDesk = await measure(page, faults.desk)
-  await photograph(page, `${name}-${desk.width}-light`)
-  return { phone: onPhone, desk: onDesk }
+  const found: Record<string, unknown> = {}
+  for (const { name: look, viewport, find, ...media } of looks) {
+    await page.setViewportSize(viewport)
+    await page.emulateMedia(media)
+    found[look] = {
+      tooWide: await page.evaluate(tooWide),
+      tooLow: await page.evaluate(tooLow),
+      tooFaint: await page.evaluate(tooFaint),
+      faults: await page.evaluate(find),
+    }
+    await photograph(page, `${name}-${look}`)
+  }
+  await page.emulateMedia({ forcedColors: 'none' })
+  return found
 }
 
-async function measure(page: Page, find: string): Promise<Record<string, unknown>> {
-  return {
-    tooWide: await page.evaluate(tooWide),
-    tooLow: await page.evaluate(tooLow),
-    faults: await page.evaluate(find),
-  }
-}
+/** What is longer says no more. */
+const longestPicture = 2_000
+const wholeSize = `({ width: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight })`
 
 async function photograph(page: Page, name: string): Promise<void> {
   const folder = process.env.SCREENSHOTS
-  if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+  if (!folder) return
+  const { width, height } = (await page.evaluate(wholeSize)) as { width: number; height: number }
+  const clip = { x: 0, y: 0, width, height: Math.min(height, longestPicture) }
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true, clip })
 }

@@ -1,18 +1,17 @@
 /**
- * The pages in a real browser: the whole way of an account holder, with and without JavaScript, on a phone and on a
- * desk. With SCREENSHOTS set to a folder, every page is also photographed there, light and dark.
+ * The pages in a real browser: the whole way of an account holder, with and without JavaScript, on a phone and at a desk. How each page looks is the matter of
+ * looks.long.ts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { minute } from '../../src/clock.ts'
 import { Browser as VisitorBrowser } from '../support/browser.ts'
 import { openChromium } from '../support/chromium.ts'
 import { openHouse, password, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
-import { desk, fine, lookAt, openScreen, phone, pressAsked } from '../support/screen.ts'
+import { desk, openScreen, phone, pressAsked } from '../support/screen.ts'
 import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
@@ -301,167 +300,3 @@ const otherDevices = [
 async function signInElsewhere(username: string, userAgent: string): Promise<void> {
   await signInWith(new VisitorBrowser(house.baseUrl), username, { headers: { 'user-agent': userAgent } })
 }
-
-/** Every page there is, each with the way to it. */
-function tour(page: Page): Record<string, () => Promise<unknown>> {
-  const visit = (path: string) => page.goto(house.baseUrl + path)
-  let username: string
-  let recovery: string[]
-  return {
-    login: () => visit('/login'),
-    'login-refused': () => signIn(page, 'nobody', 'not the right password'),
-    'login-for-an-application': () => connect(page, authorizeUrl(client, 'read write market trade stream')),
-    consent: async () => {
-      username = (
-        await house.makeUser(undefined, [`6YD${page.viewportSize()!.width}1`, `6YD${page.viewportSize()!.width}2`])
-      ).username
-      await signIn(page, username)
-    },
-    'consent-without-an-account': async () => {
-      for (const box of await page.getByRole('checkbox').all()) await box.uncheck()
-      await page.getByRole('button', { name: 'Allow' }).click()
-      await page.getByRole('alert').waitFor()
-    },
-    'connected-none': () => visit('/account'),
-    connected: async () => {
-      await page.goto(authorizeUrl(client, 'read trade'))
-      await page.getByRole('button', { name: 'Allow' }).click()
-      await takeCallback(page)
-      await visit('/account')
-    },
-    'connected-paused': async () => {
-      await page.getByRole('button', { name: 'Pause' }).click()
-      await page.getByText('Paused since').waitFor()
-    },
-    devices: async () => {
-      for (const userAgent of otherDevices) await signInElsewhere(username, userAgent)
-      await visit('/account/devices')
-    },
-    security: () => visit('/account/security'),
-    password: () => visit('/account/password'),
-    'password-refused': async () => {
-      await page.getByLabel('Password now').fill('not the right password')
-      await page.getByLabel('New password', { exact: true }).fill('short')
-      await page.getByLabel('New password, again').fill('other')
-      await page.getByRole('button', { name: 'Change password' }).click()
-      await page.locator('.problem').first().waitFor()
-    },
-    'notices-none': () => visit('/account/security/notices'),
-    email: () => visit('/account/security/email'),
-    'email-refused': async () => {
-      await page.getByLabel('E-mail address').fill('ada@localhost')
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.locator('.problem').waitFor()
-    },
-    notices: async () => {
-      await page.getByLabel('E-mail address').fill('ada@example.com')
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('Your e-mail address is saved.').waitFor()
-    },
-    'app-setup': () => visit('/account/security/app'),
-    'app-refused': async () => {
-      await page.getByLabel('Code from the app').fill('000000')
-      await page.getByRole('button', { name: 'Turn on' }).click()
-      await page.locator('.problem').waitFor()
-    },
-    'recovery-codes': async () => {
-      const secret = (await page.locator('code.secret').textContent())!.replaceAll(' ', '')
-      await page.getByLabel('Code from the app').fill(makeApp(house, secret).code())
-      await page.getByRole('button', { name: 'Turn on' }).click()
-      await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
-      recovery = await page.locator('.codes code').allInnerTexts()
-    },
-    'security-guarded': () => visit('/account/security'),
-    'second-step': async () => {
-      await visit('/login?confirm=1')
-      await signIn(page, username)
-      await page.getByRole('heading', { name: 'One more step' }).waitFor()
-    },
-    'second-step-refused': async () => {
-      await page.getByText('Use a recovery code instead').click()
-      await page.getByLabel('Recovery code').fill('not one of them')
-      await page.getByRole('button', { name: 'Use recovery code' }).click()
-      await page.locator('.problem').waitFor()
-    },
-    history: async () => {
-      await page.getByLabel('Recovery code').fill(recovery[0]!)
-      await page.getByRole('button', { name: 'Use recovery code' }).click()
-      await page.getByRole('heading', { name: 'Connected applications' }).waitFor()
-      await visit('/account/history')
-    },
-    'api-none': () => visit('/account/api'),
-    'api-created': async () => {
-      await page.getByLabel('Name').fill('My notebook at home')
-      await page.getByRole('button', { name: 'Create' }).click()
-      await page.locator('code.secret').waitFor()
-    },
-    api: async () => {
-      await page
-        .getByLabel('Name')
-        .fill('A name that is as long as names may be, because somebody will write one '.padEnd(100, 'x'))
-      await page.getByLabel('Kind').selectOption('sandbox')
-      await page.getByRole('button', { name: 'Create' }).click()
-      await visit('/account/api')
-    },
-    confirm: async () => {
-      house.clock.advance(6 * minute)
-      await page.goto(authorizeUrl(client, 'trade'))
-      await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor()
-    },
-    'error-400': () => visit('/v1/oauth/authorize?client_id=unknown'),
-    'error-404': () => visit('/nowhere'),
-    'sandbox-login': () => page.goto(`${house.sandboxUrl}/login`),
-  }
-}
-
-/** Not even what may be moved aside by itself. */
-const tooWide = `[...document.querySelectorAll('body *')]
-  .filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5)
-  .map((each) => each.outerHTML.slice(0, 80))`
-/** WCAG 1.4.3: text, and the hint in an empty field, stands out from what is behind it by at least 4.5 to 1. */
-const tooFaint = `(() => {
-  const parse = (color) => color.match(/[\\d.]+/g).map(Number)
-  const light = (color) => parse(color).slice(0, 3)
-    .map((part) => part / 255)
-    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0)
-  const behind = (each) => {
-    const color = getComputedStyle(each).backgroundColor
-    return parse(color)[3] === 0 && each.parentElement ? behind(each.parentElement) : color
-  }
-  const contrast = (color, each) => {
-    const [more, less] = [light(color), light(behind(each))].sort((a, b) => b - a)
-    return (more + 0.05) / (less + 0.05)
-  }
-  const texts = [...document.querySelectorAll('body *')]
-    .filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ''))
-    .map((each) => [each, getComputedStyle(each).color])
-  const hints = [...document.querySelectorAll('[placeholder]')]
-    .map((each) => [each, getComputedStyle(each, '::placeholder').color])
-  return [...texts, ...hints]
-    .filter(([each, color]) => contrast(color, each) < 4.5)
-    .map(([each, color]) => contrast(color, each).toFixed(2) + ' ' + each.outerHTML.slice(0, 60))
-})()`
-
-async function inspect(page: Page, name: string): Promise<Record<string, unknown>> {
-  const seen = await lookAt(page, name)
-  const wide = [await page.evaluate(tooWide)]
-  const faint = [await page.evaluate(tooFaint)]
-  await page.setViewportSize(phone)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  wide.push(await page.evaluate(tooWide))
-  faint.push(await page.evaluate(tooFaint))
-  return { ...seen, wide, faint }
-}
-
-test('every page fits a phone and a desk, what is pressed fits a finger, and all can be read', async () => {
-  const { page, close } = await openVisit()
-  const found: Record<string, unknown> = {}
-  for (const [name, open] of Object.entries(tour(page))) {
-    await open()
-    found[name] = await inspect(page, name)
-  }
-  const well = { ...fine, wide: [[], []], faint: [[], []] }
-  assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, well])))
-  await close()
-})

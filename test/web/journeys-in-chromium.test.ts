@@ -1,7 +1,6 @@
 /** What people come for, in as few steps as was promised: the browser counts the clicks and the fields. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { getPartner } from '../../src/partners/partner.ts'
 import { openChromium } from '../support/chromium.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -9,20 +8,12 @@ import { countJourney, type Journey } from '../support/journey.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPartner } from '../support/portal.ts'
 import { answer, openReceiver } from '../support/receiver.ts'
-import { desk, fine, lookAt, openScreen } from '../support/screen.ts'
+import { fine, lookAt, openScreen } from '../support/screen.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
 const chromium = await keepOpen(openChromium())
 const { db } = house.gateway.context
-
-/** The smallest phone that is still in use. */
-async function fitsSmallest(page: Page): Promise<boolean> {
-  await page.setViewportSize({ width: 320, height: 568 })
-  const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
-  await page.setViewportSize(desk)
-  return !isTooWide
-}
 
 function assertWithin({ clicks, fields, told }: Journey, most: { clicks: number; fields: number }): void {
   assert.ok(clicks > 0, 'clicks are counted')
@@ -35,7 +26,7 @@ test('an operator decides an application in two clicks; from then on its partner
   const partner = await openScreen(chromium, { bypassCSP: true })
   const { page } = partner
   const seen = async (name: string) => {
-    found[name] = { ...(await lookAt(page, `journey-${name}`)), small: await fitsSmallest(page) }
+    found[name] = await lookAt(page, `journey-${name}`)
   }
   await partner.enter(`${house.baseUrl}/partner`, user)
   await page.getByLabel('Name').fill('Quick Quotes')
@@ -86,7 +77,7 @@ test('an operator decides an application in two clicks; from then on its partner
   await seen('sandbox-home-done')
   await page.goto(`${house.baseUrl}/partner`)
   await page.getByText('First verified webhook').waitFor()
-  assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, { ...fine, small: true }])))
+  assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
   assert.deepEqual([...partner.complaints, ...operator.complaints], [])
   await partner.close()
 })

@@ -3,14 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
-import { askForRefresh } from '../../../src/partners/refresh-request.ts'
-import { setUserStatus } from '../../../src/users/user.ts'
 import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
-import { openPartner } from '../../support/portal.ts'
-import { fine, lookAt, openScreen } from '../../support/screen.ts'
-import { guess } from '../../support/web.ts'
+import { openScreen } from '../../support/screen.ts'
 
 const house = await openHouse()
 const chromium = await keepOpen(openChromium())
@@ -66,38 +62,3 @@ for (const javaScriptEnabled of [true, false]) {
     await close()
   })
 }
-
-test('the queue, a partner, a person and the log fit a phone and a desk, and axe finds no serious fault', async () => {
-  const { db } = house.gateway.context
-  const now = house.clock.now()
-  await apply('Patient Partners')
-  const { partner, user, program, client, browser } = await openPartner(house)
-  await house.approve(client, browser, { scope: 'read trade' })
-  const asking = await house.makePartner({ refresh: false })
-  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', house.act())
-  const failing = await program.register('https://receiver.example/a/very/long/path/to/where/hooks/are/received')
-  await db.script(`UPDATE lanes SET failures = 7, evidence = 5, failing_since = '${now.toISOString()}' WHERE webhook_id = ${failing};
-    INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
-    SELECT ${partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text FROM generate_series(1, 60) n`)
-  const guessed = await house.makeUser()
-  for (let time = 0; time < 5; time++) await guess(house, guessed.username)
-  await setUserStatus(db, await house.makeUser(), 'disabled', house.act())
-  const { page, enter, close } = await openScreen(chromium, { bypassCSP: true })
-  await enter(`${house.baseUrl}/console`, await house.makeOperator())
-  await page.waitForURL(`${house.baseUrl}/console`)
-  await page.locator('summary', { hasText: 'Decide about Patient Partners' }).click()
-  const found: Record<string, unknown> = { home: await lookAt(page, 'console-home') }
-  const pages = {
-    partner: `/console/partners/${partner.branchId}`,
-    'failed-calls': `/console/partners/${partner.branchId}/failed-calls`,
-    person: `/console/users/${user.id}`,
-    audit: '/console/audit',
-  }
-  for (const [name, path] of Object.entries(pages)) {
-    await page.goto(house.baseUrl + path)
-    if (name === 'audit') await page.locator('summary', { hasText: 'Ids' }).first().click()
-    found[name] = await lookAt(page, `console-${name}`)
-  }
-  assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
-  await close()
-})

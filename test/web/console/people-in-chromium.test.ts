@@ -1,22 +1,15 @@
-/**
- * The people's half of the console in a real browser: an operator decides about a partner and about a user, with and without
- * JavaScript; every page on a phone and at a desk, light and dark, looked through by axe. With SCREENSHOTS set to a folder, every
- * page is also photographed there.
- */
+/** The people's half of the console in a real browser: an operator decides about a partner and about a user, with and without JavaScript. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import type { Application } from '../../../src/partners/application-details.ts'
 import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
-import { getUserById, setUserStatus, type User } from '../../../src/users/user.ts'
+import { getUserById, type User } from '../../../src/users/user.ts'
 import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
-import { openPartner, suspend } from '../../support/portal.ts'
-import { fine, lookAt, openScreen, phone, pressAsked } from '../../support/screen.ts'
-import { makeGuardedUser } from '../../support/second-factor.ts'
-import { guess } from '../../support/web.ts'
+import { openScreen, phone, pressAsked } from '../../support/screen.ts'
 
 const house = await openHouse()
 const chromium = await keepOpen(openChromium())
@@ -89,62 +82,3 @@ for (const [name, options] of Object.entries({
     await close()
   })
 }
-
-/** Every page there is, with all that it can show. */
-async function tour(): Promise<Record<string, string>> {
-  const { db } = house.gateway.context
-  const act = house.act()
-  await apply('Patient Partners')
-  const { partner, client, user: member } = await openPartner(house)
-  await house.makeClient({ partner, environment: 'sandbox' })
-  const asking = await house.makePartner({ refresh: false })
-  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', act)
-  const suspended = (await openPartner(house)).partner
-  await suspend(house, suspended, 'Account holders complained that the application traded without being asked.')
-  const { user, browser } = await makeGuardedUser(house)
-  await house.makeToken(user)
-  await house.makeToken(user, 'sandbox')
-  await house.approve(client, browser, { scope: 'read trade' })
-  const guessed = await house.makeUser()
-  for (let time = 0; time < 5; time++) await guess(house, guessed.username)
-  const locked = await house.makeUser()
-  await setUserStatus(db, locked, 'disabled', act)
-  const waiting = await getPartner(db, 'Patient Partners')
-  return {
-    partners: '/console/partners',
-    'partners-none': '/console/partners?q=nobody&state=approved',
-    'partners-wrong': '/console/partners?state=lost',
-    'partner-applied': `/console/partners/${waiting.branchId}`,
-    'partner-approved': `/console/partners/${partner.branchId}`,
-    'partner-asking': `/console/partners/${asking.branchId}`,
-    'partner-suspended': `/console/partners/${suspended.branchId}`,
-    users: '/console/users',
-    'users-found': `/console/users?q=${member.username}`,
-    user: `/console/users/${user.id}`,
-    'user-waiting': `/console/users/${guessed.id}`,
-    'user-locked': `/console/users/${locked.id}`,
-  }
-}
-
-test('every page about people fits a phone and a desk, and axe finds no serious fault', async () => {
-  const pages = await tour()
-  const { page, complaints, close } = await openVisit('/console/partners', { bypassCSP: true })
-  const found: Record<string, unknown> = {}
-  const look = async (name: string) => {
-    found[name] = await lookAt(page, `console-${name}`)
-  }
-  for (const [name, path] of Object.entries(pages)) {
-    await page.goto(house.baseUrl + path)
-    await look(name)
-  }
-  await page.goto(house.baseUrl + pages['partner-approved'])
-  await pressAsked(page, 'Suspend', ' ')
-  await page.getByText('It must have 1 to 2,000 characters.').waitFor()
-  await look('partner-no-reason')
-  assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
-  assert.deepEqual(
-    complaints.filter((text) => !/status of 400/.test(text)),
-    [],
-  )
-  await close()
-})

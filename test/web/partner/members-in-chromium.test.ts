@@ -1,20 +1,15 @@
-/** From an owner's invitation to a member at work, in a real browser; and each page of it on a phone and at a desk, light and dark. */
+/** From an owner's invitation to a member at work, in a real browser, on a phone and without JavaScript. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addMember } from '../../../src/partners/partner.ts'
 import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { readInvitation } from '../../support/members.ts'
 import { openPartner } from '../../support/portal.ts'
-import { desk, fine, lookAt, openScreen, phone } from '../../support/screen.ts'
+import { openScreen, phone } from '../../support/screen.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const chromium = await keepOpen(openChromium())
-const narrow = { width: 320, height: 640 }
-const tooWide = 'document.documentElement.scrollWidth > innerWidth'
-const seriousFaults = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id))`
 
 for (const [name, options] of Object.entries({
   'on a phone': { viewport: phone, hasTouch: true },
@@ -56,50 +51,3 @@ for (const [name, options] of Object.entries({
     await guest.close()
   })
 }
-
-test('every page of it fits 320, 390 and 1280 px, can be pressed with a thumb, and axe finds no serious fault, light and dark', async () => {
-  const own = await openPartner(house)
-  const { db } = house.gateway.context
-  const [developer, stranger] = [await house.makeUser(), await house.makeUser()]
-  await addMember(db, own.partner, developer, house.act(), 'developer')
-  await addMember(db, own.partner, await house.makeUser(), house.act(), 'owner')
-  const emails = ['somebody.with.a.rather.long.name@a.rather.long.domain.example.com', 'short@example.com']
-  for (const email of emails) {
-    const members = `${own.home}/members`
-    await own.browser.submit(await own.browser.get(members), `${members}/invite`, { email, role: 'viewer' })
-  }
-  const { path } = await readInvitation(house, emails[0]!)
-  const visits = [
-    { name: 'members-owner', user: own.user, path: `${own.home}/members` },
-    { name: 'members-developer', user: developer, path: `${own.home}/members` },
-    { name: 'role-needed', user: await viewerOf(), path: `${own.home}/test` },
-    { name: 'viewer-webhooks', user: await viewerOf(), path: `${own.home}/webhooks` },
-    { name: 'viewer-client', user: await viewerOf(), path: `${own.home}/clients/${own.client.id}` },
-    { name: 'invitation', user: stranger, path },
-    { name: 'invitation-of-member', user: developer, path },
-    { name: 'invitation-gone', user: stranger, path: '/partner/invitation/gone' },
-  ]
-  for (const visit of visits) {
-    const { page, enter, close } = await openScreen(chromium, { bypassCSP: true, reducedMotion: 'reduce' })
-    await enter(house.baseUrl + visit.path, visit.user)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    assert.deepEqual(await lookAt(page, visit.name), fine, visit.name)
-    for (const viewport of [narrow, desk])
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.setViewportSize(viewport)
-        await page.emulateMedia({ colorScheme })
-        const where = `${visit.name}-${viewport.width}-${colorScheme}`
-        assert.equal(await page.evaluate(tooWide), false, where)
-        assert.deepEqual(await page.evaluate(seriousFaults), [], where)
-        if (process.env.SCREENSHOTS)
-          await page.screenshot({ path: `${process.env.SCREENSHOTS}/${where}.png`, fullPage: true })
-      }
-    await close()
-  }
-
-  async function viewerOf() {
-    const user = await house.makeUser()
-    await addMember(db, own.partner, user, house.act(), 'viewer')
-    return user
-  }
-})

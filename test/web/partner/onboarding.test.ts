@@ -44,7 +44,7 @@ async function listOf(browser: Browser, home: string) {
     [...text.matchAll(new RegExp(`<li class="${kind}"[^>]*><div><strong>([^<]*)</strong>`, 'g'))].map(
       (match) => match[1]!,
     )
-  return { done: titles('done'), open: titles('open') }
+  return { done: titles('ticked'), open: titles('open') }
 }
 
 /** What stands before the button that copies it. */

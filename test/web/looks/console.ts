@@ -1,0 +1,111 @@
+/** Every page of the operators' console, with something on it. */
+import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
+import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import { askForScopes } from '../../../src/partners/scope-request.ts'
+import { setUserStatus } from '../../../src/users/user.ts'
+import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
+import { answer } from '../../support/receiver.ts'
+import { pressAsked } from '../../support/screen.ts'
+import { makeGuardedUser } from '../../support/second-factor.ts'
+import { guess } from '../../support/web.ts'
+import { unfold, visitAll, type Walk } from './tour.ts'
+
+export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
+  const { house, page, enter, visit } = walk
+  const pages = { ...(await furnishOperation(walk)), ...(await furnishPeople(walk)) }
+  await enter('/console', await house.makeOperator())
+  yield* visitAll(walk, pages)
+  for (const [name, address] of Object.entries(pages).filter(([name]) => unfoldable.test(name))) {
+    await visit(address)
+    await unfold(page)
+    yield `${name}-open`
+  }
+  await visit(pages['console-partner']!)
+  await pressAsked(page, 'Suspend', ' ')
+  await page.getByText('It must have 1 to 2,000 characters.').waitFor()
+  yield 'console-partner-no-reason'
+  await visit('/console/webhooks')
+  await page.locator('.menu > summary').first().click()
+  await page.locator('.menu').first().getByRole('button', { name: 'Pause' }).click()
+  await page.locator('.done').waitFor()
+  yield 'console-told-with-undo'
+  await visit('/console/audit/chain')
+  await page.getByRole('button', { name: 'Verify' }).click()
+  await page.getByText('The chain is intact.').waitFor()
+  yield 'console-chain-verified'
+}
+
+/** Where questions stand before acts, and ids behind sentences. */
+const unfoldable = /^console-(home|webhooks|partner|user|audit)$/
+
+async function furnishOperation({ house, receiver }: Walk): Promise<Record<string, string>> {
+  const own = await openPartner(house)
+  const { webhookId } = await deliverOne(own, receiver, '/operated')
+  receiver.on('/a/very/long/path/to/where/hooks/are/received', answer(500, {}, 'database is locked'))
+  const url = receiver.url('/a/very/long/path/to/where/hooks/are/received')
+  const failing = await own.program.register(url, { kinds: ['TRANSACTION'] })
+  await own.program.fire()
+  const ill = `/console/webhooks/${failing}`
+  return {
+    'console-home': '/console',
+    'console-home-day': '/console?period=day',
+    'console-webhooks': '/console/webhooks',
+    'console-webhooks-none': '/console/webhooks?partner=nobody',
+    'console-webhooks-wrong': '/console/webhooks?condition=lost',
+    'console-webhook': `/console/webhooks/${webhookId}`,
+    'console-webhook-failing': `${ill}?period=day`,
+    'console-incident': `${ill}/incident`,
+    'console-recover': `${ill}/recover`,
+    'console-audit': '/console/audit',
+    'console-audit-none': '/console/audit?actor=nobody',
+    'console-audit-wrong': '/console/audit?from=2026-03-03T00:00&to=2026-03-02T00:00',
+    'console-chain': '/console/audit/chain',
+    'console-settings': '/console/settings',
+    'console-search': '/console/search',
+    'console-search-found': '/console/search?q=127.0.0.1',
+    'console-search-none': '/console/search?q=nowhere-at-all',
+  }
+}
+
+async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
+  const { db } = house.gateway.context
+  const act = house.act()
+  const { partner, client, user: member } = await openPartner(house)
+  await house.makeClient({ partner, environment: 'sandbox' })
+  const modest = await house.makeClient({ partner, scope: 'read' })
+  await askForScopes(db, modest, { wider: 'trade', reason: 'Orders from the chart.' }, act)
+  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
+    SELECT ${partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text
+    FROM generate_series(1, 60) n`)
+  const asking = await house.makePartner({ refresh: false })
+  await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', act)
+  const suspended = (await openPartner(house)).partner
+  await suspend(house, suspended, 'Account holders complained that the application traded without being asked.')
+  const { user, browser } = await makeGuardedUser(house)
+  await house.makeToken(user)
+  await house.makeToken(user, 'sandbox')
+  await house.approve(client, browser, { scope: 'read trade' })
+  const guessed = await house.makeUser()
+  for (let time = 0; time < 5; time++) await guess(house, guessed.username)
+  const locked = await house.makeUser()
+  await setUserStatus(db, locked, 'disabled', act)
+  const details = { website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for all.' }
+  const waiting = await applyWithDetails(db, await house.makeUser(), { name: 'Patient Partners', ...details }, act)
+  const at = ({ branchId }: Partner) => `/console/partners/${branchId}`
+  return {
+    'console-partners': '/console/partners',
+    'console-partners-none': '/console/partners?q=nobody&state=approved',
+    'console-partners-wrong': '/console/partners?state=lost',
+    'console-partner': at(partner),
+    'console-failed-calls': `${at(partner)}/failed-calls`,
+    'console-partner-applied': at(waiting),
+    'console-partner-asking': at(asking),
+    'console-partner-suspended': at(suspended),
+    'console-users': '/console/users',
+    'console-users-found': `/console/users?q=${member.username}`,
+    'console-user': `/console/users/${user.id}`,
+    'console-user-member': `/console/users/${member.id}`,
+    'console-user-guessed': `/console/users/${guessed.id}`,
+    'console-user-locked': `/console/users/${locked.id}`,
+  }
+}
