@@ -45,8 +45,8 @@ const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true 
 export function printTop(bars: Bars): Html {
   const { environment, account, partners, onOtherSite, search } = bars
   return html`<a class="skip" href="#content">Skip to the content</a>
-${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <header class="top">
+${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <a class="brand" href="/"><img src="${assetUrl(brand.mark)}" alt="" width="28" height="28">${brand.name}</a>
 ${account && onOtherSite !== undefined && printSites(environment, onOtherSite)}
 ${partners && partners.others.length > 0 && printPartners(partners)}

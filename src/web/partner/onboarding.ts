@@ -37,13 +37,13 @@ export function printChecklist(
   const done = steps.filter(({ isDone }) => isDone).length
   const next = steps.findIndex(({ isDone }) => !isDone)
   return html`<section class="card" aria-labelledby="onboarding"><h2 id="onboarding">Getting started <span class="faint">${done} of ${steps.length}</span></h2>
-<ol class="steps">${steps.map((step, place) => printStep(step, place === next))}</ol>
+<ol class="checklist">${steps.map((step, place) => printStep(step, place === next))}</ol>
 ${done === steps.length && printNext(context, member)}</section>`
 }
 
 function printStep({ title, isDone, words }: Step, isNext: boolean): Html {
   const state = isDone ? badge('good', 'done') : badge(isNext ? 'wait' : 'off', isNext ? 'next' : 'to do')
-  return html`<li class="${isDone ? 'done' : 'open'}"${isNext && html` aria-current="step"`}><div><strong>${title}</strong> ${state}<div>${words}</div></div></li>`
+  return html`<li class="${isDone ? 'ticked' : 'open'}"${isNext && html` aria-current="step"`}><div><strong>${title}</strong> ${state}<div>${words}</div></div></li>`
 }
 
 function beginningOf(context: Context, { partner, home }: Member, { verifiedAt }: Progress): Step[] {

@@ -62,27 +62,27 @@ ${verify !== undefined && html`<h3>Verify what arrives</h3><pre tabindex="0" dat
 function printOperation(operation: Operation, own: Own, isSandbox: boolean): Html {
   const { operationId, path, method, parameters, body, responses = {}, summary = '' } = operation
   return html`<details class="card"><summary>${badge('off', method)} <code>${path}</code> <span class="faint">${summary}</span></summary>
-${parameters.length > 0 && printParameters(parameters)}
-${body && printBody(body)}
+${parameters.length > 0 && printParameters(parameters, `${method} ${path}`)}
+${body && printBody(body, `${method} ${path}`)}
 <p class="small">Answers: ${Object.keys(responses).join(', ')}</p>
 <pre tabindex="0" id="${operationId}" data-curl="${operationId}">${printCurl(operation, own)}</pre>
 ${isSandbox && printTry(operation, own)}</details>`
 }
 
-function printParameters(parameters: readonly Parameter[]): Html {
+function printParameters(parameters: readonly Parameter[], of: string): Html {
   const rows = parameters.map(
     ({ name, in: place, required, description, schema }) =>
-      html`<tr><td><code>${name}</code></td><td>${place}</td><td>${required ? 'required' : ''}</td><td>${printWords(description ?? schema?.description ?? '')} ${typeOf(schema)}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td>${place}</td><td>${required ? 'yes' : 'no'}</td><td>${printWords(description ?? schema?.description ?? '')} ${typeOf(schema)}</td></tr>`,
   )
-  return table('Parameters', ['Parameter', 'In', '', 'Meaning'], rows)
+  return table(`Parameters of ${of}`, ['Parameter', 'In', 'Required', 'Meaning'], rows)
 }
 
-function printBody({ type, schema: { properties = {}, required = [] } }: Body): Html {
+function printBody({ type, schema: { properties = {}, required = [] } }: Body, of: string): Html {
   const rows = Object.entries(properties).map(
     ([name, schema]) =>
-      html`<tr><td><code>${name}</code></td><td>${required.includes(name) ? 'required' : ''}</td><td>${printWords(schema.description ?? '')} ${typeOf(schema)}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td>${required.includes(name) ? 'yes' : 'no'}</td><td>${printWords(schema.description ?? '')} ${typeOf(schema)}</td></tr>`,
   )
-  return html`<p class="small">Body: <code>${type}</code></p>${table('Fields', ['Field', '', 'Meaning'], rows)}`
+  return html`<p class="small">Body: <code>${type}</code></p>${table(`Fields of ${of}`, ['Field', 'Required', 'Meaning'], rows)}`
 }
 
 function typeOf(schema: Schema | undefined): Html | undefined {
