@@ -52,7 +52,7 @@ const listenCommand: Command = {
   },
 }
 
-const commands: readonly Command[] = [
+export const commands: readonly Command[] = [
   listenCommand,
   migrateCommand,
   doctorCommand,

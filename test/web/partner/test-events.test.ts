@@ -69,8 +69,14 @@ test('with an id that another still waits with, it links to that one and says wh
   await own.program.register(receiver.url('/ordered'))
   await sendForm({ transactionId: '7' })
   await receiver.count('/ordered', 1)
-  const waits = await own.browser.get(await sendForm({ transactionId: '7' }))
-  const [, head] = /Queued behind <a href="([^"]+)">#\d+<\/a>, which has failed once/.exec(waits.text)!
+  const path = await sendForm({ transactionId: '7' })
+  let waits = await own.browser.get(path)
+  const behind = () => /Queued behind <a href="([^"]+)">#\d+<\/a>, which has failed once/.exec(waits.text)
+  await eventually('what it waits behind, once that is written down', async () => {
+    waits = await own.browser.get(path)
+    return behind() !== null
+  })
+  const [, head] = behind()!
   assert.match(waits.text, /with an id of its own waits for nothing/)
   const third = await own.browser.get(await sendForm({ transactionId: '7' }))
   assert.ok(third.text.includes(`<a href="${head}">`), 'it is the first of them that has to go')
