@@ -65,7 +65,7 @@ test('in the sandbox each step is ticked by what happened, whoever did it and ho
   const page = await watch(browser, home)
   const url = receiver.url('/own')
   await callJson(`${house.sandboxUrl}/v2/webhooks`, 'POST', { url }, basic(registered))
-  await page.until(/<li class=\\"done\\"[^>]*><div><strong>Add a webhook/)
+  await page.until(/<li class=\\"ticked\\"[^>]*><div><strong>Add a webhook/)
   receiver.on('/own', answer(500, {}, 'not yet'))
   const fire = () => callJson(`${house.sandboxUrl}/v2/webhooks/transaction`, 'POST', transaction(), basic(registered))
   await fire()

@@ -183,7 +183,7 @@ test('without script there are the lines to run, and nothing else to press', asy
   const own = await openOwn()
   const screen = await openScreen(chromium, { javaScriptEnabled: false })
   await screen.enter(own.url, own.user)
-  await screen.page.getByText('/v2/deliveries/{id}/redeliver').click()
+  await screen.page.getByText('/v2/deliveries/{id}/redeliver', { exact: true }).click()
   await screen.page.locator('#redeliver').waitFor()
   assert.equal(await screen.page.getByRole('button', { name: 'Call the sandbox' }).count(), 0)
   assert.equal(await screen.page.getByLabel('Client secret').isVisible(), false)
