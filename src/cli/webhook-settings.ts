@@ -121,10 +121,15 @@ function wrong(option: string, problem: string): Invalid {
   return new Invalid([{ field: `--${option}`, problem }])
 }
 
-const optionOf: Readonly<Record<string, string>> = {
-  ...{ url: '--url', secret: '--secret-file', kinds: '--kinds', actions: '--actions' },
-  ...{ rateLimit: '--rate-limit', headers: '--headers-file', description: '--description' },
-}
+const optionOf = new Map([
+  ['url', '--url'],
+  ['secret', '--secret-file'],
+  ['kinds', '--kinds'],
+  ['actions', '--actions'],
+  ['rateLimit', '--rate-limit'],
+  ['headers', '--headers-file'],
+  ['description', '--description'],
+])
 
 /** Whoever typed options looks for them in the message. */
 export async function namingOptions<Made>(act: Promise<Made>): Promise<Made> {
@@ -132,6 +137,6 @@ export async function namingOptions<Made>(act: Promise<Made>): Promise<Made> {
     return await act
   } catch (error) {
     if (!(error instanceof Invalid)) throw error
-    throw new Invalid(error.fields!.map(({ field, problem }) => ({ field: optionOf[field] ?? field, problem })))
+    throw new Invalid(error.fields!.map(({ field, problem }) => ({ field: optionOf.get(field) ?? field, problem })))
   }
 }

@@ -62,11 +62,11 @@ export const bodies: Readonly<Record<Kind, TObject & { readonly examples?: reado
 }
 
 /** What an example of an action has that others of its kind do not. */
-const peculiar: Readonly<Record<string, Payload>> = {
-  'APPLICATION.COMPLETED': { clearingAccount: '6YA10001' },
-  'AUTHORIZATION.CHANGED': { paused: true },
-  'AUTHORIZATION.REVOKED': { reason: 'revoked by the user' },
-}
+const peculiar = new Map<string, Payload>([
+  ['APPLICATION.COMPLETED', { clearingAccount: '6YA10001' }],
+  ['AUTHORIZATION.CHANGED', { paused: true }],
+  ['AUTHORIZATION.REVOKED', { reason: 'revoked by the user' }],
+])
 
 /** With examples of this branch. */
 export function describeEvents(branchId: number): readonly CatalogueKind[] {
@@ -74,7 +74,7 @@ export function describeEvents(branchId: number): readonly CatalogueKind[] {
     ...{ kind, ...wordsOfKinds[kind], schema: bodies[kind] },
     actions: Object.entries(wordsOfActions[kind]).map(([action, meaning]) => ({
       ...{ action, meaning },
-      example: { ...bodies[kind].examples![0]!, action, ...peculiar[`${kind}.${action}`], branchId },
+      example: { ...bodies[kind].examples![0]!, action, ...peculiar.get(`${kind}.${action}`), branchId },
     })),
   }))
 }
@@ -107,5 +107,5 @@ interface CatalogueHeader extends HeaderWords {
 export function describeHeaders(): readonly CatalogueHeader[] {
   const [first] = describeEvents(1)
   const head = printExampleHead(printBody(first!.kind, first!.actions[0]!.example), true)
-  return Object.entries(head).map(([name, example]) => ({ name, example, ...wordsOfHeaders[name]! }))
+  return Object.entries(head).map(([name, example]) => ({ name, example, ...wordsOfHeaders.get(name)! }))
 }

@@ -71,15 +71,16 @@ export interface HeaderWords {
 }
 
 /** In the order in which they are sent. */
-export const wordsOfHeaders: Readonly<Record<string, HeaderWords>> = {
-  'content-type': { meaning: 'Always the same.' },
-  'user-agent': { meaning: 'Always the same.' },
-  'x-webhook-attempt': { meaning: 'Which attempt this is, from 1.' },
-  'x-webhook-test': { meaning: 'Only on test events: nothing happened.', isSometimes: true },
-  'x-webhook-signature': { meaning: 'HMAC-SHA256 of the exact bytes of the body, in lower-case hex.' },
-  'webhook-id': { meaning: 'The event: the same on every attempt, on every replay and at every webhook.' },
-  'webhook-timestamp': { meaning: 'When this attempt was made, in seconds since 1970.' },
-  'webhook-signature': {
-    meaning: 'The signatures of Standard Webhooks, over id, timestamp and body: one for each secret that is good.',
-  },
-}
+export const wordsOfHeaders: ReadonlyMap<string, HeaderWords> = new Map<string, HeaderWords>([
+  ['content-type', { meaning: 'Always the same.' }],
+  ['user-agent', { meaning: 'Always the same.' }],
+  ['x-webhook-attempt', { meaning: 'Which attempt this is, from 1.' }],
+  ['x-webhook-test', { meaning: 'Only on test events: nothing happened.', isSometimes: true }],
+  ['x-webhook-signature', { meaning: 'HMAC-SHA256 of the exact bytes of the body, in lower-case hex.' }],
+  ['webhook-id', { meaning: 'The event: the same on every attempt, on every replay and at every webhook.' }],
+  ['webhook-timestamp', { meaning: 'When this attempt was made, in seconds since 1970.' }],
+  [
+    'webhook-signature',
+    { meaning: 'The signatures of Standard Webhooks, over id, timestamp and body: one for each secret that is good.' },
+  ],
+])

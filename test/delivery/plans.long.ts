@@ -347,6 +347,18 @@ const notHot: Record<string, string> = {
   select_sealed_webhook_headers: 'once after a change of keys',
   read_sealed_webhook_headers: 'once after a change of keys',
   update_sealed_webhook_header: 'once after a change of keys',
+  select_built_in_receiver: 'a person looks at the built-in receiver',
+  select_verified_at: 'a person looks at the built-in receiver',
+  upsert_built_in_receiver: 'a person makes a built-in receiver',
+  select_built_in_taker: 'one row by its key, for what the sandbox hands over inside',
+  select_built_in_address: 'one row by its key, for what the sandbox hands over inside',
+  insert_receipt: 'sixty a minute at most, in the sandbox',
+  select_receipts: 'a person looks at the built-in receiver',
+  delete_old_receipts: 'twenty rows a partner, once a minute',
+  select_event_named_between: 'a person searches: web/search-plan',
+  select_event_named_lately: 'a person searches: web/search-plan',
+  select_any_delivery: 'a person searches: web/search-plan',
+  select_webhooks_addressed: 'a person searches: web/search-plan',
 }
 
 const hotNames = () =>

@@ -96,9 +96,9 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
 }
 
 /** As an init system does it: again and again, until it stays up. On a busy machine a primary that answers late is taken for one that is away. */
-async function startPatiently(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+async function startPatiently(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
   for (let attempt = 1; ; attempt++) {
-    const started = await startGateway(settings).catch((error: unknown) => {
+    const started = await startGateway(settings, release).catch((error: unknown) => {
       if (attempt === startsAtMost) throw error
     })
     if (started) return started
@@ -137,7 +137,7 @@ async function openNode(
     },
     async upgrade(release: string) {
       await node.gateway.stop()
-      node.gateway = await startGateway(settings, release)
+      node.gateway = await startPatiently(settings, release)
     },
     async close() {
       node.gateway.kill('SIGKILL')
