@@ -166,8 +166,8 @@ if (panel && document.body.classList.contains('sandbox')) {
   }
   // Browsers keep pages that are left, with what was typed into them.
   addEventListener('pagehide', () => {
-    for (const field of [secret, token, ...document.querySelectorAll('input[data-place="form"]')])
-      if (field) field.value = ''
+    for (const field of [secret, token, ...document.querySelectorAll('.try [data-place]')])
+      if (field) field.value = field.defaultValue
     for (const part of document.querySelectorAll('.try .answer')) part.replaceChildren()
   })
 }

@@ -66,6 +66,8 @@ export interface SharedContext {
   /** Probes of one webhook, and signatures that a branch has explained, in a minute. */
   readonly probes: RateLimit
   readonly signatureChecks: RateLimit
+  /** Of events by their names, by partners. */
+  readonly eventSearches: RateLimit
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

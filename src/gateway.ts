@@ -68,6 +68,8 @@ const tooManyFailures = 'There were too many failed client authentications. Chec
 const tooManyTestHooks = 'This branch has sent as many test events as it may in a minute. Wait for the next.'
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
+const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
+const searchesPerMinute = 60
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -168,6 +170,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     ),
     probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
     signatureChecks: openRateLimit(clock, checksPerMinute, tooManyChecks, sibling.openTally('signature checks', false)),
+    eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),

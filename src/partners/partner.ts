@@ -171,6 +171,7 @@ export async function addMemberIn(
 export async function removeMember(db: Database, partner: Partner, user: NamedMember, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     await sql.query(table.lockPartner, [partner.branchId])
+    if (act.by.name !== `user:${user.id}`) await refuseFormerOwner(sql, partner, act)
     const removal = sql.query(table.deleteMember, [partner.branchId, user.id])
     const [removed] = await removal.catch(refuseLastOwner(partner, user))
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
@@ -188,6 +189,7 @@ export async function setMemberRole(
 ): Promise<void> {
   await db.transaction(async (sql) => {
     await sql.query(table.lockPartner, [partner.branchId])
+    await refuseFormerOwner(sql, partner, act)
     const [member] = await sql.query<{ role: MemberRole }>(table.selectMembership, [partner.branchId, user.id])
     if (!member) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     if (member.role === role) return
@@ -196,6 +198,13 @@ export async function setMemberRole(
     const details = { userId: user.id, from: member.role, role }
     await recordAct(sql, act, 'partner.role_changed', subjectOf(partner), details)
   })
+}
+
+/** Whoever was an owner when they were let in may have been waiting for the one who demoted them. People alone: the brokerage's commands are no members. */
+async function refuseFormerOwner(sql: Sql, { branchId, name }: Partner, { by }: Act): Promise<void> {
+  if (!by.name.startsWith('user:')) return
+  const [member] = await sql.query<{ role: MemberRole }>(table.selectMembership, [branchId, by.name.slice(5)])
+  if (member?.role !== 'owner') throw new Forbidden(`You are no longer an owner of ${name}.`)
 }
 
 type NamedMember = Pick<User, 'id' | 'username'>

@@ -186,10 +186,10 @@ const partnerRows: readonly Row[] = [
   makes(form('/partner/:branch/messages/send', memberDeveloper, application.writeToBrokerage)),
   makes(form('/partner/:branch/clients/refresh', developer, clients.askRefresh)),
   page('/partner/:branch/members', viewer, members.showMembers),
-  makes(form('/partner/:branch/members/invite', owner.and(freshlySignedIn), members.invite)),
-  makes(form('/partner/:branch/members/resend', owner.and(freshlySignedIn), members.resend)),
+  makes(form('/partner/:branch/members/invite', owner.and(strongly), members.invite)),
+  makes(form('/partner/:branch/members/resend', owner.and(strongly), members.resend)),
   form('/partner/:branch/members/uninvite', owner.and(freshlySignedIn), members.uninvite),
-  form('/partner/:branch/members/role', owner.and(freshlySignedIn), members.setRole),
+  form('/partner/:branch/members/role', owner.and(strongly), members.setRole),
   form('/partner/:branch/members/remove', owner.and(freshlySignedIn), members.remove),
   form('/partner/:branch/members/leave', viewer.and(freshlySignedIn), members.leave),
 ]

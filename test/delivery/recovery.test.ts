@@ -108,6 +108,8 @@ test('what was given up since then is sent again once: not what was given up ear
   await engine.idle()
   const again = await finished(await recover({ since }))
   assert.deepEqual([again.total, again.pulled], [0, 2], 'what is under way is not asked for twice')
+  await engine.receiver.count('/hook', 4)
+  await engine.idle()
   const repeated = await engine.sql<{ entity: string }>('SELECT entity FROM queued_deliveries ORDER BY entity')
   assert.deepEqual(
     repeated.map(({ entity }) => entity),

@@ -4,10 +4,13 @@ import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { type MemberRole, memberRoles, reaches } from '../../src/member-role.ts'
-import { addMember, listMembers, setMemberRole } from '../../src/partners/partner.ts'
+import { addMember, listMembers, removeMember, setMemberRole } from '../../src/partners/partner.ts'
+import { lockPartner, updateMemberRole } from '../../src/partners/partners.sql.ts'
+import { Forbidden } from '../../src/problem.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { callJson, type ProblemAnswer, transaction } from '../support/branch.ts'
 import { Browser } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
 import { crawl, formsOf, makeEverything, rowOf } from '../support/forms-of-pages.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -149,6 +152,30 @@ test('whoever gets another role has it with the next request, on pages and by to
   await setMemberRole(db, own.partner, user, 'developer', house.act())
   assert.deepEqual(await answers(), [202, 202, 200])
 })
+
+test('an owner who waits for the one who demotes them is refused when their turn comes', async () => {
+  for (const change of ['role', 'remove'] as const) {
+    const own = await openPartner(house)
+    const rival = await addOwner(house, own.partner)
+    const by = { by: { name: `user:${own.user.id}` }, at: house.clock.now() }
+    let waiting: Promise<unknown> | undefined
+    await db.transaction(async (sql) => {
+      await sql.query(lockPartner, [own.partner.branchId])
+      waiting = (
+        change === 'role'
+          ? setMemberRole(db, own.partner, own.user, 'owner', by)
+          : removeMember(db, own.partner, rival, by)
+      ).catch((error: unknown) => error)
+      await eventually('somebody who waits for the lock', async () => (await run(selectWaiting)).length > 0)
+      await sql.query(updateMemberRole, [own.partner.branchId, own.user.id, 'viewer'])
+    })
+    assert.ok((await waiting) instanceof Forbidden, change)
+    assert.equal(await ownersOf(own), 1)
+  }
+})
+
+const selectWaiting = `SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database()`
+const run = (text: string) => second.context.db.query(statement('', text))
 
 const ownersOf = async ({ partner }: PartnerHouse) =>
   (await listMembers(db, partner)).filter(({ role }) => role === 'owner').length

@@ -107,8 +107,9 @@ async function settle(
   const isSo = decided || now.status === decision.status
   // An approval can be taken back by a suspension alone, which needs its reason.
   const undo = { action: `/console/partners/${partner.branchId}/approve`, fields: { seen: printSeen(now) } }
-  const isStopped = isSo && decision.status !== 'approved'
-  return back(visit, operator, partner, isSo ? decision.status : 'changed', isStopped ? undo : undefined)
+  // Nor does anybody take back with a click what somebody else has decided.
+  const canUndo = decided && decision.status !== 'approved'
+  return back(visit, operator, partner, isSo ? decision.status : 'changed', canUndo ? undo : undefined)
 }
 
 export function grantRefresh(visit: Visit, operator: StrongOperator) {

@@ -74,7 +74,7 @@ type Answering = (partner: Partner) => Promise<FastifyReply>
 
 async function answerInvitation({ context, reply }: Visit, visitor: SignedIn, form: SubmittedForm, answer: Answering) {
   const branch = form.find('branch')
-  const invitations = await listNamedInvitationsOf(context.db, visitor.session.user)
+  const invitations = await listNamedInvitationsOf(context.db, visitor.session.user, visitor.act.at)
   const invitation = invitations.find(({ branchId }) => String(branchId) === branch)
   if (!invitation) return reply.redirect('/partner', 303)
   return answer(await getPartner(context.db, String(invitation.branchId)))
@@ -87,7 +87,7 @@ export async function showPartner(visit: Visit, member: AnyMember) {
 
 async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
-  const invitations = await listNamedInvitationsOf(visit.context.db, visitor.session.user)
+  const invitations = await listNamedInvitationsOf(visit.context.db, visitor.session.user, visitor.act.at)
   const isLive = visit.context.environment === 'live'
   const [only] = partners
   const isPlain = partners.length === 1 && (invitations.length === 0 || !isLive) && !draft.problem

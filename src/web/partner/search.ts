@@ -1,8 +1,10 @@
 /** The partner's search: its own events, deliveries, webhooks and members, on this site. What is somebody else's is as if it were not there. */
+import type { Context } from '../../context.ts'
 import type { Sql } from '../../database/database.ts'
 import { listMembers } from '../../partners/partner.ts'
 import { NotFound } from '../../problem.ts'
 import { type EventDelivery, getDelivery, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
+import { branchKey } from '../../webhooks/dispatch.ts'
 import { printEventId } from '../../webhooks/event.ts'
 import { findNamedEvent, numberOf, parseEventName } from '../../webhooks/event-search.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
@@ -18,7 +20,7 @@ const hint =
 
 export async function showSearch(visit: Visit, member: Member) {
   const sought = readSought(visit)
-  const groups = sought === undefined ? [] : await findOwn(visit.context.db, member, sought)
+  const groups = sought === undefined ? [] : await findOwn(visit.context, member, sought)
   const only = findOnly(groups)
   if (only) return leadTo(visit, only)
   return sendPortal(visit, member, {
@@ -28,8 +30,10 @@ export async function showSearch(visit: Visit, member: Member) {
   })
 }
 
-async function findOwn(sql: Sql, member: Member, sought: string): Promise<Group[]> {
+async function findOwn({ db: sql, eventSearches }: Context, member: Member, sought: string): Promise<Group[]> {
   const name = parseEventName(sought)
+  // It reads the events of a few seconds, whosever they are.
+  if (name !== undefined) await eventSearches.count(branchKey(member.branch))
   if (name !== undefined) return [await findDeliveriesOf(sql, member, name)]
   const number = numberOf(sought)
   // A number is an id: as a part of names and addresses it would find whatever has such a digit.

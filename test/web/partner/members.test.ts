@@ -7,7 +7,9 @@ import { removeDead } from '../../../src/housekeeping.ts'
 import type { MemberRole } from '../../../src/member-role.ts'
 import { issueLink, linkPath } from '../../../src/notices/invitation-link.ts'
 import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
+import { acceptNamedInvitation } from '../../../src/partners/named-invitation.ts'
 import { listMembers, removeMember, setMemberRole } from '../../../src/partners/partner.ts'
+import { NotFound } from '../../../src/problem.ts'
 import { setEmail } from '../../../src/users/email.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { type Answer, Browser } from '../../support/browser.ts'
@@ -272,15 +274,19 @@ test('owners are told by mail who joined; whoever joined, and other members, are
   assert.deepEqual([await told(readers.viewer), await told(readers.joined)], [[], []])
 })
 
-test('an invitation by username, of the release before, is still accepted, and makes an owner as everybody was', async () => {
+test('an invitation by username, of the release before, is accepted for seven days, and makes a viewer', async () => {
   const own = await openPartner(house)
   const [invited, other] = [await house.makeUser(), await house.makeUser()]
   for (const each of [invited, other]) await inviteByName(db, own.partner, each, house.clock.now())
   const browser = await house.signIn(invited)
   assert.equal((await browser.submit(await browser.get('/partner'), '/partner/accept', {})).location, own.home)
-  assert.equal((await rolesOf(own))[invited.id], 'owner')
+  assert.equal((await rolesOf(own))[invited.id], 'viewer')
   await at(own, 'uninvite', { username: other.username })
   assert.equal((await (await house.signIn(other)).get('/partner')).text.includes(own.partner.name), false)
+  await inviteByName(db, own.partner, other, new Date(house.clock.now().getTime() - 7 * day))
+  assert.equal((await (await house.signIn(other)).get('/partner')).text.includes(own.partner.name), false)
+  const late = acceptNamedInvitation(db, own.partner, other, house.act())
+  await assert.rejects(late, NotFound)
 })
 
 test('an owner changes roles and removes; everybody may leave', async () => {
