@@ -9,7 +9,6 @@ import { type Benchmark, type Options, runAgainst } from './benchmark.ts'
 import { beside } from './beside.ts'
 import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
-import { consolePages } from './console.ts'
 import { delivery } from './delivery.ts'
 import { dispatch } from './dispatch.ts'
 import { introspection } from './introspection.ts'
@@ -55,7 +54,7 @@ const benchmarks: readonly Benchmark[] = [
     latency,
     isolation,
   ],
-  ...[statements, loneEvent, claim, overload, portal, consolePages, retire, beside, snapshot, years, start, memory],
+  ...[statements, loneEvent, claim, overload, portal, retire, beside, snapshot, years, start, memory],
 ]
 
 const leastRows = 1_000

@@ -1,4 +1,4 @@
-/** How long the portal takes over a million deliveries, its questions and its whole pages: what is sought changes, the time must not. */
+/** How long the portal takes over a million deliveries, its questions and its whole pages, and the console after it: what is sought changes, the time must not. */
 import { randomUUID } from 'node:crypto'
 import { after, hour } from '../src/clock.ts'
 import { type Database, statement } from '../src/database/database.ts'
@@ -13,6 +13,7 @@ import { everyWebhook, readCounts } from '../src/webhooks/webhook-counts.ts'
 import type { Browser } from '../test/support/browser.ts'
 import { signIn } from '../test/support/process.ts'
 import type { Benchmark } from './benchmark.ts'
+import { measureConsole } from './console.ts'
 import { startEmptyGateway } from './gateway.ts'
 import { measurePages, measureQuestion } from './pages.ts'
 import type { Result } from './report.ts'
@@ -24,7 +25,7 @@ const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export const portal: Benchmark = {
   name: 'portal',
-  async run(stage) {
+  async run(stage, { rows }) {
     const { db, origin } = await startEmptyGateway(stage)
     const branchId = await fill(db)
     const ids = (await db.query<{ id: number }>(selectWebhooks)).map((row) => row.id)
@@ -58,6 +59,7 @@ export const portal: Benchmark = {
     const pages = await measurePages('portal', member, {
       home,
       webhooks: `${home}/webhooks`,
+      'an incident': `${home}/webhooks/${ids[0]}/incident`,
       'newest deliveries': `${home}/deliveries`,
       'failed after all retries': `${home}/deliveries?state=exhausted`,
       'search by address': `${home}/search?q=app.example.com`,
@@ -66,7 +68,7 @@ export const portal: Benchmark = {
       'a webhook with its charts of a day': `${home}/webhooks/${ids[0]}?period=day`,
       'a webhook with its charts of 30 days': `${home}/webhooks/${ids[0]}?period=30days`,
     })
-    return [...results, ...pages]
+    return [...results, ...pages, ...(await measureConsole({ db, origin, branchId, webhookId: ids[0]! }, rows))]
   },
 }
 
@@ -93,7 +95,8 @@ async function fill(db: Database): Promise<number> {
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, part) SELECT id, ${partOf(branchId)} FROM webhooks;
+    INSERT INTO lanes (webhook_id, part, failures, failing_since, evidence)
+    SELECT id, ${partOf(branchId)}, 40, now() - interval '2 h', 9 FROM webhooks;
     SELECT open_day(day_of(at)) FROM generate_series(now() - interval '1 s' * ${events}, now() + interval '1 day', interval '1 h') AS at;
     INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
     SELECT (SELECT event_offset FROM days WHERE day = day_of(at)) + nextval('event_numbers'),

@@ -109,10 +109,16 @@ function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
     const { db } = visit.context
     const webhook = await webhookOf(visit, member)
-    if (webhook.state !== state) await setWebhookState(db, webhook, state, member.act)
     const path = pathOf(member, webhook)
-    const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
-    return leadToDone(visit, member, path, { text: stateWords[state], undo })
+    const text = stateWords[state]
+    // Somebody else's act is theirs to take back.
+    if (webhook.state === state)
+      return leadToDone(visit, member, path, { text, link: { path: `${member.home}/webhooks`, label: 'Webhooks' } })
+    await setWebhookState(db, webhook, state, member.act)
+    return leadToDone(visit, member, path, {
+      text,
+      undo: { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` },
+    })
   }
 }
 
