@@ -14,9 +14,9 @@ export const auditCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Shows the newest entries of the audit log.',
     options: [
-      { name: 'actor', value: 'WHO', meaning: 'only what this actor did, such as user:id-…' },
-      { name: 'action', value: 'WHAT', meaning: 'only this action, such as client or client.created' },
-      { name: 'subject', value: 'WHOM', meaning: 'only what was done to this subject' },
+      { name: 'actor', value: 'ACTOR', meaning: 'only what this actor did, such as user:id-…' },
+      { name: 'action', value: 'ACTION', meaning: 'only this action, such as client or client.created' },
+      { name: 'subject', value: 'TARGET', meaning: 'only what was done to this subject' },
       { name: 'limit', value: 'N', meaning: '50 unless given' },
     ],
     async run({ db, print }, words) {

@@ -1,4 +1,4 @@
-/** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to mend them. */
+/** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to fix them. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { allThatWait, readDepths, readOldest } from '../webhooks/depths.ts'
@@ -14,7 +14,7 @@ export async function checkDispatch(db: Database, clock: Clock): Promise<Answer>
   return { finding: judgeAge(`${inbox} events wait for their dispatch`, publishedAt, clock, limits.dispatch) }
 }
 
-/** Webhooks whose breaker is open, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
+/** Webhooks that keep failing, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
 export async function checkDeliveries(db: Database, clock: Clock): Promise<Answer> {
   const waiting = allThatWait(await readDepths(db, clock.now()))
   const { dueAt } = await readOldest(db, clock.now())

@@ -75,16 +75,16 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'webhook-failing': (facts, _at, addresses) => ({
     environment: facts.environment,
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
-    happened: 'A webhook has not been answered well for an hour. Deliveries wait, and are tried at growing distance.',
+    happened: 'This webhook has been failing for an hour. Deliveries are queued and retried at increasing intervals.',
     facts: [...webhookFacts(facts), ['Failing since', printMoment(new Date(facts.since))]],
-    advice: `Look at its attempts at ${webhookPage(facts, addresses)} and fix the receiver: what waits then goes out by itself. After five days without one success the webhook is disabled.`,
+    advice: `Look at its attempts at ${webhookPage(facts, addresses)} and fix the receiver: queued deliveries are then sent automatically. After five days without one success the webhook is disabled.`,
   }),
   'webhook-disabled': (facts, at, addresses) => ({
     environment: facts.environment,
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is disabled`,
     happened: 'A webhook was disabled. Nothing is sent to it until somebody resumes it.',
     facts: [...webhookFacts(facts), ['When', printMoment(at)], ['Why', oneLine(facts.reason, 200)]],
-    advice: `Fix the receiver and resume the webhook at ${webhookPage(facts, addresses)} and what waits then goes out.`,
+    advice: `Fix the receiver and resume the webhook at ${webhookPage(facts, addresses)}. Queued deliveries are then sent.`,
   }),
   'secret-expiring': ({ environment, partner, branchId, client, madeAt, endsAt, lastUsedAt }, _at, addresses) => ({
     environment,

@@ -134,7 +134,7 @@ export const table = {
       'DATABASE_STREAM_CONNECTIONS',
       '3',
       kind.integer(1, 50),
-      'connections beside those, for event streams and live pages alone',
+      'connections beside those, for event streams and updating pages alone',
     ),
   }),
   secrets: always({

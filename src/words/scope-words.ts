@@ -5,7 +5,7 @@ export const scopeWords: Record<Scope, { readonly title: string; readonly text: 
   {
     read: { title: 'See your account', text: 'Your name, account details, balances, positions and market data.' },
     write: { title: 'Change account data', text: 'Update details of your account. It cannot place or change trades.' },
-    market: { title: 'Use market data', text: 'Quotes and market information, without live streams.' },
+    market: { title: 'Use market data', text: 'Quotes and market information, without real-time streams.' },
     trade: { title: 'Trade for you', text: 'Place, change and cancel orders with your money.', movesMoney: true },
-    stream: { title: 'Receive live data', text: 'Prices and account events as they happen.' },
+    stream: { title: 'Receive real-time data', text: 'Prices and account events as they happen.' },
   }

@@ -2,7 +2,7 @@
 export const oldWords: readonly (readonly [RegExp, string])[] = [
   [/\bhold still\b/i, 'Pause updates'],
   [/\bbreaker open\b/i, 'Failing: one retry a minute'],
-  [/\b(?:given|gave|gives) up\b(?! its access)/i, 'Failed after all retries'],
+  [/\b(?:given|gave|gives) up\b/i, 'Failed after all retries'],
   [/\bnot well\b/i, 'Needs attention'],
   [/\bbehind another\b/i, 'Queued behind #123'],
   [/\bwhat it is told\b/i, 'Events to send'],
@@ -10,7 +10,7 @@ export const oldWords: readonly (readonly [RegExp, string])[] = [
   [/\bhow to mend\b|\bmend (?:it|the|these)\b|\bwas mended\b/i, 'How to fix it'],
   [/\brefused calls?\b/i, 'Failed API calls'],
   [/\bwaits for you\b/i, 'Needs your decision'],
-  [/\b(?:takes?|taken) back\b/i, 'Reset two-factor, withdraw, revoke'],
+  [/\b(?:takes?|taken|took) back\b/i, 'Reset two-factor, withdraw, revoke'],
   [/\blanes being\b/i, 'Webhooks delivering now'],
   [/\b(?:is|are) alive\b/i, 'active'],
   [/\bset going\b/i, 'Queued'],

@@ -49,7 +49,7 @@ const words = {
   write: 'Change account data',
   market: 'Use market data',
   trade: 'Trade for you',
-  stream: 'Receive live data',
+  stream: 'Receive real-time data',
 }
 
 for (const [scope, title] of Object.entries(words)) {

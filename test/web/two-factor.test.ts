@@ -169,7 +169,7 @@ test('an operator resets what was lost: every session ends and the password sign
   assert.equal(await isSignedIn(browser), false)
   const fresh = await house.signIn(user)
   assert.equal(await isSignedIn(fresh), true)
-  assert.match((await fresh.get('/account/history')).text, /The brokerage took back your two-factor sign-in/)
+  assert.match((await fresh.get('/account/history')).text, /The brokerage reset your two-factor sign-in/)
 })
 
 test('the sandbox asks for the same second factor', async () => {

@@ -51,7 +51,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'session.wait_lifted': () => ({ title: 'The brokerage let you sign in again without waiting' }),
   'second_factor.added': ({ details }) => ({ title: `Set up two-factor sign-in: ${details.factor}` }),
   'second_factor.removed': ({ details }) => ({ title: `Removed from two-factor sign-in: ${details.factor}` }),
-  'second_factor.reset': () => ({ title: 'The brokerage took back your two-factor sign-in', alarming: true }),
+  'second_factor.reset': () => ({ title: 'The brokerage reset your two-factor sign-in', alarming: true }),
   'second_factor.locked': () => ({
     title: 'Your authenticator app was locked after a hundred wrong codes',
     text: 'Somebody knew your password and guessed codes. A recovery code unlocks the app; then change your password.',
@@ -75,7 +75,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   }),
   'authorization.paused': (_entry, client) => ({ title: `Paused ${client}` }),
   'authorization.resumed': (_entry, client) => ({ title: `Resumed ${client}` }),
-  'token.revoked': () => ({ title: 'An application gave up its access' }),
+  'token.revoked': () => ({ title: 'An application ended its own access' }),
 }
 
 /** For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to somebody else. */

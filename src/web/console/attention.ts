@@ -49,7 +49,7 @@ ${more.map(printMore)}</section>`
 }
 
 function printRow({ urgency, kind, title, reason, age, acts }: AttentionRow): Html {
-  return html`<li><div>${badge(tones[urgency], kind)} <strong>${title}</strong> <span class="faint">${age}</span><br>${reason}</div>
+  return html`<li><div>${badge(tones[urgency], kind)} <strong>${title}</strong> <span class="faint">${age}</span><br>${urgency === 'decide' && 'Needs your decision. '}${reason}</div>
 ${acts && html`<div class="acts">${acts}</div>`}</li>`
 }
 

@@ -21,7 +21,7 @@ export const laneWords: Record<LaneCondition, string> = {
   late: 'Its receiver answers, but deliveries have been due for more than a minute. Check that the workers keep up.',
   held: 'Its partner is not approved. Deliveries gather and go out when it is.',
   paused: 'Somebody paused it. Deliveries gather and go out when it is resumed.',
-  disabled: 'Nothing is sent until it is resumed; then what gathered goes out.',
+  disabled: 'Nothing is sent until it is resumed; then queued deliveries are sent.',
 }
 
 /** `3 h 20 min`: how long something lasts, in its two largest parts. */

@@ -50,7 +50,7 @@ const doneWords = {
   withdrawn: 'Refresh access is withdrawn, and a request for it is declined.',
   'client-suspended': 'The client is suspended. Its tokens stopped working.',
   'client-activated': 'The client is active again.',
-  'scopes-set': 'The most that the client may ask for is set. Tokens given before have what is left of theirs.',
+  'scopes-set': 'Allowed scopes updated. Existing tokens lose any scope that is no longer allowed.',
   'scopes-granted': 'The wider scopes are granted. Account holders have to approve them.',
   'scopes-declined': 'The request for wider scopes is declined.',
 }
@@ -187,7 +187,7 @@ ${facts([
   ['Website', application && printWebsite(application.website)],
   ['E-mail', application?.contact],
   ['Purpose', application?.purpose],
-])}${!application && html`<p class="faint">It was registered by the brokerage, and said nothing of itself.</p>`}</section>`
+])}${!application && html`<p class="faint">It was registered by the brokerage. No description given.</p>`}</section>`
 }
 
 /** A stranger wrote it: whoever follows it sends nothing along, and the page it opens cannot reach this one. */
@@ -222,7 +222,7 @@ ${
   status === 'approved' &&
   askFirst({
     ...{ action: `${home}/suspend`, csrf, fields: { seen: printSeen(partner) }, label: 'Suspend', of: partner.name },
-    text: 'Clients and tokens of a suspended partner are refused at once, and its webhooks stand still.',
+    text: 'Clients and tokens of a suspended partner are refused at once, and its webhooks are stopped.',
     more: reasonTo('suspend', 'Its members read it.'),
   })
 }</section>`

@@ -69,10 +69,14 @@ ${scopes.count > waitingAtMost && html`<p class="faint">More come up as these ar
 }
 
 function waitingBadge({ count }: Waiting): Html {
-  if (count === 0) return badge('off', 'none wait')
+  if (count === 0) return badge('off', 'none need your decision')
   return badge(
     'wait',
-    count > waitingAtMost ? `more than ${waitingAtMost} wait` : count === 1 ? '1 waits' : `${count} wait`,
+    count > waitingAtMost
+      ? `more than ${waitingAtMost} need your decision`
+      : count === 1
+        ? '1 needs your decision'
+        : `${count} need your decision`,
   )
 }
 

@@ -46,10 +46,10 @@ export function printThrottle({ home, csrf }: UserPage, { failures, blockedUntil
       : badge('off', 'none')
   const words = blockedUntil
     ? html`<p>${failures} in the last minutes. From devices that the user has not used before, sign-in is refused until ${printDate(blockedUntil)}.</p>`
-    : html`<p>${failures} in the last minutes. Nobody is kept waiting yet.</p>`
+    : html`<p>${failures} in the last minutes. Sign-in is not restricted yet.</p>`
   return html`<section class="card"><h2>Failed sign-ins ${state}</h2>
 ${failures === 0 ? html`<p class="empty">None in the last minutes.</p>` : words}
-${failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrfField(csrf)}<button>Forget them</button></form>`}</section>`
+${failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrfField(csrf)}<button>Reset counter</button></form>`}</section>`
 }
 
 export function printSessions({ home, csrf, ownSession }: UserPage, sessions: readonly SignedInDevice[]): Html {

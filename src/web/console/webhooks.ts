@@ -159,7 +159,7 @@ function printOverdue({ dueAt }: LaneHealth, now: Date): string {
 
 const doneWords = {
   paused: 'The webhook is paused. Deliveries gather until it is resumed.',
-  active: 'The webhook is resumed. What gathered goes out.',
+  active: 'The webhook is resumed. Queued deliveries are now sent.',
 }
 
 export async function showWebhook(visit: Visit, operator: Operator) {

@@ -64,7 +64,7 @@ ${printDurations(counts, charted)}
 
 function printNotes({ countedSince }: Counts): Html {
   return html`<p class="small">Attempts are counted by when they were made, in UTC, a few seconds later. What waits is looked at once a minute; a column shows the most that was seen.
-How long it took is right to a fifth.${countedSince && html` Nothing was counted before ${printMoment(countedSince)}.`}</p>`
+Durations are accurate to within 20%.${countedSince && html` Nothing was counted before ${printMoment(countedSince)}.`}</p>`
 }
 
 const attemptsOf = ({ accepted, refused, unreachable }: Column) => accepted + refused + unreachable

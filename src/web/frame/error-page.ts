@@ -10,9 +10,9 @@ const titles: Record<number, string> = {
   403: 'This is not allowed',
   404: 'Nothing is here',
   405: 'This cannot be done here',
-  413: 'That was too much at once',
+  413: 'Request too large',
   415: 'This cannot be read',
-  431: 'That was too much at once',
+  431: 'Request too large',
   429: 'Please wait a moment',
   503: 'Away for a moment',
 }

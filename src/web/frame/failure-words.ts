@@ -54,7 +54,7 @@ ${
   last
     ? html`<p><strong>${findCause(last).title}</strong></p>
 <p>Last answer: ${nameAnswer(last)}, ${printMoment(last.at)}. ${printExcerpt(last.response)}</p>`
-    : html`<p>How it failed was not noted yet.</p>`
+    : html`<p>No failure details yet.</p>`
 }
 <p><a class="button" href="${incident}">Why, and how to fix it</a></p></section>`
 }

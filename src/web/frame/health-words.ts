@@ -26,7 +26,7 @@ export const conditionWords: Record<Condition, string> = {
   'breaker open':
     'Five different entities failed, with no success between them. One delivery at a time is retried, up to a minute apart, until one is accepted.',
   paused: 'Deliveries gather and go out when you resume it.',
-  disabled: 'Nothing is sent until you resume it; then what gathered goes out.',
+  disabled: 'Nothing is sent until you resume it; then queued deliveries are sent.',
 }
 
 export function conditionBadge(condition: Condition): Html {

@@ -84,7 +84,7 @@ ${printBacklog(incident, links)}`
 function printNothing({ health }: Incident): Html {
   const words =
     health && health.failures > 0
-      ? 'How it failed was not noted. It will be with the next attempt.'
+      ? 'No failure details yet. The next attempt will show them.'
       : 'It does not fail: its last attempt was accepted, or none has been made yet.'
   return html`<p class="card empty">${words}</p>`
 }

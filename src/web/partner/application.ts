@@ -76,7 +76,7 @@ const words: Readonly<Record<Partner['status'], string>> = {
   approved: 'The brokerage approved it.',
   declined:
     'The brokerage declined the application. An owner can change it and apply again, or write to the brokerage below.',
-  suspended: 'Its applications and webhooks stand still until the brokerage approves it again.',
+  suspended: 'Its applications and webhooks are stopped until the brokerage approves it again.',
 }
 
 function printApplication(partner: Partner, application: Application | undefined): Html {

@@ -146,7 +146,7 @@ function undoOf(here: string, client: Client): Undo {
 }
 
 function askedOf({ home }: Member): Done {
-  return { text: 'The brokerage is asked.', link: { path: `${home}/messages`, label: 'Messages' } }
+  return { text: 'Request sent.', link: { path: `${home}/messages`, label: 'Messages' } }
 }
 
 function pathOf({ home }: Member, { id }: Client): string {

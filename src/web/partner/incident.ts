@@ -91,7 +91,7 @@ ${webhook.state !== 'paused' && html`<a class="button" href="${recover}">Recover
 }
 
 function offWords({ state }: Webhook): string {
-  if (state === 'disabled') return 'It is disabled, so nothing is sent. Recover resumes it and sends what gathered.'
+  if (state === 'disabled') return 'It is disabled, so nothing is sent. Recover resumes it and sends queued deliveries.'
   return state === 'paused'
     ? 'It is paused, so nothing is sent until you resume it.'
     : 'Nothing is queued that could be probed with.'

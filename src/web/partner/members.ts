@@ -136,7 +136,7 @@ function isLast({ role }: ListedMember, owners: number): boolean {
 function printMember(each: ListedMember, isLastOwner: boolean, member: Member): Html {
   const isSelf = each.id === member.session.user.id
   return html`<li><div><strong>${each.name}</strong> <span class="faint">${each.username}</span> ${badge(each.role === 'owner' ? 'good' : 'off', each.role)}${isSelf && ' (you)'}<br>
-<span class="faint">member since ${printDate(each.addedAt)}${isLastOwner && member.isOwner && ' · the last owner stays'}</span></div>
+<span class="faint">member since ${printDate(each.addedAt)}${isLastOwner && member.isOwner && ' · the last owner cannot leave'}</span></div>
 ${!isLastOwner && printActs(each, isSelf, member)}</li>`
 }
 

@@ -19,7 +19,7 @@ export function printSteps({ uid, body, at }: SignedAttempt, secrets: SigningSec
   const sign = (by: string | Buffer) => createHmac('sha256', by).update(`${id}.${timestamp}.${body}`).digest('base64')
   const decoded = decodeStandardKey(secrets.current)
   return html`<ol class="steps">
-<li>Take the body exactly as it arrived: <strong>${Buffer.byteLength(body)} bytes</strong>. Do not parse it and print it anew.</li>
+<li>Take the body exactly as it arrived: <strong>${Buffer.byteLength(body)} bytes</strong>. Do not parse and re-serialize it.</li>
 <li>Take the secret as text, in UTF-8, with all that it begins with: <code>${key}</code></li>
 <li>HMAC-SHA256 of the body under it, in lower-case hex, is <code>x-webhook-signature</code>:<br><code>${hex}</code></li>
 <li>For <code>webhook-signature</code>, put the id, the timestamp and the body together with dots:<br><code>${id}.${timestamp}.${shorten(body)}</code></li>

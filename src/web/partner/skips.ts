@@ -38,8 +38,7 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
   const here = `${member.home}/webhooks/${webhook.id}`
   const reason = readReason(form)
   const make = (db: Database) => {
-    if (form.find('confirmed') !== 'yes')
-      throw new Conflict('Tick the box to say that you mean it, then skip what waits.')
+    if (form.find('confirmed') !== 'yes') throw new Conflict('Tick the box to confirm, then skip queued deliveries.')
     return start(db, webhook, reason, member.act)
   }
   let sent: Sent<Skip> | undefined
@@ -48,7 +47,7 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
   })
   if (problem) return sendQuestion(visit, member, { values: { reason: form.find('reason') }, problem })
   return leadToDone(visit, member, sent!.path, {
-    text: 'What waits is being skipped.',
+    text: 'Queued deliveries are being skipped.',
     link: { path: `${member.home}/deliveries?webhook=${webhook.id}&state=canceled`, label: 'What was skipped' },
   })
 }
@@ -57,7 +56,7 @@ export async function showSkipProgress(visit: Visit, member: Member) {
   const webhook = await webhookOf(visit, member)
   const id = idOf(paramsOf(visit.request).skip)
   const { db } = visit.context
-  const beginning = { path: `${member.home}/webhooks/${webhook.id}/skip`, label: 'Skip what waits' }
+  const beginning = { path: `${member.home}/webhooks/${webhook.id}/skip`, label: 'Skip queued deliveries' }
   const print = async () => {
     const skip = await getSkip(db, webhook, id)
     return printProgress(skip, await getNames(db, skip.askedBy))
@@ -101,11 +100,11 @@ async function sendQuestion(visit: Visit, member: Member, draft: Draft) {
   const webhook = await webhookOf(visit, member)
   const waiting = (await readHealth(db, [webhook])).get(webhook.id)?.waiting ?? 0
   return sendPortal(visit, member, {
-    title: 'Skip what waits',
+    title: 'Skip queued deliveries',
     section: '/webhooks',
     status: draft.problem?.status ?? 200,
     body: html`${crumbs(trail(webhook, member))}
-<h1>Skip what waits</h1>
+<h1>Skip queued deliveries</h1>
 ${waiting === 0 ? html`<p class="card empty">Nothing waits at this webhook.</p>` : printQuestion(webhook, waiting, draft, member)}
 ${printSkips(await listSkips(db, webhook), member)}`,
   })
@@ -114,11 +113,11 @@ ${printSkips(await listSkips(db, webhook), member)}`,
 function printQuestion({ id, url }: Webhook, waiting: number, draft: Draft, { home, csrf }: Member): Html {
   const count = printCount(waiting)
   return html`<section class="card">
-<p><strong>${count}</strong> ${waiting === 1 ? 'delivery waits' : 'deliveries wait'} for <code>${url}</code>. What is skipped is not sent any more; what happens from now on is. A replay that is running goes on: stop it first.</p>
+<p><strong>${count}</strong> ${waiting === 1 ? 'delivery waits' : 'deliveries wait'} for <code>${url}</code>. Skipped deliveries are not sent. New events still are. A replay that is running goes on: stop it first.</p>
 ${formNotice(draft, 'reason')}
 <form method="post" action="${home}/webhooks/${id}/skip/start">${csrfField(csrf)}${onceField()}
 ${reasonField(draft)}
-<label class="tick"><input type="checkbox" name="confirmed" value="yes" required><span>Skip everything that waits</span></label>
+<label class="tick"><input type="checkbox" name="confirmed" value="yes" required><span>Skip all queued deliveries</span></label>
 <button class="danger">Skip ${count}</button></form></section>`
 }
 

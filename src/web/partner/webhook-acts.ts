@@ -8,7 +8,7 @@ import type { Member } from '../gates.ts'
 export function printActs(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
   const here = `${member.home}/webhooks/${webhook.id}`
   return html`<a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a><a class="button" href="${here}/replay">Replay deliveries…</a><a class="button" href="${here}/recover">Recover…</a>
-${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip what waits…</a>`}
+${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip queued deliveries…</a>`}
 ${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}`
 }
 

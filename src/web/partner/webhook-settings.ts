@@ -18,7 +18,7 @@ export const kindWords: Record<Kind, string> = {
   TRANSACTION: 'Transactions',
   APPLICATION: 'Account applications',
   ACH_PROFILE: 'ACH profiles',
-  AUTHORIZATION: 'What account holders grant, change and revoke',
+  AUTHORIZATION: 'Account authorizations',
 }
 
 /** What of a new webhook's form is ticked. */

@@ -112,12 +112,12 @@ test('the most urgent comes first, of those what waits longest, each with its re
     ],
   )
   assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute\. See why .* Pause/)
-  assert.match(found[1]!, /60 calls were refused in the last hour, of those that are kept\. See why/)
+  assert.match(found[1]!, /60 failed API calls in the last hour \(of those kept\)\. See why/)
   assert.match(
     found[2]!,
-    /applied 3 d ago “Portfolios for &lt;everybody&gt;\.” Decide .*Approve.*Reason to decline.*Decline/,
+    /applied 3 d ago Needs your decision\. “Portfolios for &lt;everybody&gt;\.” Decide .*Approve.*Reason to decline.*Decline/,
   )
-  assert.match(found[4]!, /asked 1 h ago “long evenings” Grant .* Decline/)
+  assert.match(found[4]!, /asked 1 h ago Needs your decision\. “long evenings” Grant .* Decline/)
   assert.match(found[5]!, /Locked out by an operator.* Unlock/)
 })
 

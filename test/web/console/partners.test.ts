@@ -196,7 +196,7 @@ test('every partner is on one page and on one only', async () => {
     assert.equal(seen.length, all!.count, query)
   }
   const { text } = await desk.browser.get('/console/partners')
-  assert.match(text, /more than 10 wait/)
+  assert.match(text, /more than 10 need your decision/)
   assert.match(text, /href="\/console\/partners\?state=applied"/)
 })
 

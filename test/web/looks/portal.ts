@@ -105,7 +105,7 @@ async function* outcomes({ page, visit }: Walk, pages: Record<string, string>): 
   await page.locator('.done').waitFor()
   yield 'portal-delivery-skipped'
   await visit(pages['portal-skip']!)
-  await page.getByLabel('Skip everything that waits').check()
+  await page.getByLabel('Skip all queued deliveries').check()
   await press(/^Skip \d+/)
   await page.waitForURL(/\/skips\/\d+$/)
   yield 'portal-skip-progress'

@@ -309,7 +309,7 @@ test('the last owner stays, is not offered to leave, and is told why when they t
   const own = await openPartner(house)
   await addAs(house, own.partner, 'developer')
   const page = await own.browser.get(`${own.home}/members`)
-  assert.match(page.text, /the last owner stays/)
+  assert.match(page.text, /the last owner cannot leave/)
   assert.doesNotMatch(page.text, /members\/leave/)
   assert.doesNotMatch(page.text, new RegExp(`name="user" value="${own.user.id}"`))
   const tries = {

@@ -166,7 +166,7 @@ test('an operator narrows a client in the console: its tokens have what is left 
     const page = await desk.browser.get(at)
     return desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })
   }
-  assert.match((await assertAnswered(desk.browser, await set(['trade', 'market']))).text, /may ask for is set/)
+  assert.match((await assertAnswered(desk.browser, await set(['trade', 'market']))).text, /Allowed scopes updated/)
   assert.equal((await house.profile(access_token)).status, 403)
   await ask(partner, ['read', 'write'])
   await set(['read', 'market', 'trade'])

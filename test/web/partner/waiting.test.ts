@@ -52,7 +52,7 @@ test('a delivery that waits is skipped with a reason, and its page says who did 
 
 test('all that wait are skipped after a question, and its page shows how many they were', async () => {
   const { webhook } = await openFailing()
-  assert.match((await own.browser.get(webhook)).text, /Skip what waits…/)
+  assert.match((await own.browser.get(webhook)).text, /Skip queued deliveries…/)
   const page = await own.browser.get(`${webhook}/skip`)
   assert.match(page.text, /<strong>1<\/strong> delivery waits/)
   const unsure = await own.browser.submit(page, `${webhook}/skip/start`, {})
@@ -64,7 +64,7 @@ test('all that wait are skipped after a question, and its page shows how many th
   assert.match((await own.browser.get(started.location!)).text, /1 skipped/)
   const afterwards = await own.browser.get(`${webhook}/skip`)
   assert.match(afterwards.text, /Nothing waits at this webhook\./)
-  assert.doesNotMatch((await own.browser.get(webhook)).text, /Skip what waits…/)
+  assert.doesNotMatch((await own.browser.get(webhook)).text, /Skip queued deliveries…/)
 })
 
 test('a webhook is recovered since a moment: counted first, then tried at once', async () => {
