@@ -69,7 +69,7 @@ const tooManyTestHooks = 'This branch has sent as many test events as it may in 
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
 const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
-const searchesPerMinute = 60
+const searchesPerMinute = 120
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
