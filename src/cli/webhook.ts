@@ -1,20 +1,27 @@
 import { after } from '../clock.ts'
 import { listClients } from '../partners/client.ts'
+import { listSecrets } from '../partners/client-secret.ts'
 import { Invalid } from '../problem.ts'
+import { laneLabels } from '../web/console/lane-words.ts'
+import { isFailing, nameAnswer } from '../web/frame/failure-words.ts'
+import { readFailures, type WebhookFailure } from '../webhooks/failure.ts'
+import { getLane, type LaneHealth, listLanes } from '../webhooks/lane-health.ts'
+import { findCause } from '../webhooks/likely-cause.ts'
 import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
 import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/replay.ts'
 import { getSkip, type Skip, startSkip } from '../webhooks/skip.ts'
 import {
   createWebhook,
   deleteWebhook,
+  findSecretAge,
   findSwitches,
   latestSwitchMs,
-  listWebhooks,
   overlapMs,
   rotateWebhookSecret,
   setWebhookState,
   updateWebhook,
   type Webhook,
+  webhooksPerBranch,
 } from '../webhooks/webhook.ts'
 import { listHeaderNames } from '../webhooks/webhook-headers.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
@@ -64,26 +71,44 @@ export const webhookCommands: readonly Command[] = [
   {
     name: 'webhook list',
     needs: 'database',
-    summary: 'Lists the webhooks of a partner.',
+    summary: 'Lists the webhooks of a partner: how each is and, of those that fail, since when and why.',
     options: branchOptions,
     async run(desk, words) {
-      const rows = await listWebhooks(desk.db, await branchOf(desk, words), 0, 1_000)
-      const switches = await findSwitches(desk.db, rows, desk.clock.now())
+      const { branchId, environment } = await branchOf(desk, words)
+      const filter = { partner: branchId, environment }
+      const found = await listLanes(desk.db, filter, desk.clock.now(), { most: webhooksPerBranch, skip: 0 })
+      const lanes = found.toSorted((one, other) => one.id - other.id)
+      const failures = await readFailures(desk.db, lanes)
+      const switches = await findSwitches(desk.db, lanes, desk.clock.now())
       desk.print.table(
-        rows.map(({ id, url, kinds: subscribed, state, disabledReason, createdAt, description }) => ({
-          id,
-          url,
-          kinds: subscribed,
-          state,
-          disabled_reason: disabledReason,
-          created_at: createdAt,
-          new_secret_signs_from: switches.get(id) ?? null,
-          description,
+        lanes.map((lane) => ({
+          ...{ id: lane.id, url: lane.url, kinds: lane.kinds, state: lane.state },
+          ...healthFields(lane, failures.get(lane.id)),
+          disabled_reason: lane.disabledReason,
+          created_at: lane.createdAt,
+          new_secret_signs_from: switches.get(lane.id) ?? null,
+          description: lane.description,
         })),
         'The partner has no webhooks.',
       )
     },
   },
+  onWebhook(
+    'webhook show',
+    'Shows a webhook: its settings, the age of its secret, how it is and, if it fails, since when and why.',
+    [],
+    async (desk, webhook) => {
+      const lane = await getLane(desk.db, webhook.id, desk.clock.now())
+      const failure = (await readFailures(desk.db, [lane])).get(lane.id)
+      const switches = await findSwitches(desk.db, [lane], desk.clock.now())
+      return {
+        ...(await shown(desk, lane)),
+        ...(await secretFields(desk, lane)),
+        new_secret_signs_from: switches.get(lane.id) ?? null,
+        ...healthFields(lane, failure),
+      }
+    },
+  ),
   onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, act }, webhook) =>
     deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
   ),
@@ -170,6 +195,27 @@ async function shown({ db }: Desk, webhook: Webhook) {
     ...{ disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt },
     ...{ actions, rate_limit: rateLimit, headers, description },
   }
+}
+
+/** In the words of the pages: "failing: one retry a minute", and why. */
+function healthFields({ condition, failingSince }: LaneHealth, failure: WebhookFailure | undefined) {
+  const last = isFailing(condition) ? failure?.last : undefined
+  return {
+    health: laneLabels[condition],
+    failing_since: failingSince,
+    why: last ? `${nameAnswer(last)}: ${findCause(last).title}` : null,
+  }
+}
+
+/** Whose secret signs now, and since when there is it. */
+async function secretFields({ db, clock }: Desk, webhook: Webhook) {
+  const now = clock.now()
+  const own = await findSecretAge(db, webhook, now)
+  if (own || webhook.clientId === null) return { signs_with: own ? 'own secret' : null, secret_created_at: own ?? null }
+  const living = await listSecrets(db, webhook.clientId, now)
+  const newestFirst = living.toSorted((one, other) => other.signsFrom.getTime() - one.signsFrom.getTime())
+  const signing = newestFirst.find(({ signsFrom }) => signsFrom <= now) ?? newestFirst[0]
+  return { signs_with: signing ? 'client secret' : null, secret_created_at: signing?.createdAt ?? null }
 }
 
 function replayFields({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {

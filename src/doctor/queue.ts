@@ -38,6 +38,6 @@ export async function checkWebhooks(db: Database, clock: Clock): Promise<Answer>
   const found = `${breakersOpen} webhooks keep failing, ${webhooksDisabled} are disabled, ${exhausted} deliveries failed after all retries.`
   if (breakersOpen === 0 && webhooksDisabled === 0) return { finding: ok(found) }
   const advice =
-    'Tell those partners: "countersign webhook list --partner NAME" shows them, "countersign delivery list" says why.'
+    'Tell those partners: "countersign webhook list --partner NAME" shows them and why, "countersign delivery list" every attempt.'
   return { finding: warn(found, advice) }
 }

@@ -59,7 +59,7 @@ export interface WebhookFailure {
   readonly last: FailedAttempt | undefined
 }
 
-type ReadAttempt = Omit<FailedAttempt, 'at'> & { readonly atMs: number }
+export type ReadAttempt = Omit<FailedAttempt, 'at'> & { readonly atMs: number }
 
 interface Row extends Pick<WebhookFailure, 'webhookId' | 'since'> {
   readonly first: ReadAttempt | null
@@ -76,7 +76,8 @@ export async function readFailures(
   return new Map(rows.map((row) => [row.webhookId, { ...row, first: attemptOf(row.first), last: attemptOf(row.last) }]))
 }
 
-function attemptOf(read: ReadAttempt | null): FailedAttempt | undefined {
+/** As the database tells it, with its moment as a number. */
+export function attemptOf(read: ReadAttempt | null): FailedAttempt | undefined {
   if (!read) return undefined
   const { atMs, ...rest } = read
   return { ...rest, at: new Date(atMs) }

@@ -22,7 +22,8 @@ export const noteFailures = statement(
 /** What a page shows of an answer; the whole is with the delivery. */
 const excerpt = 1_000
 
-const attempt = (which: 'first' | 'last') => `LEFT JOIN LATERAL (
+/** Of `f`, a row of webhook_failures. */
+export const failedAttempt = (which: 'first' | 'last') => `LEFT JOIN LATERAL (
      SELECT json_build_object('deliveryId', a.delivery_id, 'number', a.number, 'atMs', extract(epoch FROM a.at) * 1000, 'durationMs', a.duration_ms,
        'outcome', a.outcome, 'status', a.status, 'why', a.why, 'detail', a.detail, 'response', left(a.response, ${excerpt})) AS ${which}
      FROM attempts a WHERE a.day = f.${which}_day AND a.delivery_id = f.${which}_delivery AND a.number = f.${which}_number LIMIT 1) ${which} ON true`
@@ -31,5 +32,5 @@ const attempt = (which: 'first' | 'last') => `LEFT JOIN LATERAL (
 export const selectFailures = statement(
   'select_webhook_failures',
   `SELECT f.webhook_id AS "webhookId", f.since, first.first, last.last
-   FROM webhook_failures f ${attempt('first')} ${attempt('last')} WHERE f.webhook_id = ANY ($1::bigint[])`,
+   FROM webhook_failures f ${failedAttempt('first')} ${failedAttempt('last')} WHERE f.webhook_id = ANY ($1::bigint[])`,
 )

@@ -27,7 +27,10 @@ export async function readHealth(sql: Sql, webhooks: readonly Webhook[]): Promis
 
 export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'disabled'
 
-export function judgeHealth(webhook: Webhook, health: WebhookHealth | undefined): Condition {
+export function judgeHealth(
+  webhook: Pick<Webhook, 'state'>,
+  health: Pick<WebhookHealth, 'failures' | 'evidence'> | undefined,
+): Condition {
   if (webhook.state === 'paused' || webhook.state === 'disabled') return webhook.state
   if (!health || health.failures === 0) return 'healthy'
   return health.evidence >= breakerThreshold ? 'breaker open' : 'failing'

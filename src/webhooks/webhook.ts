@@ -191,6 +191,12 @@ export async function findSwitches(
   return new Map(rows.map((row) => [row.webhookId, row.signsFrom]))
 }
 
+/** Since when it has had the secret of its own that signs now; undefined while a client's does. */
+export async function findSecretAge(sql: Sql, { id }: Webhook, now: Date): Promise<Date | undefined> {
+  const [secret] = await sql.query<{ createdAt: Date }>(table.selectSigningSecret, [id, now])
+  return secret?.createdAt
+}
+
 export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffer): string | undefined {
   return vault.open(secretPurpose(webhookId), sealed)
 }

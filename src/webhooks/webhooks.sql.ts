@@ -91,6 +91,13 @@ export const selectWebhookSecrets = statement(
   `SELECT sealed, signs_from AS "signsFrom", ends_at AS "endsAt" FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
 )
 
+/** Its own that signs at $2; none while a client's does. */
+export const selectSigningSecret = statement(
+  'select_signing_secret',
+  `SELECT created_at AS "createdAt" FROM webhook_secrets
+   WHERE webhook_id = $1 AND signs_from <= $2 AND (ends_at IS NULL OR ends_at > $2) ORDER BY signs_from DESC, id DESC LIMIT 1`,
+)
+
 /** Whose next secret has not begun to sign. */
 export const selectSwitches = statement(
   'select_secret_switches',

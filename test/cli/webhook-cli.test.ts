@@ -12,6 +12,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { minute } from '../../src/clock.ts'
 import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
+import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
@@ -99,7 +100,10 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
     listed.map(({ id, kinds }) => [id, kinds]),
     [[created.id, ['TRANSACTION', 'APPLICATION']]],
   )
-  assert.equal(namesOf(listed[0]!), 'id url kinds state disabled_reason created_at new_secret_signs_from description')
+  assert.equal(
+    namesOf(listed[0]!),
+    'id url kinds state health failing_since why disabled_reason created_at new_secret_signs_from description',
+  )
   const inSandbox = await say<unknown[]>(['webhook', 'list', ...ofBranch(), '--environment', 'sandbox'])
   assert.deepEqual(inSandbox, [])
   await branch.fire()
@@ -112,6 +116,89 @@ test('a webhook is created, listed, paused, resumed and deleted', async () => {
   assert.ok(isSigned(newest(), 'a newer secret'))
   assert.deepEqual(await say(['webhook', 'delete', id, ...ofBranch()]), { deleted_webhook: created.id })
   assert.equal((await branch.call('GET', `/v2/webhooks/${id}`)).status, 404)
+})
+
+interface Health {
+  readonly id: number
+  readonly state: string
+  readonly health: string
+  readonly failing_since: string | null
+  readonly why: string | null
+}
+
+const healthOf = ({ state, health, why }: Health) => ({ state, health, why })
+
+test('the list and webhook show say how a webhook is, since when it fails and why, in the words of the pages', async (t) => {
+  const lane = await openBranch(house)
+  const sink = await openSink(t)
+  const words = ['--partner', String(lane.branchId)]
+  const id = await lane.register(sink.url('/hooks'), {
+    description: 'Ledger',
+    headers: { 'X-Key': 'sesame' },
+  })
+  const list = async () => (await say<Health[]>(['webhook', 'list', ...words]))[0]!
+  const show = () => say<Health & Record<string, unknown>>(['webhook', 'show', String(id), ...words])
+  const well = { state: 'active', health: 'healthy', why: null }
+  assert.deepEqual([healthOf(await list()), healthOf(await show())], [well, well])
+  sink.otherwise = answer(404)
+  const happen = () => lane.call('POST', '/v2/webhooks/transaction', transaction())
+  await happen()
+  const told = async (health: string) => {
+    await eventually(health, async () => (await list()).health === health && (await list()).why !== null)
+    const [listed, shown] = [await list(), await show()]
+    assert.deepEqual(healthOf(listed), healthOf(shown))
+    assert.match(listed.why!, /^HTTP 404: /)
+    assert.ok(listed.failing_since !== null && listed.failing_since === shown.failing_since)
+    return shown
+  }
+  const failing = await told('failing')
+  assert.equal(
+    namesOf(failing),
+    'id branch_id environment client_id url kinds state disabled_reason created_at updated_at actions rate_limit headers description ' +
+      'signs_with secret_created_at new_secret_signs_from health failing_since why',
+  )
+  const { headers, description, signs_with } = failing
+  assert.deepEqual(
+    { headers, description, signs_with },
+    { headers: ['x-key'], description: 'Ledger', signs_with: 'client secret' },
+  )
+  assert.ok(typeof failing.secret_created_at === 'string' && !JSON.stringify(failing).includes('sesame'))
+  for (let n = 0; n < 4; n++) await happen()
+  await told('failing: one retry a minute')
+  const { stdout } = await run(['webhook', 'list', ...words])
+  assert.match(stdout, /failing: one retry a minute .* HTTP 404: /)
+  await say(['webhook', 'pause', String(id), ...words])
+  assert.deepEqual(healthOf(await list()), { state: 'paused', health: 'paused', why: null })
+  const foreign = await run(['webhook', 'show', String(id), ...ofBranch()])
+  assert.deepEqual([foreign.code, foreign.stderr], [1, `This branch has no webhook ${id}.\n`])
+})
+
+test('webhook show says since when there has been the secret that signs, its own or the client’s', async () => {
+  const lane = await openBranch(house)
+  const words = ['--partner', String(lane.branchId)]
+  const id = String(await lane.register(receiver.url('/aged'), { rateLimit: 50 }))
+  type Aged = {
+    rate_limit: number
+    signs_with: string
+    secret_created_at: string
+    new_secret_signs_from: string | null
+  }
+  const show = () => say<Aged>(['webhook', 'show', id, ...words])
+  const borrowed = await show()
+  assert.deepEqual(
+    [borrowed.signs_with, borrowed.new_secret_signs_from, borrowed.rate_limit],
+    ['client secret', null, 50],
+  )
+  const rotate = ['webhook', 'rotate-secret', id, ...words, '--secret-file', secretFile('a secret of its own')]
+  await say([...rotate, '--switch-after', '2h'])
+  const waiting = await show()
+  assert.deepEqual([waiting.signs_with, waiting.secret_created_at], ['client secret', borrowed.secret_created_at])
+  assert.ok(waiting.new_secret_signs_from !== null)
+  const before = Date.now()
+  await say(rotate)
+  const own = await show()
+  assert.equal(own.signs_with, 'own secret')
+  assert.ok(Date.parse(own.secret_created_at) >= before)
 })
 
 test('a new secret of a webhook signs at once, or from a moment that is chosen with it and shown', async (t) => {

@@ -5,6 +5,9 @@ import { after, minute } from '../../src/clock.ts'
 import { makeEventUids } from '../../src/webhooks/event.ts'
 import { selectAddressed, selectAnyDelivery, selectNamedBetween } from '../../src/webhooks/event-search.sql.ts'
 import { findNamedEvent, findWebhooksAt, parseEventName } from '../../src/webhooks/event-search.ts'
+import { selectFailingOfBranches } from '../../src/webhooks/failing-webhooks.sql.ts'
+import { listFailingOf } from '../../src/webhooks/failing-webhooks.ts'
+import { disableWebhook } from '../../src/webhooks/webhook.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { type Looks, openLookingDatabase } from '../support/plans.ts'
@@ -44,5 +47,29 @@ test('an address, an event and a delivery are found without reading a table, wha
       assert.ok(pages < 1_000, `${name}: ${pages} pages`)
     }
     assert.ok(looks.get(selectAddressed.name)!.indexes.has('webhooks_by_address'))
+  }
+})
+
+test('failing webhooks of a member’s partners are found by the partner, whatever was counted last', async () => {
+  await engine.sql(
+    `INSERT INTO lanes (webhook_id, part) SELECT id, 0 FROM webhooks WHERE NOT EXISTS (SELECT FROM lanes WHERE webhook_id = id)`,
+  )
+  const { branchId } = await engine.house.makePartner()
+  const { branchId: other } = await engine.house.makePartner()
+  const failing = await engine.makeWebhook('/gone', { branchId })
+  await disableWebhook(engine.db, failing.id, 'The receiver answered 410.', engine.house.act())
+  for (const isCounted of [false, true]) {
+    if (isCounted) await engine.sql('ANALYZE')
+    const looks: Looks = new Map()
+    const db = await openLookingDatabase(engine.db, looks)
+    const found = await listFailingOf(db, [branchId, other], 'live', 3)
+    assert.deepEqual([...found.keys()], [branchId])
+    const { readWhole, pages, indexes } = looks.get(selectFailingOfBranches.name)!
+    assert.deepEqual(
+      [...readWhole].filter((table) => /^(webhooks|lanes|attempts)/.test(table)),
+      [],
+    )
+    assert.ok(pages < 100, `${pages} pages`)
+    assert.ok(indexes.has('webhooks_of_branch'))
   }
 })

@@ -40,7 +40,10 @@ function printExcerpt(response: string | null): Html | undefined {
 /** In a list: what it answered last and when, and the likely cause, which leads to the rest. */
 export function printWhy(condition: string, failure: WebhookFailure | undefined, incident: string): Html {
   if (!isFailing(condition)) return html`–`
-  const last = failure?.last
+  return printReason(failure?.last, incident)
+}
+
+export function printReason(last: FailedAttempt | undefined, incident: string): Html {
   if (!last) return html`<a href="${incident}">Why it fails</a>`
   return html`<strong>${nameAnswer(last)}</strong> <span class="faint">${printMoment(last.at)}</span> ${printExcerpt(last.response)}
 <br><a href="${incident}">Why: ${findCause(last).title}</a>`

@@ -16,6 +16,8 @@ import {
   type Partner,
   type PartnerMembership,
 } from '../../partners/partner.ts'
+import { mayAct } from '../../partners/partner-status.ts'
+import { type FailingOfBranch, listFailingOf } from '../../webhooks/failing-webhooks.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -32,6 +34,10 @@ import { sendState } from './application.ts'
 import { fieldNames, partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
 import { showOverview } from './overview.ts'
 import { sendEntrance } from './portal.ts'
+import { printTroublesBriefly } from './troubles.ts'
+
+/** Of each partner; the others are on its own pages. */
+const failingShown = 3
 
 export function showEntry(visit: Visit, visitor: SignedIn) {
   return sendEntry(visit, visitor, emptyDraft)
@@ -92,21 +98,32 @@ async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
   const [only] = partners
   const isPlain = partners.length === 1 && (invitations.length === 0 || !isLive) && !draft.problem
   if (only && isPlain) return visit.reply.redirect(`/partner/${only.branchId}`, 303)
+  const failing = await listFailing(visit.context, partners)
   return sendEntrance(visit, visitor, {
     title: 'Partner portal',
     ...(draft.problem && { status: draft.problem.status }),
     body: html`<h1>Partner portal</h1>
 ${isLive && invitations.map((each) => printInvitation(each, visitor))}
-${partners.length > 0 ? printPartners(partners) : html`<p>Partners build applications on the brokerage's interface: account holders approve them, and webhooks tell them what happens.</p>`}
+${partners.length > 0 ? printPartners(partners, failing) : html`<p>Partners build applications on the brokerage's interface: account holders approve them, and webhooks tell them what happens.</p>`}
 ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}`,
   })
 }
 
-function printPartners(partners: readonly PartnerMembership[]): Html {
-  const items = partners.map(
-    ({ branchId, name, status, role }) =>
-      html`<li><div><a href="/partner/${branchId}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId} · you are ${roleWords[role].title}</span></div>${partnerBadge(status)}</li>`,
-  )
+/** Of those whose pages open on this site: a link to any other leads to a refusal. */
+function listFailing({ db, environment }: Context, partners: readonly PartnerMembership[]) {
+  const served = partners.filter(({ status }) => mayAct(status, environment))
+  const branchIds = served.map(({ branchId }) => branchId)
+  return listFailingOf(db, branchIds, environment, failingShown)
+}
+
+type Failing = ReadonlyMap<number, readonly FailingOfBranch[]>
+
+function printPartners(partners: readonly PartnerMembership[], failing: Failing): Html {
+  const items = partners.map(({ branchId, name, status, role }) => {
+    const home = `/partner/${branchId}`
+    const troubles = failing.get(branchId)
+    return html`<li><div><a href="${home}"><strong>${name}</strong></a><br><span class="faint">Branch ${branchId} · you are ${roleWords[role].title}</span>${troubles && printTroublesBriefly(troubles, home)}</div>${partnerBadge(status)}</li>`
+  })
   return html`<section class="card"><h2>Your partners</h2><ul class="tokens">${items}</ul></section>`
 }
 

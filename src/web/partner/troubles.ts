@@ -1,9 +1,10 @@
 /** The partner's webhooks that fail, each with its reason, where a member looks first. */
 import type { Sql } from '../../database/database.ts'
+import type { FailingOfBranch } from '../../webhooks/failing-webhooks.ts'
 import { readFailures } from '../../webhooks/failure.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { judgeHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { isFailing, printTrouble } from '../frame/failure-words.ts'
+import { isFailing, printReason, printTrouble } from '../frame/failure-words.ts'
 import { conditionBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 
@@ -24,4 +25,14 @@ export async function printTroubles(
     return printTrouble(what, failures.get(webhook.id), `${home}/webhooks/${webhook.id}/incident`)
   })
   return html`${cards}${failing.length > shown && html`<p><a href="${home}/webhooks">${failing.length - shown} more fail</a></p>`}`
+}
+
+/** In the list of a member's partners, in a few words each; `failing` are the first of them. */
+export function printTroublesBriefly(failing: readonly FailingOfBranch[], home: string): Html {
+  const items = failing.map(
+    ({ webhook, condition, last }) =>
+      html`<li>${conditionBadge(condition)} ${webhook.url}<br>${printReason(last, `${home}/webhooks/${webhook.id}/incident`)}</li>`,
+  )
+  const more = (failing[0]?.total ?? 0) - failing.length
+  return html`<ul>${items}${more > 0 && html`<li><a href="${home}/webhooks">and ${more} more</a></li>`}</ul>`
 }

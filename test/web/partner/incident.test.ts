@@ -2,16 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
+import type { Environment } from '../../../src/environment.ts'
+import { type MemberRole, memberRoles } from '../../../src/member-role.ts'
+import { addMember, type Partner } from '../../../src/partners/partner.ts'
+import { disableWebhook } from '../../../src/webhooks/webhook.ts'
+import { type BranchProgram, openBranch } from '../../support/branch.ts'
 import type { Browser } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { eventOf } from '../../support/engine.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
-import { openPartner, type PartnerHouse } from '../../support/portal.ts'
+import { openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { accept, answer, openReceiver } from '../../support/receiver.ts'
 
 const house = await openHouse()
+const { db } = house.gateway.context
 const receiver = await keepOpen(openReceiver())
 const desk = await openDesk(house)
 
@@ -73,6 +79,57 @@ test('how to fix a failing webhook is one click from the partner’s home, the l
     assert.equal(await countClicks(own.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
   for (const home of ['/console', `/console/webhooks?partner=${own.partner.branchId}`, `/console/webhooks/${id}`])
     assert.equal(await countClicks(desk.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
+})
+
+/** Somebody who is a member of all of them, signed in. */
+async function joinAll(partners: readonly Partner[], role: MemberRole, environment: Environment = 'live') {
+  const user = await house.makeUser()
+  for (const partner of partners) await addMember(db, partner, user, house.act(), role)
+  return house.signIn(user, environment)
+}
+
+async function disableNew(program: BranchProgram, path: string): Promise<number> {
+  const id = await program.register(`https://receiver.example.com${path}`)
+  await disableWebhook(db, id, 'The receiver answered 410.', house.act())
+  return id
+}
+
+test('a member of several partners is one click from the reason too, in every role, and sees nothing of other people’s', async () => {
+  const [failing, foreign] = [await makeFailing(), await makeFailing()]
+  const well = await openPartner(house)
+  const link = new RegExp(`/partner/${failing.own.partner.branchId}/webhooks/${failing.id}/incident$`)
+  const fix = /How to fix it: Let POST requests to this path through/
+  for (const role of memberRoles) {
+    const browser = await joinAll([failing.own.partner, well.partner], role)
+    assert.equal(await countClicks(browser, '/partner', fix, link), 1, role)
+    const { text } = await browser.get('/partner')
+    assert.match(text, /<strong>HTTP 403<\/strong>/)
+    assert.match(text, />failing</)
+    assert.ok(text.includes(receiver.url(failing.path)))
+    assert.ok(!text.includes(receiver.url(foreign.path)) && !text.includes(foreign.page), role)
+    assert.equal(text.split('/incident"').length, 2, 'nothing of the one that is well')
+  }
+})
+
+test('the list of partners shows three failing webhooks of each and how many more there are, those of its own site, and none where the partner may not act', async () => {
+  const [many, few] = [await openPartner(house), await openPartner(house)]
+  const ids: number[] = []
+  for (let n = 0; n < 5; n++) ids.push(await disableNew(many.program, `/many-${n}`))
+  const client = await house.makeClient({ partner: few.partner, environment: 'sandbox' })
+  const inSandbox = await disableNew(await openBranch(house, { environment: 'sandbox', client }), '/sandbox-only')
+  const partners = [many.partner, few.partner]
+  const live = await joinAll(partners, 'viewer')
+  const incidents = async (browser: Browser) =>
+    [...(await browser.get('/partner')).text.matchAll(/href="([^"]*\/incident)"/g)].map(([, href]) => href)
+  assert.deepEqual(
+    await incidents(live),
+    ids.slice(0, 3).map((id) => `${many.home}/webhooks/${id}/incident`),
+  )
+  assert.ok((await live.get('/partner')).text.includes(`<a href="${many.home}/webhooks">and 2 more</a>`))
+  const sandbox = await joinAll(partners, 'viewer', 'sandbox')
+  assert.deepEqual(await incidents(sandbox), [`${few.home}/webhooks/${inSandbox}/incident`])
+  await suspend(house, many.partner, 'The terms were not kept.')
+  assert.deepEqual(await incidents(live), [], 'a link would lead to a refusal')
 })
 
 test('the last answer stands on every such page already: status, when, the beginning of the body, and the likely cause', async () => {

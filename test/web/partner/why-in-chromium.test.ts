@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { addMember } from '../../../src/partners/partner.ts'
 import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -86,6 +87,23 @@ test('from the partner’s home and the operator’s one click leads to a failin
   assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
   assert.deepEqual([...console.complaints, ...portal.complaints], [])
   await portal.close()
+})
+
+test('who is a member of several partners lands on their list, from where one click leads to a failing webhook’s reason', async () => {
+  const [own, other] = [await openPartner(house), await openPartner(house)]
+  await addMember(house.gateway.context.db, other.partner, own.user, house.act(), 'viewer')
+  receiver.on('/guarded-too', proxied)
+  await other.program.register(receiver.url('/guarded-too'), { kinds: ['TRANSACTION'] })
+  await other.program.fire()
+  const screen = await openScreen(chromium, { bypassCSP: true })
+  await screen.enter(`${house.baseUrl}/`, own.user)
+  await screen.page.waitForURL(/\/partner$/)
+  await screen.page.getByText('HTTP 403').waitFor()
+  assert.deepEqual(await lookAt(screen.page, 'why-partners'), fine)
+  await screen.page.getByRole('link', { name: /^Why: The request was refused with a page for people/ }).click()
+  await screen.page.getByText('How to fix it: Let POST requests to this path through').waitFor()
+  assert.deepEqual(screen.complaints, [])
+  await screen.close()
 })
 
 test('a developer pastes what came and what the own program computed, and reads which secret, which byte and which mistake', async () => {
