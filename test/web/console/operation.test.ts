@@ -219,6 +219,23 @@ test('an operator pauses and resumes a webhook, once however often the form is s
 
 const idsIn = (page: string) => [...page.matchAll(/>entry (\d+)</g)].map((match) => Number(match[1]))
 
+test('a recovery that would be refused is not offered: while one runs, or while the webhook is paused', async () => {
+  const { id } = await makeFailing('/recovering')
+  const at = `/console/webhooks/${id}`
+  const offered = async () => [
+    />Recover…</.test(await show(`${at}/incident`)),
+    /recover\/start"/.test(await show(`${at}/recover`)),
+  ]
+  assert.deepEqual(await offered(), [true, true])
+  // It pulls forward, up to a number that none has: nobody takes it up.
+  await db.script(`INSERT INTO replays (webhook_id, selection, total, until_id, created_at, pull_until)
+    VALUES (${id}, '{"since": 1}', 1, 0, now(), 0)`)
+  assert.deepEqual(await offered(), [false, false])
+  assert.match(await show(`${at}/recover`), /This webhook is being recovered already\./)
+  await db.script(`DELETE FROM replays WHERE webhook_id = ${id}; UPDATE webhooks SET state = 'paused' WHERE id = ${id}`)
+  assert.deepEqual(await offered(), [false, false])
+})
+
 test('the audit log is searched, and each value leads to what else it is in', async () => {
   const act = { by: { name: 'operator:<i>', address: '192.0.2.9' }, at: house.clock.now() }
   await recordAct(db, act, 'keys.pruned', 'keys:all', { note: '<script>alert(1)</script>' })
