@@ -77,7 +77,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
     happened: 'A webhook has not been answered well for an hour. Deliveries wait, and are tried at growing distance.',
     facts: [...webhookFacts(facts), ['Failing since', printMoment(new Date(facts.since))]],
-    advice: `Look at its attempts at ${webhookPage(facts, addresses)} and fix the receiver: what waits then goes out by itself. After five days without one success the webhook is disabled.`,
+    advice: `See why at ${webhookPage(facts, addresses)}/incident and fix the receiver: what waits then goes out by itself. After five days without one success the webhook is disabled.`,
   }),
   'webhook-disabled': (facts, at, addresses) => ({
     environment: facts.environment,

@@ -13,6 +13,7 @@ import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
+import { transaction } from '../../support/branch.ts'
 import { openDesk } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -59,7 +60,7 @@ async function makeFailing(path: string, failures = 1) {
   const { program, partner } = await openPartner(house)
   const id = await program.register(receiver.url(path), { secret: `${hunter}-signs` })
   for (let n = 0; n < failures; n++) await program.fire()
-  return { id, partner }
+  return { id, partner, program }
 }
 
 const newestEntries = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE subject = $1 ORDER BY id`)
@@ -192,13 +193,32 @@ test('a webhook shows why it fails and holds no secret', async () => {
     await show(`/console/webhooks/${absent}`, 404)
 })
 
+test('a webhook shows what its partner chose for it, but for the values of headers, and behind which a delivery waits', async () => {
+  receiver.on('/chosen', answer(500))
+  const { program } = await openPartner(house)
+  const id = await program.register(receiver.url('/chosen'), {
+    ...{ kinds: ['TRANSACTION'], actions: { TRANSACTION: ['COMPLETED'] }, rateLimit: 7 },
+    ...{ description: 'for <accounting>', headers: { 'x-team': `${hunter}-inside` } },
+  })
+  const page = await show(`/console/webhooks/${id}`)
+  assert.match(page, /<dt>Events to send<\/dt><dd>TRANSACTION \(only COMPLETED\)<\/dd>/)
+  assert.match(page, /<dt>Rate limit<\/dt><dd>7 attempts a second<\/dd>/)
+  assert.match(page, /<dt>Headers<\/dt><dd>x-team<\/dd>/)
+  assert.match(page, /<dt>Description<\/dt><dd>for &lt;accounting&gt;<\/dd>/)
+  assert.ok(!page.includes(hunter), 'the value of a header')
+  const { id: failing, program: again } = await makeFailing('/in-line')
+  const [first] = (await again.fire(transaction({ transactionId: 71 }))).deliveries
+  await again.fire(transaction({ transactionId: 71 }))
+  assert.match(await show(`/console/webhooks/${failing}`), new RegExp(`>queued behind #${first!.id}<`))
+})
+
 test('an operator pauses and resumes a webhook, once however often the form is sent', async () => {
   const single = await openPartner(house)
   const { webhookId: id } = await deliverOne(single, receiver, '/held')
   const home = `/console/webhooks/${id}`
   const opened = await olga.browser.get(home)
   for (let n = 0; n < 2; n++) {
-    const answered = await olga.browser.submit(opened, `${home}/pause`, {})
+    const answered = await olga.browser.submit(opened, `${home}/pause`, { reason: 'It floods them.' })
     assert.equal(answered.status, 303)
     assert.equal(answered.location, home)
   }
