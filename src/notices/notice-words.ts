@@ -77,7 +77,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
     happened: 'This webhook has been failing for an hour. Deliveries are queued and retried at increasing intervals.',
     facts: [...webhookFacts(facts), ['Failing since', printMoment(new Date(facts.since))]],
-    advice: `Look at its attempts at ${webhookPage(facts, addresses)} and fix the receiver: queued deliveries are then sent automatically. After five days without one success the webhook is disabled.`,
+    advice: `See why at ${webhookPage(facts, addresses)}/incident and fix the receiver: queued deliveries are then sent automatically. After five days without one success the webhook is disabled.`,
   }),
   'webhook-disabled': (facts, at, addresses) => ({
     environment: facts.environment,

@@ -23,7 +23,7 @@ export const selectScopesAsked = statement(
 /** Those that somebody still uses: the others may end without a word. */
 export const selectEndingSecrets = statement(
   'select_ending_secrets',
-  `SELECT p.branch_id AS "branchId", p.name, c.name AS client, c.environment, s.hint, s.expires_at AS "endsAt", s.last_used_at AS "lastUsedAt"
+  `SELECT p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment, s.hint, s.expires_at AS "endsAt", s.last_used_at AS "lastUsedAt"
    FROM client_secrets s JOIN clients c ON c.id = s.client_id AND c.status = 'active'
    JOIN partners p ON p.branch_id = c.branch_id AND may_act(p.status, c.environment)
    WHERE s.revoked_at IS NULL AND s.expires_at > $1 AND s.expires_at <= $2 AND s.last_used_at > $3

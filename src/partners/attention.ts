@@ -34,6 +34,7 @@ interface ScopesAsked extends Waiting {
 }
 
 interface EndingSecret extends AboutPartner {
+  readonly clientId: string
   readonly client: string
   readonly environment: Environment
   readonly hint: string

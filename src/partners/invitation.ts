@@ -144,12 +144,18 @@ export function removeOldInvitations(sql: Sql, now: Date, most: number): Promise
 }
 
 async function refuseTooManyMembers(sql: Sql, partner: Partner, now: Date): Promise<void> {
-  if (partner.status !== 'approved') throw new Conflict(`${partner.name} is ${partner.status}: it cannot invite now.`)
+  const refusal = await findInvitationRefusal(sql, partner, now)
+  if (refusal !== undefined) throw new Conflict(refusal)
+}
+
+/** Why nobody can be invited just now: who offers it asks first. */
+export async function findInvitationRefusal(sql: Sql, partner: Partner, now: Date): Promise<string | undefined> {
+  if (partner.status !== 'approved') return `${partner.name} is ${partner.status}: it cannot invite now.`
   const open = (await listInvitations(sql, partner, now)).filter(({ isOpen }) => isOpen)
   const named = await listNamedInvitations(sql, partner)
   const members = await listMembers(sql, partner)
-  if (members.length + open.length + named.length >= membersAtMost)
-    throw new Conflict(`A partner has at most ${membersAtMost} members and invitations.`)
+  const isFull = members.length + open.length + named.length >= membersAtMost
+  return isFull ? `A partner has at most ${membersAtMost} members and invitations.` : undefined
 }
 
 /** Nobody is buried in mail that a partner has sent, nor is the gateway's name used up by one. */

@@ -9,7 +9,7 @@ import * as table from './api-tokens.sql.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import type { User } from './user.ts'
 
-const tokensPerUser = 50
+export const tokensPerUser = 50
 
 export interface ApiToken {
   readonly id: number

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
+import { noticeWords } from '../../src/notices/notice-words.ts'
 import { revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { watchEndingSecrets } from '../../src/partners/secret-notices.ts'
@@ -12,7 +13,7 @@ import { failingMs, watchFailingWebhooks } from '../../src/webhooks/webhook-noti
 import { entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { makeReader, noticesOf } from '../support/notices.ts'
+import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
 import { answer, fail } from '../support/receiver.ts'
 
 const engine = await keepOpen(openEngine())
@@ -20,6 +21,14 @@ const engine = await keepOpen(openEngine())
 const db = () => engine.db
 const now = () => engine.house.clock.now()
 const told = async (user: User, kind: string) => (await noticesOf(db(), user)).filter((row) => row.kind === kind)
+
+const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbox.broker.example' }
+const wordsOf = (row: NoticeRow, { name }: User) =>
+  noticeWords(
+    { ...row, name, key: 'k' } as unknown as Parameters<typeof noticeWords>[0],
+    addresses,
+    engine.house.gateway.context.vault,
+  )
 
 async function makeMember(): Promise<User> {
   const reader = await makeReader(engine.house)
@@ -53,6 +62,11 @@ test('a webhook whose breaker has been open for an hour is told to every member 
   for (const member of members) {
     const [notice] = await told(member, 'webhook-failing')
     assert.equal(notice!.facts.webhookId, webhook.id)
+    const { text } = wordsOf(notice!, member)
+    assert.match(
+      text,
+      new RegExp(`See why at https://api\\.broker\\.example/partner/\\d+/webhooks/${webhook.id}/incident and`),
+    )
   }
   for (const user of [stranger, silent]) assert.deepEqual(await noticesOf(db(), user), [])
   await engine.sql('UPDATE lanes SET failing_since = $2 WHERE webhook_id = $1', [webhook.id, now()])

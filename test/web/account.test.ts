@@ -224,6 +224,22 @@ test('an environment that does not exist has no tokens', async () => {
   }
 })
 
+test('who holds as many tokens as there may be is told so, and offered no other', async () => {
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  const page = async () => (await browser.get('/account/api')).text
+  const { db } = house.gateway.context
+  const make = (name: string) => createApiToken(db, user, { environment: 'sandbox', name }, house.act())
+  for (let n = 1; n < 50; n++) await make(`Program ${n}`)
+  assert.match(await page(), /action="\/account\/api\/tokens"/)
+  await make('Program 50')
+  assert.doesNotMatch(await page(), /action="\/account\/api\/tokens"/)
+  assert.match(await page(), /You have 50 tokens, as many as there may be\. Revoke one that you no longer need\./)
+  const revoked = await browser.submit(await browser.get('/account/api'), '/account/api/revoke', {})
+  assert.equal(revoked.status, 303)
+  assert.match(await page(), /action="\/account\/api\/tokens"/)
+})
+
 test('a user holds 50 tokens at most, however many are asked for at once', async () => {
   const user = await house.makeUser()
   const { db } = house.gateway.context

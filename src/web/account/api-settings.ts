@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import type { Database } from '../../database/database.ts'
 import { type Environment, environments } from '../../environment.ts'
 import { Invalid, Problem } from '../../problem.ts'
-import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../../users/api-token.ts'
+import { type ApiToken, createApiToken, listApiTokens, revokeApiToken, tokensPerUser } from '../../users/api-token.ts'
 import { askFirst } from '../frame/ask.ts'
 import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -66,7 +66,10 @@ function kindsOf({ environment }: Context): readonly Environment[] {
 }
 
 async function listTokens(context: Context, { session }: SignedIn): Promise<ApiToken[]> {
-  const all = await listApiTokens(context.db, session.user.id)
+  return ofThisSite(context, await listApiTokens(context.db, session.user.id))
+}
+
+function ofThisSite(context: Context, all: readonly ApiToken[]): ApiToken[] {
   return all.filter(({ environment }) => kindsOf(context).includes(environment))
 }
 
@@ -74,7 +77,8 @@ const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as co
 
 async function sendApiSettings(visit: Visit, visitor: SignedIn, { done, created, problem, name = '' }: ApiSettings) {
   const { context } = visit
-  const tokens = await listTokens(context, visitor)
+  const all = await listApiTokens(context.db, visitor.session.user.id)
+  const tokens = ofThisSite(context, all)
   const { baseUrl, sisterUrl, environment } = context
   const urls = environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
   return sendAccountPage(visit, visitor, {
@@ -87,12 +91,7 @@ ${done}${created && printCreated(created, urls[created.environment])}
 <section class="card">
 <h2>New token</h2>
 ${problem && notice('error', problem.message)}
-<form method="post" action="/account/api/tokens" class="row">
-${csrfField(visitor.csrf)}${onceField()}
-<label>Name<input name="name" value="${name}" required maxlength="100" placeholder="What it is for"></label>
-${printKinds(context)}
-<button class="primary">Create</button>
-</form>
+${all.length < tokensPerUser ? printForm(context, visitor, name) : html`<p class="empty">You have ${tokensPerUser} tokens, as many as there may be. Revoke one that you no longer need.</p>`}
 ${environment === 'sandbox' && html`<p class="small">A token made here works in the sandbox. Personal API tokens for the live site are made there: <a href="${onLiveSite(context, '/account/api')}">API settings</a>.</p>`}
 </section>
 <section class="card">
@@ -100,6 +99,15 @@ ${environment === 'sandbox' && html`<p class="small">A token made here works in 
 ${tokens.length === 0 ? html`<p class="empty">You have no tokens.</p>` : html`<ul class="tokens">${tokens.map((token) => printToken(token, visitor))}</ul>`}
 </section>`,
   })
+}
+
+function printForm(context: Context, { csrf }: SignedIn, name: string): Html {
+  return html`<form method="post" action="/account/api/tokens" class="row">
+${csrfField(csrf)}${onceField()}
+<label>Name<input name="name" value="${name}" required maxlength="100" placeholder="What it is for"></label>
+${printKinds(context)}
+<button class="primary">Create</button>
+</form>`
 }
 
 function printKinds({ environment }: Context): Html {

@@ -24,6 +24,7 @@ export const certificates: AttentionKind = {
         kind: 'Certificate',
         title: 'TLS_CERT_FILE',
         reason: html`For ${subjectAltName}. Renew it and restart the nodes one after the other: certificates are read at the start.`,
+        acts: html`<a class="button" href="/console/settings">See the settings</a>`,
         since: endsAt,
         age: days > 0 ? html`ends ${printUntil(endsAt, now)}` : html`ended ${printAgo(endsAt, now)}`,
       },
@@ -36,13 +37,14 @@ export const secrets: AttentionKind = {
   all: '/console/partners',
   async find({ db, now }, most) {
     return (await listEndingSecrets(db, now, most)).map(
-      ({ branchId, name, client, environment, hint, endsAt, lastUsedAt }) => ({
+      ({ branchId, name, clientId, client, environment, hint, endsAt, lastUsedAt }) => ({
         urgency: endsAt.getTime() - now.getTime() < day ? 'now' : 'soon',
         kind: 'Client secret',
         title: html`<a href="/console/partners/${branchId}">${name}</a>`,
         reason: html`${client}${environment === 'sandbox' && ' (sandbox)'} still uses the old secret that ends in <code>${hint}</code>, last ${printAgo(lastUsedAt, now)}. It is refused from then on.`,
         since: endsAt,
         age: html`ends ${printUntil(endsAt, now)}`,
+        acts: html`<a class="button" href="/console/partners/${branchId}#client-${clientId}">See the client<span class="unseen"> ${client}</span></a><a class="button" href="/console/partners/${branchId}#messages">Write to the partner<span class="unseen"> ${name}</span></a>`,
       }),
     )
   },
@@ -66,6 +68,7 @@ export const sealingKeys: AttentionKind = {
         reason: html`A rotation ends when the older keys are removed: <code>countersign keys prune</code>, an hour after it.`,
         since,
         age: entries[0] ? html`rotated ${printAgo(since, now)}` : '',
+        acts: html`<a class="button" href="/console/audit?action=keys">See the rotations</a>`,
       },
     ]
   },

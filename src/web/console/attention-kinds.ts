@@ -20,6 +20,7 @@ import { csrfField } from '../frame/page.ts'
 import { printAge, printAgo } from './ago.ts'
 import { certificates, sealingKeys, secrets } from './attention-ends.ts'
 import type { AttentionKind } from './attention-row.ts'
+import { askToPause } from './webhooks.ts'
 
 const longestReason = 200
 
@@ -129,7 +130,7 @@ const failingWebhooks: AttentionKind = {
       reason: html`${toPartner(each.branchId, each.partner)}: ${each.failures.toLocaleString('en')} attempts in a row failed${each.isOpen && '; one retry a minute'}${each.environment === 'sandbox' && ' (sandbox)'}. ${causeOf(failures.get(each.id))}`,
       since: each.since,
       age: html`for ${printAge(now.getTime() - each.since.getTime()) ?? 'less than a minute'}`,
-      acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">: ${each.url}</span></a>${act(csrf, `/console/webhooks/${each.id}/pause`, 'Pause', each.url)}`,
+      acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">: ${each.url}</span></a>${askToPause(each, csrf, { from: 'queue' })}`,
     }))
   },
 }
@@ -168,7 +169,7 @@ const lockedApps: AttentionKind = {
         'A hundred wrong codes in a row: somebody knows the password. A recovery code unlocks the app; without one, reset two-factor.',
       since,
       age: html`locked ${printAgo(since, now)}`,
-      acts: html`<a class="button" href="/console/users/${userId}">Look<span class="unseen"> at ${name}</span></a>`,
+      acts: html`<a class="button" href="/console/users/${userId}#two-factor">Reset two-factor…<span class="unseen"> of ${name}</span></a>`,
     }))
   },
 }

@@ -33,7 +33,7 @@ function printClient(client: Client, { secrets, requests, home, csrf }: ClientsP
   const own = secrets.filter(({ clientId }) => clientId === client.id)
   const asked = requests.find(({ clientId }) => clientId === client.id)
   const at = `${home}/clients/${client.id}`
-  return html`<li><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
+  return html`<li id="client-${client.id}"><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
 ${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>

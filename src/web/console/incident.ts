@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
 import { getLane, type LaneHealth } from '../../webhooks/lane-health.ts'
 import { type Probe, startProbe } from '../../webhooks/probe.ts'
-import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
+import { countRecovery, findRecoveryRefusal, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
 import type { Replay } from '../../webhooks/replay.ts'
 import { leadToDone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
@@ -86,6 +86,7 @@ const trail = (lane: LaneHealth) => [
 
 async function sendIncident(visit: Visit, operator: Operator, problem: Problem | undefined) {
   const lane = await laneOf(visit)
+  const refusal = await findRecoveryRefusal(visit.context.db, lane)
   const part = await printPart(visit)
   return sendConsole(visit, operator, {
     title: `Why webhook ${lane.id} fails`,
@@ -96,18 +97,19 @@ async function sendIncident(visit: Visit, operator: Operator, problem: Problem |
 <h1>Why webhook ${lane.id} fails</h1>
 <p><code>${lane.url}</code> of <a href="/console/partners/${lane.branchId}">${lane.partner}</a>, ${lane.environment}</p>
 ${problem && notice('error', problem.message)}
-${printActs(lane, operator)}
+${printActs(lane, refusal, operator)}
 ${problem ? part : livePart(visit.request, part)}`,
   })
 }
 
 /** What would be refused is not offered. */
-function printActs(lane: LaneHealth, { csrf }: Operator): Html {
+function printActs(lane: LaneHealth, refusal: string | undefined, { csrf }: Operator): Html {
   const probes = lane.state === 'active' && lane.condition !== 'held' && lane.dueAt !== null
   return html`<div class="acts">
 ${probes && html`<form method="post" action="${pathOf(lane)}/probe">${csrfField(csrf)}${onceField()}<button class="primary">Probe now</button></form>`}
-${lane.state !== 'paused' && html`<a class="button" href="${webhooks}/${lane.id}/recover">Recover…</a>`}
+${refusal === undefined && html`<a class="button" href="${webhooks}/${lane.id}/recover">Recover…</a>`}
 <a class="button" href="${webhooks}/${lane.id}">Webhook ${lane.id}</a></div>
+${refusal !== undefined && html`<p>${refusal}</p>`}
 <p class="small">A probe is one attempt at once, of the delivery that is next: it counts as one of its attempts. The partner sees what you do here in its audit entries.</p>`
 }
 
@@ -122,6 +124,7 @@ async function sendRecovery(visit: Visit, operator: Operator, problem: Problem |
   const lane = await laneOf(visit)
   const since = sinceOf(lane)
   const { total, waiting } = await countRecovery(db, lane, since, clock.now())
+  const refusal = await findRecoveryRefusal(db, lane)
   return sendConsole(visit, operator, {
     title: 'Recover',
     section: webhooks,
@@ -137,7 +140,7 @@ ${facts([
   ['Failed after all retries, and sent again in order', total.toLocaleString('en')],
   ['State', lane.state === 'disabled' && 'disabled: it is resumed'],
 ])}
-${lane.state === 'paused' ? html`<p>It is paused. Resume it first.</p>` : html`<form method="post" action="${webhooks}/${lane.id}/recover/start">${csrfField(operator.csrf)}${onceField()}<button class="primary">Recover</button></form>`}
+${refusal !== undefined ? html`<p>${refusal}</p>` : html`<form method="post" action="${webhooks}/${lane.id}/recover/start">${csrfField(operator.csrf)}${onceField()}<button class="primary">Recover</button></form>`}
 </section>`,
   })
 }

@@ -65,12 +65,13 @@ export function printSessions({ home, csrf, ownSession }: UserPage, sessions: re
         value: each.id,
         label: 'Close',
         of: `${words}, ${each.address}`,
+        asks: 'Whoever uses it is signed out at once.',
       },
     )
   })
   return html`<section class="card"><h2>Sessions</h2>${printItems(items, 'Signed in nowhere.')}
 ${sessions.length > sessionsShown && html`<p class="faint">${sessions.length - sessionsShown} more are not shown.</p>`}
-${items.length > 0 && html`<form method="post" action="${home}/sessions/close/all">${csrfField(csrf)}<button class="danger">Close all</button></form>`}</section>`
+${items.length > 0 && askFirst({ action: `${home}/sessions/close/all`, csrf, label: 'Close all', text: 'The user is signed out everywhere at once, on both sites.', why: true })}</section>`
 }
 
 export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFactors): Html {
@@ -93,7 +94,7 @@ export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFa
     ? html`<p>Your own are changed on <a href="/account/security">your security page</a>.</p>`
     : html`<p>For somebody who has lost all of them. Make sure first who asks: afterwards the password alone is enough to sign in. Every session ends. You are asked for your own password if you entered it more than five minutes ago.</p>
 ${askFirst({ action: `${home}/factors/reset`, csrf, label: 'Reset two-factor', text: 'From then on the password alone is enough.', why: true })}`
-  return html`<section class="card"><h2>Two-factor authentication ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
+  return html`<section class="card" id="two-factor"><h2>Two-factor authentication ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
 ${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && reset}</section>`
 }
 
@@ -142,8 +143,8 @@ interface ItemAct {
   readonly label: string
   /** For those who hear the page instead of seeing it. */
   readonly of: string
-  /** What will happen, where it is asked first and for a reason. */
-  readonly asks?: string
+  /** What will happen: it is asked first, and for a reason. */
+  readonly asks: string
 }
 
 function printItem(title: Content, text: Content, act?: ItemAct): Html {
@@ -151,10 +152,7 @@ function printItem(title: Content, text: Content, act?: ItemAct): Html {
 }
 
 function printItemAct({ action, csrf, field, value, label, of, asks }: ItemAct): Html {
-  if (asks !== undefined)
-    return askFirst({ action, csrf, fields: { [field]: value }, label, of, text: asks, why: true })
-  return html`
-<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="${field}" value="${value}"><button class="danger">${label}<span class="unseen"> ${of}</span></button></form>`
+  return askFirst({ action, csrf, fields: { [field]: value }, label, of, text: asks, why: true })
 }
 
 function printItems(items: readonly Html[], empty: string): Html {

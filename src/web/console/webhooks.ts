@@ -1,5 +1,6 @@
 /** The webhooks of all partners: which need attention, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
+import { type Ahead, findAhead } from '../../webhooks/delivery.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import {
@@ -12,7 +13,9 @@ import {
 } from '../../webhooks/lane-health.ts'
 import { setWebhookState } from '../../webhooks/webhook.ts'
 import { readCounts } from '../../webhooks/webhook-counts.ts'
+import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
 import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { isFailing, printTrouble, printWhy } from '../frame/failure-words.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
@@ -22,6 +25,7 @@ import { csrfField, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, menu, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import { settingFacts } from '../frame/webhook-facts.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
 import { sendConsole } from './console.ts'
@@ -135,13 +139,22 @@ function printMenu(lane: LaneHealth, csrf: string): Html {
     isFailing(lane.condition) && html`<a href="${here}/${id}/incident">Why it fails</a>`,
     html`<a href="/console/partners/${branchId}">Partner</a>`,
     html`<a href="/console/audit?subject=webhook:${id}">Audit entries</a>`,
-    printStateForm(lane, csrf),
+    lane.state === 'active' ? html`<a href="${here}/${id}#acts">Pause…</a>` : printResume(lane, csrf),
   ])
 }
 
-function printStateForm({ id, url, state }: LaneHealth, csrf: string): Html {
-  const [act, label] = state === 'active' ? ['pause', 'Pause'] : ['resume', 'Resume']
-  return html`<form method="post" action="${here}/${id}/${act}">${csrfField(csrf)}<button>${label}<span class="unseen"> ${url}</span></button></form>`
+function printResume({ id, url }: LaneHealth, csrf: string): Html {
+  return html`<form method="post" action="${here}/${id}/resume">${csrfField(csrf)}<button class="primary">Resume<span class="unseen"> ${url}</span></button></form>`
+}
+
+/** It takes a partner's deliveries from it, until somebody resumes it. */
+export function askToPause(
+  { id, url }: Pick<LaneHealth, 'id' | 'url'>,
+  csrf: string,
+  fields: Readonly<Record<string, string>> = {},
+): Html {
+  const text = 'Nothing is sent to it until it is resumed. Deliveries gather, and the partner sees that it is paused.'
+  return askFirst({ action: `${here}/${id}/pause`, csrf, fields, label: 'Pause', of: url, text, why: true })
 }
 
 function printSite({ environment }: LaneHealth): Content {
@@ -168,6 +181,8 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const lane = await getLane(db, idOf(paramsOf(visit.request).id), now)
   const period = periodOf(visit.request)
   const health = (await readHealth(db, [lane])).get(lane.id)
+  const headerNames = (await listHeaderNames(db, [lane])).get(lane.id)!
+  const newest = await listNewestDeliveries(db, lane, newestShown)
   return sendConsole(visit, operator, {
     title: `Webhook ${lane.id}`,
     scripts: [chartScript],
@@ -175,19 +190,24 @@ export async function showWebhook(visit: Visit, operator: Operator) {
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
 <h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
 ${isFailing(lane.condition) && printTrouble('Why it fails', (await readFailures(db, [lane])).get(lane.id), `${here}/${lane.id}/incident`)}
-${printHealth(lane, health, operator, now)}
+${printHealth(lane, headerNames, health, operator, now)}
 ${printCharts(await readCounts(db, lane.id, period, now), {
   title: 'Attempts',
   ...{ period, here: `${here}/${lane.id}`, durations: 'answered' },
   ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
 })}
 <h2>Newest deliveries</h2>
-${printDeliveries(await listNewestDeliveries(db, lane, newestShown))}`,
+${printDeliveries(newest, await findAhead(db, newest))}`,
   })
 }
 
-function printHealth(lane: LaneHealth, health: WebhookHealth | undefined, { csrf }: Operator, now: Date): Html {
-  const [act, label] = lane.state === 'active' ? ['pause', 'Pause'] : ['resume', 'Resume']
+function printHealth(
+  lane: LaneHealth,
+  headerNames: readonly string[],
+  health: WebhookHealth | undefined,
+  { csrf }: Operator,
+  now: Date,
+): Html {
   const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
   return html`<section class="card">
 <p>${laneWords[lane.condition]}</p>
@@ -196,7 +216,7 @@ ${facts([
   ['Partner', html`<a href="/console/partners/${lane.branchId}">${lane.partner}</a> (branch ${lane.branchId})`],
   ['Site', lane.environment],
   ['URL', html`<code>${lane.url}</code>`],
-  ['Kinds', lane.kinds.join(', ')],
+  ...settingFacts(lane, headerNames),
   ['Failures in a row', lane.failures > 0 && lane.failures.toLocaleString('en')],
   ['Failing since', lane.failingSince ? printDate(lane.failingSince) : undefined],
   ['Waiting', printCount(health?.waiting ?? 0)],
@@ -205,18 +225,18 @@ ${facts([
   ['Created', printDate(lane.createdAt)],
   ['Changed', printDate(lane.updatedAt)],
 ])}
-<div class="acts"><form method="post" action="${here}/${lane.id}/${act}">${csrfField(csrf)}<button class="${act === 'pause' ? 'danger' : 'primary'}">${label}</button></form>
+<div class="acts" id="acts">${lane.state === 'active' ? askToPause(lane, csrf) : printResume(lane, csrf)}
 <a class="button" href="${audit}">Audit entries</a></div>
 <p class="small">The partner sees the state, and may change it as well.</p>
 </section>`
 }
 
-function printDeliveries(deliveries: readonly DeliverySummary[]): Html {
+function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<number, Ahead>): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const rows = deliveries.map(
     (each) => html`<tr>
 <td class="number">${each.id}</td>
-<td>${stateBadge(each)}</td>
+<td>${stateBadge(each, ahead.get(each.id))}</td>
 <td>${each.kind} ${each.action}</td>
 <td><code>${each.entity}</code></td>
 <td class="number">${each.attempts}</td>
@@ -246,7 +266,8 @@ function stateForm(state: 'active' | 'paused') {
     const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
     if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
     const path = `${here}/${lane.id}`
-    const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
+    // What was resumed is paused for a reason alone.
+    const undo = state === 'paused' ? { action: `${path}/resume` } : undefined
     return goBack(visit, operator, { path, about: `webhook:${lane.id}`, name: lane.url, text: doneWords[state], undo })
   }
 }

@@ -85,7 +85,7 @@ function printActs(webhook: Webhook, isQueued: boolean, since: Date | undefined,
   return html`<div class="acts">
 ${probes && html`<form method="post" action="${here}/incident/probe">${csrfField(member.csrf)}${onceField()}<button class="primary">Probe now</button></form>`}
 ${webhook.state !== 'paused' && html`<a class="button" href="${recover}">Recover…</a>`}
-<a class="button" href="${member.home}/test">Send a test event</a>
+<a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a>
 <a class="button" href="${member.home}/signature">Check a signature</a></div>
 <p class="small">${probes ? 'A probe is one attempt at once, of the delivery that is next: it counts as one of its attempts.' : offWords(webhook)}</p>`
 }

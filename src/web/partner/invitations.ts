@@ -2,7 +2,12 @@
 
 import { day } from '../../clock.ts'
 import { memberRoles } from '../../member-role.ts'
-import { invitationLifeMs, type ListedInvitation, listInvitations } from '../../partners/invitation.ts'
+import {
+  findInvitationRefusal,
+  invitationLifeMs,
+  type ListedInvitation,
+  listInvitations,
+} from '../../partners/invitation.ts'
 import { listNamedInvitations, type NamedInvitation } from '../../partners/named-invitation.ts'
 import { askFirst } from '../frame/ask.ts'
 import { choiceField, type Draft, textField } from '../frame/fields.ts'
@@ -18,9 +23,19 @@ const text = 'It can no longer be accepted.'
 export async function printInvitations({ context }: Visit, member: Member, draft: Draft): Promise<Html> {
   const mailed = await listInvitations(context.db, member.partner, context.clock.now())
   const named = await listNamedInvitations(context.db, member.partner)
-  const rows = [...mailed.map((each) => printMailed(each, member)), ...named.map((each) => printNamed(each, member))]
+  const refusal = await findInvitationRefusal(context.db, member.partner, context.clock.now())
+  // One that is open is counted already.
+  const canResend = ({ isOpen }: ListedInvitation) => isOpen || refusal === undefined
+  const rows = [
+    ...mailed.map((each) => printMailed(each, canResend(each), member)),
+    ...named.map((each) => printNamed(each, member)),
+  ]
   return html`${rows.length > 0 && html`<section class="card"><h2>Invitations</h2><ul class="tokens">${rows}</ul></section>`}
-${printForm(draft, member)}`
+${refusal === undefined ? printForm(draft, member) : printRefusal(refusal)}`
+}
+
+function printRefusal(refusal: string): Html {
+  return html`<section class="card"><h2>Invite somebody</h2><p class="empty">${refusal} Remove a member or withdraw an invitation first.</p></section>`
 }
 
 function printForm(draft: Draft, { home, csrf }: Member): Html {
@@ -34,12 +49,12 @@ ${choiceField({ ...draft, values }, { name: 'role', label: 'Role' }, choices)}
 <button class="primary">Send invitation</button></form></section>`
 }
 
-function printMailed(each: ListedInvitation, { home, csrf }: Member): Html {
+function printMailed(each: ListedInvitation, canResend: boolean, { home, csrf }: Member): Html {
   const { id, email, role, isOpen, invitedBy, sentAt, expiresAt } = each
   const which = html`${csrfField(csrf)}<input type="hidden" name="invitation" value="${id}">`
   return html`<li><div><strong class="address">${email}</strong> ${badge('off', role)} ${isOpen ? badge('wait', 'invited') : badge('bad', 'no longer works')}<br>
 <span class="faint">sent ${printDate(sentAt)} by ${invitedBy ?? 'the brokerage'} · ${isOpen ? html`expires ${printDate(expiresAt)}` : 'it expired, or its sender is no longer an owner'}</span></div>
-<div class="acts"><form method="post" action="${home}/members/resend">${which}${onceField()}<button>Resend<span class="unseen"> to ${email}</span></button></form>
+<div class="acts">${canResend && html`<form method="post" action="${home}/members/resend">${which}${onceField()}<button>Resend<span class="unseen"> to ${email}</span></button></form>`}
 ${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { invitation: id }, label: 'Withdraw', of: `the invitation of ${email}`, text })}</div></li>`
 }
 

@@ -33,6 +33,7 @@ import { csrfField, printDate } from '../frame/page.ts'
 import { crumbs, facts, printMoment } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import { settingFacts } from '../frame/webhook-facts.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { printTroubles } from './troubles.ts'
@@ -78,7 +79,7 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
   )
   if (problem) {
     const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
-    return sendWebhook(visit, member, shown, { values: typedSettings(form), problem }, emptyDraft)
+    return sendWebhook(visit, member, webhook, { values: typedSettings(form), problem }, emptyDraft, shown)
   }
   const link = testLink(member, webhook)
   return leadToDone(visit, member, pathOf(member, webhook), { text: 'The webhook is saved.', link })
@@ -210,9 +211,18 @@ function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html
   return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
 }
 
-async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft: Draft, rotation: Draft) {
+/** `chosen`: what the form shows, where it was sent with something wrong in it. */
+async function sendWebhook(
+  visit: Visit,
+  member: Member,
+  webhook: Webhook,
+  draft: Draft,
+  rotation: Draft,
+  chosen = webhook,
+) {
   const { db, clock } = visit.context
   const health = (await readHealth(db, [webhook])).get(webhook.id)
+  const headerNames = (await listHeaderNames(db, [webhook])).get(webhook.id)!
   const switchesAt = (await findSwitches(db, [webhook], clock.now())).get(webhook.id)
   const period = periodOf(visit.request)
   const problem: Problem | undefined = draft.problem ?? rotation.problem
@@ -224,7 +234,7 @@ async function sendWebhook(visit: Visit, member: Member, webhook: Webhook, draft
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
 ${await printTroubles(db, [webhook], new Map(health && [[webhook.id, health]]), member.home)}
-${printHealth(webhook, health, member)}
+${printHealth(webhook, headerNames, health, member)}
 ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
   title: 'Attempts',
   ...{ period, here: `${member.home}/webhooks/${webhook.id}`, durations: 'answered' },
@@ -232,14 +242,19 @@ ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
 })}
 ${
   member.isDeveloper &&
-  html`${printChangeForm(webhook, (await listHeaderNames(db, [webhook])).get(webhook.id)!, draft, member)}
+  html`${printChangeForm(chosen, headerNames, draft, member)}
 ${printRotationForm(webhook, rotation, switchesAt, member)}
 ${printDeleteForm(webhook, member)}`
 }`,
   })
 }
 
-function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
+function printHealth(
+  webhook: Webhook,
+  headerNames: readonly string[],
+  health: WebhookHealth | undefined,
+  member: Member,
+): Html {
   const condition = judgeHealth(webhook, health)
   const deliveries = `${member.home}/deliveries?webhook=${webhook.id}`
   return html`<section class="card">
@@ -247,8 +262,7 @@ function printHealth(webhook: Webhook, health: WebhookHealth | undefined, member
 ${webhook.disabledReason !== null && html`<p class="notice error">It was disabled: ${webhook.disabledReason}</p>`}
 ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
-  ['Description', webhook.description !== '' && webhook.description],
-  ['Rate limit', webhook.rateLimit !== null && `${webhook.rateLimit} attempts a second`],
+  ...settingFacts(webhook, headerNames),
   ['Failures in a row', health && health.failures > 0 && String(health.failures)],
   ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
   ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],

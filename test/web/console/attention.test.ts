@@ -190,6 +190,9 @@ test('who cannot sign in is in the queue as long as that lasts: locked, guessed 
   await db.script(`UPDATE totp_factors SET locked_at = now(), wrong_in_a_row = 100 WHERE user_id = '${guarded.id}'`)
   assert.ok(await isIn('app locked', guarded.id))
   assert.match((await rows()).join('\n'), /^Authenticator locked Ada Holder/m)
+  const [, reset] = /href="([^"]+)">Reset two-factor…/.exec(await home())!
+  assert.equal(reset, `/console/users/${guarded.id}#two-factor`)
+  assert.match((await olga.browser.get(reset!)).text, /id="two-factor"[\s\S]*factors\/reset"/)
   await db.script(`DELETE FROM totp_factors WHERE user_id = '${guarded.id}'`)
   assert.ok(!(await isIn('app locked', guarded.id)))
 })
@@ -209,6 +212,8 @@ test('what ends soon is told before it does: a secret in use, a certificate, a r
     [client.id, now],
   )
   assert.deepEqual(await told(), ['Client secret soon'])
+  const [, link] = /href="([^"]+)">See the client/.exec(await home())!
+  assert.match((await olga.browser.get(link!)).text, new RegExp(`id="${link!.split('#')[1]}"`))
   house.clock.advance(1.5 * day)
   await db.query(
     statement('', 'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL'),
@@ -225,6 +230,11 @@ test('what ends soon is told before it does: a secret in use, a certificate, a r
     return { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
   }
   assert.deepEqual(await told(endingIn(30 * day)), [])
+  const { rows: found } = await attentionWith(endingIn(2 * day))
+  assert.ok(
+    found.every(({ acts }) => acts),
+    'every row has something to do next',
+  )
   assert.deepEqual(await told(endingIn(20 * day)), ['Certificate soon'])
   assert.deepEqual(await told(endingIn(2 * day)), ['Certificate now'])
   assert.deepEqual(await told(endingIn(-day)), ['Certificate now'])
@@ -233,7 +243,7 @@ test('what ends soon is told before it does: a secret in use, a certificate, a r
 test('a second sealing key is told of until it is gone', async () => {
   const two = await openTestGateway({ SECRET_KEY: keys.join(',') })
   const desk = await openDesk(two)
-  assert.match((await desk.browser.get('/console')).text, /2 keys are in use/)
+  assert.match((await desk.browser.get('/console')).text, /2 keys are in use[\s\S]*>See the rotations</)
   await two.close()
 })
 

@@ -9,7 +9,7 @@ import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner } from '../../support/portal.ts'
 import { answer, openReceiver } from '../../support/receiver.ts'
-import { openScreen } from '../../support/screen.ts'
+import { openScreen, pressAsked } from '../../support/screen.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
@@ -41,7 +41,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await row.getByRole('link', { name: failing.url }).click()
   await page.getByRole('heading', { name: `Webhook ${failing.id}` }).waitFor()
   await page.getByText('500 after').first().waitFor()
-  await page.getByRole('button', { name: 'Pause' }).click()
+  await pressAsked(page, 'Pause', 'It floods them.')
   await page.getByText('The webhook is paused.').waitFor()
   await page.locator('.done').getByRole('link', { name: 'Audit entries' }).click()
   await page.locator('tbody tr', { hasText: 'Olga Operator paused webhook' }).waitFor()

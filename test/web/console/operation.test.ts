@@ -13,6 +13,7 @@ import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
+import { transaction } from '../../support/branch.ts'
 import { openDesk } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -59,7 +60,7 @@ async function makeFailing(path: string, failures = 1) {
   const { program, partner } = await openPartner(house)
   const id = await program.register(receiver.url(path), { secret: `${hunter}-signs` })
   for (let n = 0; n < failures; n++) await program.fire()
-  return { id, partner }
+  return { id, partner, program }
 }
 
 const newestEntries = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE subject = $1 ORDER BY id`)
@@ -192,13 +193,32 @@ test('a webhook shows why it fails and holds no secret', async () => {
     await show(`/console/webhooks/${absent}`, 404)
 })
 
+test('a webhook shows what its partner chose for it, but for the values of headers, and behind which a delivery waits', async () => {
+  receiver.on('/chosen', answer(500))
+  const { program } = await openPartner(house)
+  const id = await program.register(receiver.url('/chosen'), {
+    ...{ kinds: ['TRANSACTION'], actions: { TRANSACTION: ['COMPLETED'] }, rateLimit: 7 },
+    ...{ description: 'for <accounting>', headers: { 'x-team': `${hunter}-inside` } },
+  })
+  const page = await show(`/console/webhooks/${id}`)
+  assert.match(page, /<dt>Events to send<\/dt><dd>TRANSACTION \(only COMPLETED\)<\/dd>/)
+  assert.match(page, /<dt>Rate limit<\/dt><dd>7 attempts a second<\/dd>/)
+  assert.match(page, /<dt>Headers<\/dt><dd>x-team<\/dd>/)
+  assert.match(page, /<dt>Description<\/dt><dd>for &lt;accounting&gt;<\/dd>/)
+  assert.ok(!page.includes(hunter), 'the value of a header')
+  const { id: failing, program: again } = await makeFailing('/in-line')
+  const [first] = (await again.fire(transaction({ transactionId: 71 }))).deliveries
+  await again.fire(transaction({ transactionId: 71 }))
+  assert.match(await show(`/console/webhooks/${failing}`), new RegExp(`>queued behind #${first!.id}<`))
+})
+
 test('an operator pauses and resumes a webhook, once however often the form is sent', async () => {
   const single = await openPartner(house)
   const { webhookId: id } = await deliverOne(single, receiver, '/held')
   const home = `/console/webhooks/${id}`
   const opened = await olga.browser.get(home)
   for (let n = 0; n < 2; n++) {
-    const answered = await olga.browser.submit(opened, `${home}/pause`, {})
+    const answered = await olga.browser.submit(opened, `${home}/pause`, { reason: 'It floods them.' })
     assert.equal(answered.status, 303)
     assert.equal(answered.location, home)
   }
@@ -218,6 +238,23 @@ test('an operator pauses and resumes a webhook, once however often the form is s
 })
 
 const idsIn = (page: string) => [...page.matchAll(/>entry (\d+)</g)].map((match) => Number(match[1]))
+
+test('a recovery that would be refused is not offered: while one runs, or while the webhook is paused', async () => {
+  const { id } = await makeFailing('/recovering')
+  const at = `/console/webhooks/${id}`
+  const offered = async () => [
+    />Recover…</.test(await show(`${at}/incident`)),
+    /recover\/start"/.test(await show(`${at}/recover`)),
+  ]
+  assert.deepEqual(await offered(), [true, true])
+  // It pulls forward, up to a number that none has: nobody takes it up.
+  await db.script(`INSERT INTO replays (webhook_id, selection, total, until_id, created_at, pull_until)
+    VALUES (${id}, '{"since": 1}', 1, 0, now(), 0)`)
+  assert.deepEqual(await offered(), [false, false])
+  assert.match(await show(`${at}/recover`), /This webhook is being recovered already\./)
+  await db.script(`DELETE FROM replays WHERE webhook_id = ${id}; UPDATE webhooks SET state = 'paused' WHERE id = ${id}`)
+  assert.deepEqual(await offered(), [false, false])
+})
 
 test('the audit log is searched, and each value leads to what else it is in', async () => {
   const act = { by: { name: 'operator:<i>', address: '192.0.2.9' }, at: house.clock.now() }

@@ -205,3 +205,25 @@ test('a partner that is not there is not there, whatever its address', async () 
   for (const branch of ['0', '999999', 'x', encodeURIComponent(partner.name), '%00', '1.5'])
     assert.equal((await desk.browser.get(`/console/partners/${branch}`)).status, 404, branch)
 })
+
+test('a partner’s page shows its webhooks, its failed API calls and its connections; a member’s page the first two', async () => {
+  const own = await openPartner(house)
+  const { db } = house.gateway.context
+  const webhook = await own.program.register('https://around.example/hooks')
+  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
+    VALUES (${own.partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', 'r')`)
+  const holder = await house.makeUser()
+  await house.approve(own.client, await house.signIn(holder))
+  const { text } = await desk.browser.get(home(own.partner))
+  const sectionOf = (page: string, title: string) =>
+    new RegExp(`>${title}</h[23]>[\\s\\S]*?(?=<h[23]>|$)`).exec(page)?.[0] ?? ''
+  assert.match(
+    sectionOf(text, 'Webhooks'),
+    new RegExp(`href="/console/webhooks/${webhook}">https://around\\.example/hooks<`),
+  )
+  assert.match(sectionOf(text, 'Failed API calls'), /<strong>GET \/v1\/user\/profile<\/strong>[\s\S]*It has ended\./)
+  assert.match(sectionOf(text, 'Connections'), new RegExp(`/console/users/${holder.id}"`))
+  const person = (await desk.browser.get(`/console/users/${own.user.id}`)).text
+  assert.match(sectionOf(person, 'Webhooks'), new RegExp(`href="/console/webhooks/${webhook}"`))
+  assert.match(sectionOf(person, 'Failed API calls'), /<strong>GET \/v1\/user\/profile<\/strong>/)
+})

@@ -72,7 +72,7 @@ function asksWhy(path: string): boolean {
 }
 
 /** What takes something from somebody: by its last word, so that a new one is not forgotten. */
-const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw)$/
+const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all)$/
 
 /** Their reason is a field of their own, which the partner reads. */
 const toldToPartner = ['/console/partners/:branch/decline', '/console/partners/:branch/suspend']
@@ -83,7 +83,7 @@ test('whatever an operator takes from somebody takes a reason', () => {
     asked,
     Object.keys(forms).filter((path) => dangerous.test(path)),
   )
-  assert.ok(asked.length >= 9)
+  assert.ok(asked.length >= 12)
 })
 
 for (const [path, aim] of Object.entries(forms)) {

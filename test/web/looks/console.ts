@@ -26,7 +26,8 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
   yield 'console-partner-no-reason'
   await visit('/console/webhooks')
   await page.locator('.menu > summary').first().click()
-  await page.locator('.menu').first().getByRole('button', { name: 'Pause' }).click()
+  await page.locator('.menu').first().getByRole('link', { name: 'Pause…' }).click()
+  await pressAsked(page, 'Pause', 'It floods them.')
   await page.locator('.done').waitFor()
   yield 'console-told-with-undo'
   await visit('/console/audit/chain')

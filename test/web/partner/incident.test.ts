@@ -221,6 +221,8 @@ test('what would be refused is not offered: no probe without something queued, n
   const well = await own.browser.get(page)
   assert.doesNotMatch(well.text, /Probe now/)
   assert.match(well.text, /Nothing is queued that could be probed with\./)
+  const [, test] = /href="([^"]+)">Send a test event</.exec(well.text)!
+  assert.match((await own.browser.get(test!)).text, new RegExp(`<option value="${id}" selected>`), 'to this one')
   const failing = await makeFailing()
   await press(failing.own.browser, failing.page.replace('/incident', ''), '/pause')
   const paused = await failing.own.browser.get(failing.page)

@@ -322,3 +322,25 @@ test('the last owner stays, is not offered to leave, and is told why when they t
     assert.match(text, /is the last owner of .*\. Make another member an owner first\./, act)
   }
 })
+
+test('with as many members and invitations as there may be, no other is offered, nor one that ended again', async () => {
+  const own = await openPartner(house)
+  const page = async () => (await own.browser.get(`${own.home}/members`)).text
+  const fill = (from: number, to: number) =>
+    db.script(`WITH made AS (INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
+      SELECT 'id-' || lpad((990000 + n)::text, 12, '0'), 'full-' || n, 'One of many', '', now(), now() FROM generate_series(${from}, ${to}) n RETURNING id)
+    INSERT INTO partner_members (branch_id, user_id, role, added_at) SELECT ${own.partner.branchId}, id, 'viewer', now() FROM made`)
+  await inviteTo(own)
+  await fill(1, 47)
+  assert.match(await page(), /members\/invite"/)
+  await fill(48, 48)
+  const full = await page()
+  assert.doesNotMatch(full, /members\/invite"/)
+  assert.match(full, /A partner has at most 50 members and invitations\./)
+  assert.match(full, /members\/resend"/, 'one that is open is counted already')
+  house.clock.advance(8 * day)
+  await fill(49, 49)
+  const ended = (await (await house.signIn(own.user)).get(`${own.home}/members`)).text
+  assert.doesNotMatch(ended, /members\/(invite|resend)"/)
+  assert.match(ended, /members\/uninvite"/)
+})

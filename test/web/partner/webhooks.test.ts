@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { addAs } from '../../support/members.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
 import { fail, openReceiver } from '../../support/receiver.ts'
 import { countRows } from '../../support/web.ts'
@@ -24,6 +25,20 @@ test('a webhook is registered, shown with its health, and listed', async () => {
   assert.match(page.text, /<span class="state good">healthy<\/span>/)
   const list = await own.browser.get(`${own.home}/webhooks`)
   assert.match(list.text, /<td[^>]*>TRANSACTION, AUTHORIZATION<\/td>/)
+})
+
+test('a viewer, who has no form of it, reads what a webhook is sent, how fast and with which headers', async () => {
+  const id = await own.program.register(receiver.url('/read'), {
+    ...{ kinds: ['TRANSACTION', 'ACH_PROFILE'], actions: { TRANSACTION: ['COMPLETED'] }, rateLimit: 7 },
+    ...{ description: 'for accounting', headers: { 'x-team': 'sealed-away' } },
+  })
+  const { browser } = await addAs(house, own.partner, 'viewer')
+  const { text } = await browser.get(`${own.home}/webhooks/${id}`)
+  assert.match(text, /<dt>Events to send<\/dt><dd>TRANSACTION \(only COMPLETED\), ACH_PROFILE<\/dd>/)
+  assert.match(text, /<dt>Rate limit<\/dt><dd>7 attempts a second<\/dd>/)
+  assert.match(text, /<dt>Headers<\/dt><dd>x-team<\/dd>/)
+  assert.match(text, /<dt>Description<\/dt><dd>for accounting<\/dd>/)
+  assert.doesNotMatch(text, /sealed-away/)
 })
 
 test('a form that is sent twice registers one webhook', async () => {
