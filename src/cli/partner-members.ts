@@ -28,8 +28,11 @@ export const partnerMemberCommands: readonly Command[] = [
   onMember('set-role', 'Changes what a member may do.', [role], ({ db, act }, partner, user, words) =>
     setMemberRole(db, partner, user, readRole(words), act()),
   ),
-  onMember('remove-member', 'Ends the membership of a user. The last owner cannot be removed.', [], ({ db, act }, partner, user) =>
-    removeMember(db, partner, user, act()),
+  onMember(
+    'remove-member',
+    'Ends the membership of a user. The last owner cannot be removed.',
+    [],
+    ({ db, act }, partner, user) => removeMember(db, partner, user, act()),
   ),
   {
     name: 'partner invite',

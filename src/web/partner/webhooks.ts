@@ -110,16 +110,13 @@ function stateForm(state: 'active' | 'paused') {
   return async (visit: Visit, member: Member) => {
     const { db } = visit.context
     const webhook = await webhookOf(visit, member)
+    const isNew = webhook.state !== state
+    if (isNew) await setWebhookState(db, webhook, state, member.act)
     const path = pathOf(member, webhook)
-    const text = stateWords[state]
-    // Somebody else's act is theirs to take back.
-    if (webhook.state === state)
-      return leadToDone(visit, member, path, { text, link: { path: `${member.home}/webhooks`, label: 'Webhooks' } })
-    await setWebhookState(db, webhook, state, member.act)
-    return leadToDone(visit, member, path, {
-      text,
-      undo: { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` },
-    })
+    const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
+    // What somebody else did is theirs to take back.
+    const rest = isNew ? { undo } : { link: { path: `${member.home}/webhooks`, label: 'Webhooks' } }
+    return leadToDone(visit, member, path, { text: stateWords[state], ...rest })
   }
 }
 
