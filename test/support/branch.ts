@@ -16,7 +16,8 @@ export interface BranchProgram {
   /** Registers a webhook and answers its id. */
   register(url: string, extra?: Record<string, unknown>): Promise<number>
   /** Sends a test webhook and waits for the outcome at every URL. */
-  fire(payload?: Record<string, unknown>): Promise<FiredEvent>
+  /** Answers when every outcome is known, or after so many seconds. */
+  fire(payload?: Record<string, unknown>, withinS?: number): Promise<FiredEvent>
 }
 
 export interface FiredEvent {
@@ -60,8 +61,8 @@ export async function openBranch(
       if (answer.status !== 201) throw new Error(`Not registered: ${answer.status} ${answer.text}`)
       return answer.json<{ id: number }>().id
     },
-    async fire(payload = transaction()) {
-      const answer = await call('POST', pathOf(payload), payload, { prefer: 'wait=20' })
+    async fire(payload = transaction(), withinS = 20) {
+      const answer = await call('POST', pathOf(payload), payload, { prefer: `wait=${withinS}` })
       if (answer.status !== 202) throw new Error(`Not fired: ${answer.status} ${answer.text}`)
       return answer.json<FiredEvent>()
     },

@@ -208,7 +208,7 @@ test('a webhook shows what its partner chose for it, but for the values of heade
   assert.ok(!page.includes(hunter), 'the value of a header')
   const { id: failing, program: again } = await makeFailing('/in-line')
   const [first] = (await again.fire(transaction({ transactionId: 71 }))).deliveries
-  await again.fire(transaction({ transactionId: 71 }))
+  await again.fire(transaction({ transactionId: 71 }), 1)
   assert.match(await show(`/console/webhooks/${failing}`), new RegExp(`>queued behind #${first!.id}<`))
 })
 

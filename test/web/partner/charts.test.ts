@@ -17,7 +17,7 @@ const webhook = `${own.home}/webhooks/${id}`
 await own.program.fire()
 receiver.on('/charted', fail)
 // The second waits behind the first.
-for (const transactionId of [1, 1]) await own.program.fire(transaction({ transactionId }))
+for (const transactionId of [1, 1]) await own.program.fire(transaction({ transactionId }), 1)
 await house.gateway.context.attemptCounter.flush()
 await countWaiting(house.gateway.context.db, house.clock.now())
 house.clock.advance(2 * minute)

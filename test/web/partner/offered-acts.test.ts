@@ -119,7 +119,7 @@ const pages: Record<string, { offers: readonly string[]; open: () => Promise<{ s
     offers: ['skip'],
     async open() {
       const scene = await failing()
-      return { scene, page: await scene.program.fire(transaction({ transactionId: 1 })).then(lastOf(scene)) }
+      return { scene, page: await scene.program.fire(transaction({ transactionId: 1 }), 1).then(lastOf(scene)) }
     },
   },
   'a delivery that was given up': {
