@@ -359,6 +359,8 @@ const notHot: Record<string, string> = {
   select_event_named_lately: 'a person searches: web/search-plan',
   select_any_delivery: 'a person searches: web/search-plan',
   select_webhooks_addressed: 'a person searches: web/search-plan',
+  select_failing_webhooks_of_branches: 'a person looks at their partners: web/search-plan',
+  select_signing_secret: 'a person looks at a webhook',
 }
 
 const hotNames = () =>
