@@ -32,6 +32,7 @@ import { openPasswords, type Passwords } from './users/password.ts'
 import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
 import { openDays, openDaysAhead } from './webhooks/days.ts'
+import { searchesPerMinute } from './webhooks/event-search.ts'
 import { probesPerMinute } from './webhooks/probe.ts'
 import { openPublisher } from './webhooks/publisher.ts'
 import { openSignal } from './webhooks/signal.ts'
@@ -69,7 +70,6 @@ const tooManyTestHooks = 'This branch has sent as many test events as it may in 
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
 const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
-const searchesPerMinute = 120
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 

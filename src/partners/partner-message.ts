@@ -11,6 +11,7 @@ import type { Application } from './application-details.ts'
 import { tellOfMessage } from './message-notices.ts'
 import * as table from './partner-messages.sql.ts'
 import type { Decided } from './partner-status.ts'
+import { lockPartner } from './partners.sql.ts'
 
 /** Whose it is. */
 interface Thread {
@@ -51,7 +52,7 @@ export async function sendMessage(db: Database, thread: Thread, side: Side, text
   const problem = findTextProblem(text, mostCharacters)
   if (problem) throw new Invalid([{ field: 'message', problem }])
   await db.transaction(async (sql) => {
-    await sql.query(table.lockThread, [thread.branchId])
+    await sql.query(lockPartner, [thread.branchId])
     const [today] = await sql.query<{ messages: number }>(table.countSince, [
       thread.branchId,
       side,

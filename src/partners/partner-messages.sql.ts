@@ -13,12 +13,6 @@ export const selectMessages = statement(
    WHERE m.branch_id = $1 ORDER BY m.id DESC LIMIT $2`,
 )
 
-/** Holds still whoever else writes, so that the limit of a day holds. */
-export const lockThread = statement(
-  'lock_partner_thread',
-  'SELECT branch_id AS "branchId" FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',
-)
-
 /** Of the newest few hundred: there are no more in a day. */
 export const countSince = statement(
   'count_partner_messages',

@@ -89,7 +89,7 @@ export const selectApplication = statement(
   'SELECT website, contact, purpose FROM partner_applications WHERE branch_id = $1',
 )
 
-/** Serialises changes of a partner's members, so that their limits hold. */
+/** Serialises changes of a partner's members, and what is written to it, so that their limits hold. */
 export const lockPartner = statement(
   'lock_partner',
   'SELECT branch_id AS "branchId" FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE',

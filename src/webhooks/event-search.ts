@@ -13,6 +13,9 @@ const lookedAtMost = 100_000
 /** Of those whose names tell no moment: they were published before names did, and leave with their days. */
 const latelyAtMost = 20_000
 
+/** By name, of a branch. */
+export const searchesPerMinute = 120
+
 interface NamedEvent {
   readonly id: number
   readonly uid: string

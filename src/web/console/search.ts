@@ -14,7 +14,7 @@ import {
 } from '../../webhooks/event-search.ts'
 import { stateLabels } from '../frame/health-words.ts'
 import { html } from '../frame/html.ts'
-import { findOnly, type Group, leadTo, printFound, readSought } from '../frame/search.ts'
+import { answerSearch, type Group } from '../frame/search.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
 import { sendConsole } from './console.ts'
@@ -23,16 +23,11 @@ const shown = 10
 const hint =
   'Look for an event (evt_…), a delivery or webhook by number, a person, a partner, or the address of a receiver.'
 
-export async function showSearch(visit: Visit, operator: Operator) {
-  const sought = readSought(visit)
-  const groups = sought === undefined ? [] : await findAll(visit.context.db, sought)
-  const only = findOnly(groups)
-  if (only) return leadTo(visit, only)
-  return sendConsole(visit, operator, {
-    title: 'Search',
-    section: '/console/search',
-    body: printFound(sought, groups, hint),
-  })
+export function showSearch(visit: Visit, operator: Operator) {
+  const find = (sought: string) => findAll(visit.context.db, sought)
+  return answerSearch(visit, hint, find, (body) =>
+    sendConsole(visit, operator, { title: 'Search', section: '/console/search', body }),
+  )
 }
 
 async function findAll(sql: Sql, sought: string): Promise<Group[]> {

@@ -20,23 +20,28 @@ export interface Group {
   readonly more?: string | undefined
 }
 
+/** `find` is asked for what somebody seeks, `send` shows a page. */
+export async function answerSearch(
+  visit: Visit,
+  hint: string,
+  find: (sought: string) => Promise<Group[]>,
+  send: (body: Html) => Promise<FastifyReply> | FastifyReply,
+): Promise<FastifyReply> {
+  const sought = readSought(visit)
+  const groups = sought === undefined ? [] : await find(sought)
+  const hits = groups.flatMap((group) => group.hits)
+  if (hits.length === 1) return visit.reply.redirect(hits[0]!.path, 303)
+  return send(printFound(sought, groups, hint))
+}
+
 /** What is sought; undefined for nothing, and for what no text of ours can hold. */
-export function readSought({ request }: Visit): string | undefined {
+function readSought({ request }: Visit): string | undefined {
   const { q } = request.query as Form
   const text = cut(([q].flat()[0] ?? '').trim(), longest)
   return text === '' || text.includes('\0') ? undefined : text
 }
 
-export function findOnly(groups: readonly Group[]): Hit | undefined {
-  const hits = groups.flatMap((group) => group.hits)
-  return hits.length === 1 ? hits[0] : undefined
-}
-
-export function leadTo({ reply }: Visit, { path }: Hit): FastifyReply {
-  return reply.redirect(path, 303)
-}
-
-export function printFound(sought: string | undefined, groups: readonly Group[], hint: string): Html {
+function printFound(sought: string | undefined, groups: readonly Group[], hint: string): Html {
   const found = groups.filter(({ hits }) => hits.length > 0)
   const title = html`<h1>${sought === undefined ? 'Search' : html`Search: ${sought}`}</h1>`
   if (found.length === 0)

@@ -10,7 +10,7 @@ import { findNamedEvent, numberOf, parseEventName } from '../../webhooks/event-s
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
 import { stateLabels } from '../frame/health-words.ts'
 import { html } from '../frame/html.ts'
-import { findOnly, type Group, type Hit, leadTo, printFound, readSought } from '../frame/search.ts'
+import { answerSearch, type Group, type Hit } from '../frame/search.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
@@ -18,23 +18,20 @@ import { sendPortal } from './portal.ts'
 const hint =
   'Look for an event (evt_…), a delivery or webhook by number, an entity such as transaction:42, a member, or the address of a receiver.'
 
-export async function showSearch(visit: Visit, member: Member) {
-  const sought = readSought(visit)
-  const groups = sought === undefined ? [] : await findOwn(visit.context, member, sought)
-  const only = findOnly(groups)
-  if (only) return leadTo(visit, only)
-  return sendPortal(visit, member, {
-    title: 'Search',
-    section: '/search',
-    body: printFound(sought, groups, hint),
-  })
+export function showSearch(visit: Visit, member: Member) {
+  const find = (sought: string) => findOwn(visit.context, member, sought)
+  return answerSearch(visit, hint, find, (body) =>
+    sendPortal(visit, member, { title: 'Search', section: '/search', body }),
+  )
 }
 
 async function findOwn({ db: sql, eventSearches }: Context, member: Member, sought: string): Promise<Group[]> {
   const name = parseEventName(sought)
-  // It reads the events of a few seconds, whosever they are.
-  if (name !== undefined) await eventSearches.count(branchKey(member.branch))
-  if (name !== undefined) return [await findDeliveriesOf(sql, member, name)]
+  if (name !== undefined) {
+    // It reads the events of a few seconds, whosever they are.
+    await eventSearches.count(branchKey(member.branch))
+    return [await findDeliveriesOf(sql, member, name)]
+  }
   const number = numberOf(sought)
   // A number is an id: as a part of names and addresses it would find whatever has such a digit.
   if (number !== undefined)
