@@ -1,9 +1,10 @@
 /** One search for operators and one for partners: what somebody copied from a log, a mail or a ticket leads to where it is. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { printEventId } from '../../src/webhooks/event.ts'
-import { findNamedEvent, parseEventName } from '../../src/webhooks/event-search.ts'
+import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/webhooks/event-search.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -150,4 +151,17 @@ test('an event is found by the moment in its name, also one that SQL published, 
   await db.query(statement('', 'UPDATE events SET uid = $2 WHERE uid = $1'), [published!.uid, old])
   assert.equal((await findNamedEvent(db, parseEventName(old)!, branch))?.entity, 'ach_profile:77')
   assert.equal(await findNamedEvent(db, name, branch), undefined)
+})
+
+test('a partner looks for so many events a minute; another is not held up by it, nor is any other question', async () => {
+  const busy = await openPartner(house)
+  const ask = (text: string) => search(busy.browser, busy.home, text)
+  for (let n = 0; n < searchesPerMinute; n++) assert.equal((await ask(own.event)).status, 200)
+  const refused = await ask(own.event)
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers['retry-after']) > 0)
+  assert.equal((await ask('example.com')).status, 200)
+  assert.equal((await search(other.browser, other.home, own.event)).status, 200)
+  house.clock.advance(minute)
+  assert.equal((await ask(own.event)).status, 200)
 })
