@@ -8,6 +8,7 @@ import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { openDaysAhead } from '../../src/webhooks/days.ts'
 import { TestClock } from './clock.ts'
+import { newFolder } from './folder.ts'
 
 const variable = 'COUNTERSIGN_TEST_SERVER'
 const template = 'countersign_template'
@@ -30,9 +31,9 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** With `durable`, as it is in production. */
+/** With `durable`, as it is in production, and on a disk. */
 export async function openTestServer({ durable = false } = {}): Promise<TestServer> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
+  const dataDir = durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test')
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
   if (!durable) await adjust(server.connectionString)
   await runAlone(server.connectionString, `CREATE DATABASE ${template}`)

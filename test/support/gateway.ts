@@ -1,8 +1,6 @@
 /** A whole gateway on a database of its own, with a clock that tests can move, and the people of a small brokerage. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Act } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config.ts'
@@ -23,6 +21,7 @@ import { addAccount, createUser, type User } from '../../src/users/user.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
+import { newFolder } from './folder.ts'
 import { keepOpen } from './keep-open.ts'
 import { makeUpWord } from './made-up-word.ts'
 
@@ -109,7 +108,7 @@ export async function openTestGateway(
   options: Partial<typeof nodeOptions> = nodeOptions,
 ): Promise<TestGateway> {
   const database = settings.DATABASE_URL ? undefined : await openTestDatabase()
-  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-gateway-'))
+  const dataDir = newFolder('gateway')
   const all: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     HOST: '127.0.0.1',

@@ -1,6 +1,6 @@
 /** Gateways and commands as processes of their own, and a person and a client who talk to them over HTTP. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { openPrivateServer } from '../../src/database/private-server.ts'
 import type { Demo } from '../../src/demo.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
+import { newFolder } from './folder.ts'
 import { basic, type TestClient } from './gateway.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -31,7 +32,7 @@ const folders: string[] = []
 
 /** A folder of this file's own, removed when its process ends. */
 export function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-process-'))
+  const folder = newFolder('process')
   folders.push(folder)
   return folder
 }
