@@ -42,11 +42,15 @@ export const thinCounts = statement(
      SELECT webhook_id, hour, place, sum(answered) AS answered, sum(delivered) AS delivered FROM (
        SELECT h.webhook_id, h.hour, cell.* FROM hours h CROSS JOIN LATERAL unnest(h.answered, h.delivered) WITH ORDINALITY AS cell (answered, delivered, place)) each
      GROUP BY webhook_id, hour, place),
-   added AS (${adding(`SELECT h.webhook_id, h.hour, 60, sum(accepted)::int, sum(refused)::int, sum(unreachable)::int, max(waiting),
-     (array_agg(blocked ORDER BY waiting DESC))[1],
-     ARRAY(SELECT coalesce(c.answered, 0)::int FROM cells c WHERE c.webhook_id = h.webhook_id AND c.hour = h.hour ORDER BY place),
-     ARRAY(SELECT coalesce(c.delivered, 0)::int FROM cells c WHERE c.webhook_id = h.webhook_id AND c.hour = h.hour ORDER BY place)
-   FROM hours h GROUP BY h.webhook_id, h.hour`)})
+   arrays AS (
+     SELECT webhook_id, hour, array_agg(coalesce(answered, 0)::int ORDER BY place) AS answered, array_agg(coalesce(delivered, 0)::int ORDER BY place) AS delivered
+     FROM cells GROUP BY webhook_id, hour),
+   totals AS (
+     SELECT webhook_id, hour, sum(accepted)::int AS accepted, sum(refused)::int AS refused, sum(unreachable)::int AS unreachable, max(waiting) AS waiting,
+       (array_agg(blocked ORDER BY waiting DESC))[1] AS blocked
+     FROM hours GROUP BY webhook_id, hour),
+   added AS (${adding(`SELECT webhook_id, hour, 60, accepted, refused, unreachable, waiting, blocked, coalesce(r.answered, '{}'), coalesce(r.delivered, '{}')
+   FROM totals LEFT JOIN arrays r USING (webhook_id, hour)`)})
    SELECT webhook_id AS "webhookId" FROM gone`,
 )
 
