@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
-import { readTables, startRequest } from '../support/web.ts'
+import { markTables, startRequest } from '../support/web.ts'
 
 const house = await openHouse()
 
@@ -11,7 +11,7 @@ test('200 authorization requests, some seen as far as the consent page, neither 
   const { db } = house.gateway.context
   const client = await house.makeClient()
   const browser = await house.signIn(await house.makeUser())
-  const before = await readTables(db)
+  const before = await markTables(db)
   assert.ok(Object.values(before).some((rows) => rows.length > 0))
 
   const requests = Array.from({ length: 200 }, async (_, index) => {
@@ -22,5 +22,5 @@ test('200 authorization requests, some seen as far as the consent page, neither 
     assert.equal((await browser.get(path.replace('/login', '/consent'))).status, 200)
   })
   await Promise.all(requests)
-  assert.deepEqual(await readTables(db), before)
+  assert.deepEqual(await markTables(db), before)
 })

@@ -7,7 +7,7 @@ import { type Answer, Browser, type Fields, formOf, hiddenFields, send } from '.
 import { openHouse, password } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret, startSignIn } from '../support/second-factor.ts'
-import { approveForm, isSignedIn, openConsent, readTables, startRequest } from '../support/web.ts'
+import { approveForm, isSignedIn, markTables, openConsent, startRequest } from '../support/web.ts'
 
 const house = await openHouse({ HOST: 'localhost' })
 const client = await house.makeClient()
@@ -164,7 +164,7 @@ for (const [action, open] of Object.entries(forms)) {
   test(`POST ${action} does nothing for a form that is not ours, and what it should for one that is`, async () => {
     const form = await open()
     const { db } = house.gateway.context
-    const before = await readTables(db)
+    const before = await markTables(db)
     for (const [name, attack] of Object.entries(attacks)) {
       const { fields, headers } = attack(form)
       const sent = name === 'no token' ? fields! : { ...form.fields, ...fields }
@@ -172,17 +172,17 @@ for (const [action, open] of Object.entries(forms)) {
       assert.equal(answer.status, 403, name)
       assert.equal(answer.location, undefined, name)
       assert.equal(answer.headers['set-cookie'], undefined, name)
-      assert.deepEqual(await readTables(db), before, name)
+      assert.deepEqual(await markTables(db), before, name)
     }
     const answer = await form.browser.post(action, form.fields)
     assert.ok(answer.status === 303 || answer.status === 200, answer.text)
-    assert.notDeepEqual(await readTables(db), before)
+    assert.notDeepEqual(await markTables(db), before)
   })
 }
 
 test('what is sent as anything but a form is refused, though its token is right', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()
-  const before = await readTables(house.gateway.context.db)
+  const before = await markTables(house.gateway.context.db)
   const bodies = {
     'application/json': JSON.stringify({ ...fields, name: { first: 'mine' } }),
     'application/json; charset=utf-8': JSON.stringify(fields),
@@ -194,7 +194,7 @@ test('what is sent as anything but a form is refused, though its token is right'
     const answer = await send(`${house.baseUrl}/account/api/tokens`, { method: 'POST', headers, body })
     assert.ok(answer.status >= 400 && answer.status < 500, `${type}: ${answer.status}`)
   }
-  assert.deepEqual(await readTables(house.gateway.context.db), before)
+  assert.deepEqual(await markTables(house.gateway.context.db), before)
 })
 
 test('a form of another site cannot sign a visitor out, though the browser sends no cookie with it', async () => {
@@ -238,11 +238,11 @@ const pagesToo = [
 
 test('a GET never does what a form does', async () => {
   const { browser, fields } = await forms['/account/api/tokens']!()
-  const before = await readTables(house.gateway.context.db)
+  const before = await markTables(house.gateway.context.db)
   for (const action of Object.keys(forms).filter((path) => !pagesToo.includes(path))) {
     const answer = await browser.get(`${action}?${new URLSearchParams(fields as Record<string, string>)}`)
     assert.equal(answer.status, 405, action)
     assert.equal(answer.headers.allow, 'POST')
   }
-  assert.deepEqual(await readTables(house.gateway.context.db), before)
+  assert.deepEqual(await markTables(house.gateway.context.db), before)
 })

@@ -17,7 +17,7 @@ import { keepOpen } from '../support/keep-open.ts'
 import { addAs } from '../support/members.ts'
 import { openSecondNode } from '../support/oauth.ts'
 import { addOwner, openPartner, type PartnerHouse } from '../support/portal.ts'
-import { readTables, signInWith, tokenOf } from '../support/web.ts'
+import { markTables, signInWith, tokenOf } from '../support/web.ts'
 
 const house = await openHouse({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const second = await keepOpen(openSecondNode(house))
@@ -43,7 +43,7 @@ for (const role of lesser) {
     const inSandbox = await house.signIn(user, 'sandbox')
     const csrfs = new Map([browser, inSandbox].map((each) => [each, tokenOf(each)]))
     await Promise.all(csrfs.values())
-    const before = await readTables(db)
+    const before = await markTables(db)
     const refused = ofPartner.filter(({ gate }) => !reaches(role, gate.least!))
     assert.ok(refused.length >= 6, String(refused.length))
     for (const { method, path, gate, sites } of refused) {
@@ -58,7 +58,7 @@ for (const role of lesser) {
         answer.text.includes(`<strong>${own.user.name}</strong> <span class="faint">${own.user.username}</span>`),
       )
     }
-    assert.deepEqual(await readTables(db), before)
+    assert.deepEqual(await markTables(db), before)
   })
 }
 

@@ -10,7 +10,7 @@ import { Browser, send } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
-import { assertGuarded, readTables, tokenOf } from '../support/web.ts'
+import { assertGuarded, markTables, tokenOf } from '../support/web.ts'
 
 const house = await openHouse()
 const partner = await openPartner(house)
@@ -40,7 +40,7 @@ test('the console, the security of a person and what concerns a partner as a who
 for (const { method, path } of ofLiveSite) {
   test(`${method} ${path} is not in the sandbox, which says where it is`, async () => {
     const { db } = house.gateway.context
-    const before = await readTables(db)
+    const before = await markTables(db)
     const address = fill(path)
     const answer =
       method === 'GET'
@@ -52,7 +52,7 @@ for (const { method, path } of ofLiveSite) {
       answer.text.includes(`<a href="${house.baseUrl}${method === 'GET' ? address : '/account'}">`),
       answer.text,
     )
-    assert.deepEqual(await readTables(db), before)
+    assert.deepEqual(await markTables(db), before)
     const other = await send(house.sandboxUrl + address, { method: 'PUT', headers: { accept: 'text/html' } })
     assert.equal(other.status, 404, 'whatever the method')
   })

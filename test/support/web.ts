@@ -1,6 +1,6 @@
 /** What the tests of the pages share: the way to a consent page, what a page must never lack, what the database holds. */
 import assert from 'node:assert/strict'
-import { type Database, type Statement, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { type Answer, Browser, hiddenFields } from './browser.ts'
 import { type ApproveOptions, password, type TestClient, type TestGateway } from './gateway.ts'
 
@@ -80,19 +80,24 @@ const selectTables = statement(
 )
 
 /** Every row of every table, but for what the house writes by itself: the chain over the audit log, the dispatcher's reading, the workers' lanes, what charts count. */
-export async function readTables(db: Database): Promise<Record<string, string[]>> {
-  selectAll ??= db.query<{ name: string }>(selectTables).then((tables) => {
-    const texts = tables.map(
-      ({ name }) => `SELECT '${name}' AS name, array_agg(t::text ORDER BY t::text) AS rows FROM ${name} t`,
-    )
-    return statement('select_all', texts.join(' UNION ALL '))
-  })
-  const found = await db.query<{ name: string; rows: string[] | null }>(await selectAll)
-  return Object.fromEntries(found.map(({ name, rows }) => [name, rows ?? []]))
+export function readTables(db: Database): Promise<Record<string, string[]>> {
+  return askEach(db, 'coalesce(array_agg(t::text), ARRAY[]::text[])')
+}
+
+/** What tells whether any of those rows is another than before: how many each table has, and the sum of their hashes. */
+export function markTables(db: Database): Promise<Record<string, string>> {
+  return askEach(db, `count(*) || ' rows ' || coalesce(sum(hashtextextended(t::text, 0)), 0)`)
 }
 
 /** Every database of a run has the same tables; to ask for each by itself takes ten times as long. */
-let selectAll: Promise<Statement> | undefined
+let tables: Promise<readonly { name: string }[]> | undefined
+
+async function askEach<Found>(db: Database, asked: string): Promise<Record<string, Found>> {
+  tables ??= db.query<{ name: string }>(selectTables)
+  const texts = (await tables).map(({ name }) => `SELECT '${name}' AS name, ${asked} AS found FROM ${name} t`)
+  const all = await db.query<{ name: string; found: Found }>(statement('', texts.join(' UNION ALL ')))
+  return Object.fromEntries(all.map(({ name, found }) => [name, found]))
+}
 
 export async function countRows(db: Database, table: string): Promise<number> {
   const [counted] = await db.query<{ rows: number }>(statement('', `SELECT count(*) AS rows FROM ${table}`))

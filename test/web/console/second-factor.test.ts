@@ -7,7 +7,7 @@ import type { Browser } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../../support/second-factor.ts'
-import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
+import { assertGuarded, markTables, tokenOf } from '../../support/web.ts'
 
 const house = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
 
@@ -37,14 +37,14 @@ async function openAll(browser: Browser) {
 test('an operator without a second factor is led to set one up, by every page and every form of the console', async () => {
   const { browser } = await openDesk(house)
   const all = await openAll(browser)
-  const before = await readTables(house.gateway.context.db)
+  const before = await markTables(house.gateway.context.db)
   for (const { path, open } of all) {
     const answer = await open()
     assert.equal(answer.status, 403, path)
     assertGuarded(answer, path)
     assert.match(answer.text, /Set up two-factor sign-in first[\s\S]*href="\/account\/security"/, path)
   }
-  assert.deepEqual(await readTables(house.gateway.context.db), before)
+  assert.deepEqual(await markTables(house.gateway.context.db), before)
   const stream = await browser.get('/console', { accept: 'text/event-stream' })
   assert.equal(stream.status, 403)
 })

@@ -19,7 +19,7 @@ import { addAs, inviteByName, readInvitation } from '../../support/members.ts'
 import { makeReader, noticesOf } from '../../support/notices.ts'
 import { openSecondNode } from '../../support/oauth.ts'
 import { addOwner, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
-import { countRows, pathOf, readTables, signInWith, tokenOf } from '../../support/web.ts'
+import { countRows, markTables, pathOf, signInWith, tokenOf } from '../../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const second = await keepOpen(openSecondNode(house))
@@ -64,13 +64,13 @@ test('an owner invites by mail; whoever follows the link signs in, sees partner 
   const asked = await browser.get(path)
   assert.equal(asked.location, `/login?return=${encodeURIComponent(path)}`)
   assert.equal(pathOf(await signInWith(browser, invited.username, { path: asked.location! })), path)
-  const before = await readTables(db)
+  const before = await markTables(db)
   const page = await browser.get(path)
   assert.match(page.text, new RegExp(`<h1>${own.partner.name} invites you</h1>`))
   assert.match(page.text, /<strong>viewer<\/strong><br>Sees everything and changes nothing\./)
   assert.match(page.text, new RegExp(`<dt>Invited by</dt><dd>${own.user.name}</dd>`))
   assert.match(page.text, new RegExp(invited.username))
-  assert.deepEqual(await readTables(db), before, 'opening it does nothing')
+  assert.deepEqual(await markTables(db), before, 'opening it does nothing')
   assert.equal((await browser.get(own.home)).status, 404, 'an invitation alone opens nothing')
   const accepted = await browser.submit(page, `${path}/accept`, {})
   assert.equal(accepted.location, own.home)

@@ -19,7 +19,7 @@ import { makeUpWord } from '../../support/made-up-word.ts'
 import { inviteByName, readInvitation } from '../../support/members.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver } from '../../support/receiver.ts'
-import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
+import { assertGuarded, markTables, tokenOf } from '../../support/web.ts'
 
 const things = new Map<PartnerHouse, Record<string, string>>()
 
@@ -246,7 +246,7 @@ for (const [path, fields] of Object.entries(forms)) {
     }
     const late = await tokenOf(ofSuspended)
     await settle()
-    const before = await readTables(db)
+    const before = await markTables(db)
     const anonymous = await strangerTo(path).post(address, { ...sent, csrf: tokens.own })
     assert.equal(anonymous.status, 303)
     assert.match(anonymous.location!, /^\/login\?return=%2Fpartner/)
@@ -270,14 +270,14 @@ for (const [path, fields] of Object.entries(forms)) {
         assert.equal(stopped.status, 403)
       }
     }
-    assert.deepEqual(await readTables(db), before)
+    assert.deepEqual(await markTables(db), before)
     const answer = await ofOwn.post(address, { ...sent, csrf: tokens.own })
     // Everything was delivered: there is nothing to probe with.
     assert.equal(answer.status === 303 || answer.status === 200, !path.endsWith('/probe'), answer.text)
     if (path.endsWith('/probe')) assert.match(answer.text, /Nothing is queued for this webhook\./)
     // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended; a signature is looked at and that is all.
     if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
-      assert.notDeepEqual(await readTables(db), before)
+      assert.notDeepEqual(await markTables(db), before)
     await setStatus('approved')
     if (!path.endsWith('/probe') && !Object.hasOwn(otherAnswers, path)) await assertAnswered(ofOwn, answer)
   })
