@@ -4,6 +4,7 @@
  */
 import type { Database, Statement } from '../database/database.ts'
 import { touchSecrets } from '../partners/clients.sql.ts'
+import { inTurn } from '../single-flight.ts'
 import { touchApiTokens } from '../users/api-tokens.sql.ts'
 import { touchAuthorizations } from './authorizations.sql.ts'
 import type { Bearer } from './bearer.ts'
@@ -11,6 +12,7 @@ import type { Bearer } from './bearer.ts'
 export interface LastUse {
   ofBearer(bearer: Bearer, at: Date): void
   ofSecret(secretId: number, at: Date): void
+  /** Answers when every use of before is written. */
   flush(): Promise<void>
 }
 
@@ -33,10 +35,10 @@ export function openLastUse(db: Database): LastUse {
       else used.apiTokens.set(bearer.tokenId, at)
     },
     ofSecret: (secretId, at) => void used.secrets.set(secretId, at),
-    async flush() {
+    flush: inTurn(async () => {
       await write(touchAuthorizations, used.authorizations)
       await write(touchApiTokens, used.apiTokens)
       await write(touchSecrets, used.secrets)
-    },
+    }),
   }
 }

@@ -32,7 +32,8 @@ function openFile(file = join(folder, `${++files}.anchors`), log = pino({ level:
 async function act(times = 1): Promise<void> {
   for (let n = 0; n < times; n++) {
     await recordAct(db, house.act(), 'client.updated', 'client:x')
-    await sealAll(db, house.clock.now())
+    // The gateway seals as well: what it has in hand is waited for, so that the next entry has a block of its own.
+    await sealAll(db, house.clock.now(), 'wait')
   }
 }
 
@@ -147,7 +148,7 @@ test('a gateway writes the head down by itself, at the latest when it closes', a
   const own = await openTestGateway({ AUDIT_ANCHOR_FILE: file })
   const { context } = own.gateway
   await own.makeUser()
-  await sealAll(context.db, own.clock.now())
+  await sealAll(context.db, own.clock.now(), 'wait')
   const head = printHead(await findHead(context.db))
   await own.close()
   assert.ok(readFileSync(file, 'utf8').includes(head))

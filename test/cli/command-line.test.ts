@@ -123,7 +123,7 @@ test('a command says the same in a process of its own as it does here, and fails
 
 test('"serve" refuses words that it does not know instead of starting without them', async () => {
   const settings = { DATA_DIR: join(makeFolder(), 'data') }
-  const { code, stderr } = await runCommand(['serve', '--port', '9000'], settings, 15_000)
+  const { code, stderr } = await runCommand(['serve', '--port', '9000'], settings)
   assert.equal(code, 2)
   assert.match(stderr, /--port/)
 })

@@ -9,7 +9,7 @@ import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openMailServer } from '../support/mail-server.ts'
 import { from, makeReader, noticesOf, openDesk, serverAt, writeNotice } from '../support/notices.ts'
-import { makeFolder, startGateway } from '../support/process.ts'
+import { type GatewayProcess, makeFolder, startGateway } from '../support/process.ts'
 
 const server = await keepOpen(openMailServer())
 const house = await openHouse({ ROLES: 'api', SECRET_KEY: randomBytes(32).toString('hex') })
@@ -17,6 +17,15 @@ const house = await openHouse({ ROLES: 'api', SECRET_KEY: randomBytes(32).toStri
 test('a node that dies between sending and recording costs one more copy of that notice, and no other is lost or doubled', async () => {
   const reader = await makeReader(house)
   for (let n = 0; n < 3; n++) await writeNotice(house, reader)
+  const started = Promise.withResolvers<GatewayProcess>()
+  // A node may send before it has said that it is ready.
+  server.verdict = async () => {
+    if (server.shown.length < 2) return undefined
+    const node = await started.promise
+    node.kill('SIGKILL')
+    await node.ended
+    return undefined
+  }
   const victim = await startGateway({
     DATABASE_URL: house.databaseUrl,
     SECRET_KEY: house.settings.SECRET_KEY,
@@ -24,12 +33,7 @@ test('a node that dies between sending and recording costs one more copy of that
     SMTP_URL: server.url(),
     MAIL_FROM: from.address,
   })
-  server.verdict = async () => {
-    if (server.shown.length < 2) return undefined
-    victim.kill('SIGKILL')
-    await victim.ended
-    return undefined
-  }
+  started.resolve(victim)
   await server.hasTaken(2)
   assert.equal((await victim.ended).signal, 'SIGKILL')
   const states = async () => (await noticesOf(house.gateway.context.db, reader)).map(({ state }) => state)

@@ -69,6 +69,8 @@ test('a webhook whose breaker has been open for an hour is told to every member 
     )
   }
   for (const user of [stranger, silent]) assert.deepEqual(await noticesOf(db(), user), [])
+  // Who has the lane in hand would write down again what it knows.
+  await engine.idle()
   await engine.sql('UPDATE lanes SET failing_since = $2 WHERE webhook_id = $1', [webhook.id, now()])
   engine.house.clock.advance(failingMs)
   assert.equal(await watch(watchFailingWebhooks), 2, 'it failed anew')

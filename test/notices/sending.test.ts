@@ -260,8 +260,9 @@ test('the gateway sends within its turn, and closes at once while a server hangs
   await writeNotice(own, reader)
   await server.hasShown(2)
   const begun = performance.now()
+  await own.gateway.close()
+  assert.ok(performance.now() - begun < 8_000, 'sooner than a server may be silent')
   await own.close()
-  assert.ok(performance.now() - begun < 5_000)
 })
 
 test('notices that are settled leave after 90 days, and those that wait never do', async () => {

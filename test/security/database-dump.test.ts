@@ -218,7 +218,7 @@ test('"keys rotate" seals everything anew while a gateway runs, and nothing that
   await checkOpensWith(rotated.current_key)
   assert.equal(statSync(keyFile).mode & 0o777, 0o600)
 
-  await eventually('the gateway seals with the new key', () => vault.currentKeyId === rotated.current_key, 1_000)
+  await eventually('the gateway seals with the new key', () => vault.currentKeyId === rotated.current_key)
   const approved = await browser.submit(page, '/consent', { decision: 'approve' })
   const code = new URL(approved.location!).searchParams.get('code')!
   assert.equal((await house.exchange(client, code)).status, 200, 'a request sealed before is answered after')
@@ -244,7 +244,7 @@ test('"keys prune" removes older keys, and what they had sealed for the moment n
   for (const { client_id, sealed } of await readSealed()) {
     assert.equal(without.open(purposeOf(client_id), sealed), undefined, 'older keys open nothing')
   }
-  await eventually('the gateway has let go of them', () => vault.keyIds.length === 1, 1_000)
+  await eventually('the gateway has let go of them', () => vault.keyIds.length === 1)
   assert.equal((await browser.submit(page, '/consent', { decision: 'approve' })).status, 400)
   assert.equal((await checkSecret(client)).status, 200)
   await house.approve(client, browser)

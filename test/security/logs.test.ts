@@ -12,6 +12,7 @@ import { issueToken } from '../../src/crypto/token.ts'
 import { type Demo, printDemo } from '../../src/demo.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, Browser, hiddenFields, postForm, send } from '../support/browser.ts'
+import { isRunning } from '../support/children.ts'
 import { type Collector, openCollector } from '../support/collector.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
@@ -21,6 +22,7 @@ import {
   endGateway,
   exchange,
   findPostmaster,
+  findServerProcesses,
   type GatewayProcess,
   makeFolder,
   obtainCode,
@@ -267,7 +269,9 @@ async function loseTheDatabase(): Promise<void> {
   const page = await browser.get('/account/api')
   // PostgreSQL does not start in a folder that others can read.
   chmodSync(clusterFolder(dataDir), 0o755)
+  const server = findServerProcesses(dataDir)
   process.kill(findPostmaster(dataDir)!, 'SIGKILL')
+  await eventually('all of the server is gone', () => !server.some(isRunning))
   await eventually('the database is away', async () => (await send(`${gateway.baseUrl}/readyz`)).status === 503)
   const stranger = new Browser(gateway.baseUrl)
   const login = await stranger.get('/login')

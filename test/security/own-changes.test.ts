@@ -265,7 +265,8 @@ test('nothing else notifies of changes than the function that tells the node too
 test('what is rolled back is not announced, and what several statements change is announced once', async () => {
   const user = await house.makeUser()
   const heard: string[] = []
-  const stop = changes.subscribe((tag) => heard.push(tag))
+  // Of users: webhooks that were deleted above are still being cleared away.
+  const stop = changes.subscribe((tag) => tag.startsWith('user:') && heard.push(tag))
   const rename = statement('', 'UPDATE users SET name = $2 WHERE id = $1')
   const undone = db.transaction(async (sql) => {
     await sql.query(rename, [user.id, 'Undone'])

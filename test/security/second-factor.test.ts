@@ -10,7 +10,7 @@ import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { dumpTables } from '../support/oauth.ts'
-import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
+import { makeGuardedUser, sendSecond, setUpApp, startSignIn, wrongCode, wrongCodes } from '../support/second-factor.ts'
 import { isSignedIn, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
 const house = await openHouse()
@@ -48,11 +48,11 @@ test('after five wrong codes the right one is refused too, whatever the password
   const { user, app } = await makeGuardedUser(house)
   for (let time = 0; time < 5; time++) {
     const browser = await startSignIn(house, user)
-    assert.equal((await sendSecond(browser, { code: '000000' })).status, 401)
+    assert.equal((await sendSecond(browser, { code: wrongCode(app) })).status, 401)
   }
   const browser = await startSignIn(house, user)
   const right = await sendSecond(browser, { code: app.code() })
-  const wrong = await sendSecond(browser, { code: '000000' })
+  const wrong = await sendSecond(browser, { code: wrongCode(app) })
   assert.equal(right.status, 401)
   const neutral = (text: string) => text.replaceAll(/value="[^"]*"|request <code>[^<]*/g, '')
   assert.equal(neutral(right.text), neutral(wrong.text), 'the same answer')
@@ -65,12 +65,10 @@ test('after five wrong codes the right one is refused too, whatever the password
 })
 
 test('of a hundred parallel guesses five are looked at', async () => {
-  const { user } = await makeGuardedUser(house)
+  const { user, app } = await makeGuardedUser(house)
   const browser = await startSignIn(house, user)
   const fields = hiddenFields((await browser.get('/login/second')).text, '/login/second')
-  const guesses = Array.from({ length: 100 }, (_, place) =>
-    browser.post('/login/second', { ...fields, code: String(100_000 + place) }),
-  )
+  const guesses = wrongCodes(app, 100).map((code) => browser.post('/login/second', { ...fields, code }))
   for (const { status } of await Promise.all(guesses)) assert.equal(status, 401)
   const entries = await findEntries(house.gateway.context.db, {
     subject: `user:${user.id}`,
@@ -84,7 +82,7 @@ test('somebody who fails from elsewhere does not lock out a device that is known
   const { user, app } = await makeGuardedUser(house)
   const known = await startSignIn(house, user)
   assert.equal((await sendSecond(known, { code: app.code() })).status, 303)
-  for (let time = 0; time < 7; time++) await sendSecond(await startSignIn(house, user), { code: '000000' })
+  for (let time = 0; time < 7; time++) await sendSecond(await startSignIn(house, user), { code: wrongCode(app) })
   house.clock.advance(30_000)
   await startSignIn(house, user, known)
   assert.equal((await sendSecond(known, { code: app.code() })).status, 303)
@@ -112,7 +110,8 @@ test('a note of half a sign-in is worth nothing when it is old, changed, of the 
     return (await other.get('/login/second')).status
   }
   assert.equal(await tried((each) => each.cookies.set(stepCookie, note)), 200)
-  assert.equal(await tried((each) => each.cookies.set(stepCookie, `${note.slice(0, -2)}AA`)), 303)
+  const changed = `${note.slice(0, -2)}${note.endsWith('AA') ? 'BB' : 'AA'}`
+  assert.equal(await tried((each) => each.cookies.set(stepCookie, changed)), 303)
   assert.equal(await tried((each) => each.cookies.set(stepCookie, 'x')), 303)
   assert.equal(await tried((each) => each.cookies.set('countersign-sandbox-step', note), house.sandboxUrl), 303)
   house.clock.advance(5 * minute)

@@ -10,17 +10,11 @@ import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
-import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
+import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn, wrongCode } from '../support/second-factor.ts'
 import { isSignedIn } from '../support/web.ts'
 
 const house = await openHouse({ LOGIN_FAILURES_PER_USER: '100000', LOGIN_FAILURES_PER_ADDRESS: '100000' })
 const second = await keepOpen(openSecondNode(house))
-
-/** One that is wrong for certain. */
-function wrongCode(app: App): string {
-  const right = [-1, 0, 1].map((steps) => app.code(steps))
-  return ['000000', '111111', '222222', '333333'].find((code) => !right.includes(code))!
-}
 
 async function fail(browser: Browser, app: App, times: number): Promise<Answer[]> {
   const answers: Answer[] = []

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { statement } from '../../src/database/database.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService } from '../../src/services/service.ts'
@@ -384,10 +385,12 @@ test('a byte order mark before the JSON is no reason to fail inside', async () =
 })
 
 test('an e-mail address made to keep the checker busy is refused at once', async () => {
-  const started = performance.now()
+  const started = process.threadCpuUsage()
   const answer = await branch.call('POST', transactionPath, transaction({ email: `a@${'.'.repeat(60_000)}@` }))
   assertProblem(answer, 400)
-  assert.ok(performance.now() - started < 1_000, `took ${Math.round(performance.now() - started)} ms`)
+  // Its own time, whatever else the machine does.
+  const { user, system } = process.threadCpuUsage(started)
+  assert.ok(user + system < 1_000_000, `took ${Math.round((user + system) / 1000)} ms`)
 })
 
 test('the caller is known by client credentials, or by a personal token of a member, as Bearer or as Basic user name', async () => {
@@ -622,7 +625,11 @@ test('with webhookId it goes to that webhook alone, and has its place in the log
       .events.map((event) => [event.sequence, event.eventId]),
     [[1, eventId]],
   )
-  assert.deepEqual(await findBrokenPromises(house.gateway.context.db, house.clock.now()), [])
+  // Leases count by the clock, which was moved: until the worker has said that it is there, it is missed.
+  const { db } = house.gateway.context
+  const seen = statement('', 'SELECT FROM workers WHERE seen_at >= $1')
+  await eventually('the worker is there', async () => (await db.query(seen, [house.clock.now()])).length > 0)
+  assert.deepEqual(await findBrokenPromises(db, house.clock.now()), [])
   const again = await program.call('POST', `/v2/deliveries/${deliveries[0]!.id}/redeliver`, {})
   assert.equal(again.status, 202, 'it can be sent again as any other')
   await receiver.count('/aimed', 2)

@@ -11,13 +11,16 @@ import { assertOAuthError, assertProblem, openHolder, openSecondNode, sendRaw } 
 
 const failuresPerMinute = 4
 const requestTimeoutMs = 300
+/** Shorter than what clients have by default. */
+const patienceMs = 12_000
 
 const house = await openHouse({
   RATE_LIMIT_PER_MINUTE: '',
   SANDBOX_RATE_LIMIT_PER_MINUTE: '',
   CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
-  REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
 })
+/** For those who dawdle alone: a busy machine may need longer than this to read a request that has arrived. */
+const hasty = await openHouse({ REQUEST_TIMEOUT_MS: String(requestTimeoutMs) })
 const client = await house.makeClient()
 
 function usageOf({ headers }: Answer): Record<'allowed' | 'used' | 'available' | 'expiry', number> {
@@ -193,10 +196,10 @@ const dawdling: Record<string, string> = {
 }
 for (const [what, bytes] of Object.entries(dawdling)) {
   test(`${what} that does not arrive within the request timeout is cut off with a 408`, {
-    timeout: 5_000,
+    timeout: patienceMs,
   }, async ({ signal }) => {
     const form = 'content-type: application/x-www-form-urlencoded\r\n'
-    const answer = await sendRaw(house.baseUrl, bytes.replace('host: x\r\n', `host: x\r\n${form}`), signal)
+    const answer = await sendRaw(hasty.baseUrl, bytes.replace('host: x\r\n', `host: x\r\n${form}`), signal)
     assert.equal(answer.status, 408)
     assert.match(answer.head, /connection: close/i)
   })
@@ -220,8 +223,8 @@ test('connections beyond the limit are closed unheard, and one that ends makes r
   await small.close()
 })
 
-test('a client that says nothing at all is cut off too', { timeout: 5_000 }, async ({ signal }) => {
-  const answer = await sendRaw(house.baseUrl, '', signal)
+test('a client that says nothing at all is cut off too', { timeout: patienceMs }, async ({ signal }) => {
+  const answer = await sendRaw(hasty.baseUrl, '', signal)
   assert.ok(Number.isNaN(answer.status) || answer.status === 408)
 })
 
@@ -233,8 +236,8 @@ test('clients that dawdle keep nobody else waiting', async () => {
   await Promise.allSettled(slow)
 })
 
-test('clients that dawdle do not keep the gateway from stopping', { timeout: 5_000 }, async ({ signal }) => {
-  const node = await openSecondNode(house)
+test('clients that dawdle do not keep the gateway from stopping', { timeout: 60_000 }, async ({ signal }) => {
+  const node = await openSecondNode(hasty)
   const slow = Promise.allSettled(Object.values(dawdling).map((bytes) => sendRaw(node.baseUrl, bytes, signal)))
   await send(`${node.baseUrl}/healthz`)
   await node.close()

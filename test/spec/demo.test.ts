@@ -174,7 +174,7 @@ test('a first start that was killed while it made the demo leaves a folder that 
   assert.ok(!existsSync(join(own.DATA_DIR, 'demo.json')), 'it was in the middle')
   const next = await startGateway(own)
   try {
-    const complete = await readDemo(next, own.DATA_DIR, 5_000)
+    const complete = await readDemo(next, own.DATA_DIR)
     assert.equal((await readProfile(next.baseUrl, complete.apiToken)).status, 200)
     await obtainCode(await signIn(next.baseUrl, complete), complete.clientId)
   } finally {

@@ -18,6 +18,7 @@ import {
 import type { Answer } from '../support/browser.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { sendRaw } from '../support/oauth.ts'
 import { openReceiver } from '../support/receiver.ts'
 
 interface Logged {
@@ -78,7 +79,9 @@ test('a service publishes an event, and the webhooks that subscribe to its kind 
     fence.deliveries.map(({ state }) => state),
     ['delivered', 'delivered'],
   )
-  const found = await receiver.wait(1).then((all) => all.filter(({ headers }) => headers['webhook-id'] === eventId))
+  // Events of different entities do not wait for each other: this one, and the two that came after it.
+  await receiver.count('/hooks/transactions', 3)
+  const found = receiver.received.filter(({ headers }) => headers['webhook-id'] === eventId)
   assert.deepEqual(
     found.map((each) => each.path),
     ['/hooks/transactions'],
@@ -324,11 +327,10 @@ test('405, 413 and 415 are told apart', async () => {
 })
 
 test("a stranger's two megabytes of faults are refused without being judged", async () => {
-  const body = `{"events":[${'0,'.repeat(1_000_000)}0]}`
-  const started = performance.now()
-  const answer = await publish(body, { authorization: '' })
+  const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json`
+  // The rest of them never comes: who waited for it would not answer.
+  const answer = await sendRaw(house.baseUrl, `${head}\r\ncontent-length: 2000000\r\n\r\n{"events":[0,0,`)
   assert.equal(answer.status, 401)
-  assert.ok(performance.now() - started < 500, `took ${Math.round(performance.now() - started)} ms`)
 })
 
 test("a service's two megabytes of faults are answered with a body of a sane size", async () => {
@@ -362,6 +364,7 @@ test("publish_event joins the brokerage's own transaction: it commits with it, a
   assert.equal(log[0]!.body, body)
   assert.equal(log[0]!.eventId, `evt_${row!.uid.replaceAll('-', '')}`)
   await program.fire(transaction({ transactionId: 42 }))
+  await receiver.count('/hooks/sql', 3)
   const received = receiver.received.filter((each) => each.headers['webhook-id'] === log[0]!.eventId)
   assert.deepEqual(
     received.map((each) => each.body),

@@ -114,7 +114,7 @@ export interface Finished extends Ending {
 export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
-  deadlineMs = 30_000,
+  deadlineMs = 90_000,
   entry = main,
 ): Promise<Finished> {
   const program = startProgram(args, settings, entry)
@@ -164,23 +164,19 @@ function findReadyLine(output: string): { live: string; sandbox: string } | unde
 /** Stops it if it still runs. For the end of a test, whatever became of it. */
 export async function endGateway(gateway: GatewayProcess | undefined): Promise<void> {
   if (!gateway) return
-  const tooLong = setTimeout(() => gateway.kill('SIGKILL'), 10_000)
+  const tooLong = setTimeout(() => gateway.kill('SIGKILL'), 60_000)
   await gateway.stop()
   clearTimeout(tooLong)
 }
 
 /** demo.json as this gateway wrote it; it comes a moment after the gateway is ready. */
-export function readDemo(gateway: GatewayProcess, dataDir: string, deadlineMs?: number): Promise<Demo> {
-  return eventually(
-    'demo.json names this gateway',
-    () => {
-      const demo = tryReading(join(dataDir, 'demo.json'))
-      if (!demo?.endsWith('}\n')) return undefined
-      const parsed = JSON.parse(demo) as Demo
-      return parsed.baseUrl === gateway.baseUrl && parsed
-    },
-    deadlineMs,
-  )
+export function readDemo(gateway: GatewayProcess, dataDir: string): Promise<Demo> {
+  return eventually('demo.json names this gateway', () => {
+    const demo = tryReading(join(dataDir, 'demo.json'))
+    if (!demo?.endsWith('}\n')) return undefined
+    const parsed = JSON.parse(demo) as Demo
+    return parsed.baseUrl === gateway.baseUrl && parsed
+  })
 }
 
 export function clusterFolder(dataDir: string): string {

@@ -22,6 +22,17 @@ export function makeApp(house: TestGateway, secret: string, recoveryCodes: reado
   }
 }
 
+/** One that is wrong for certain. */
+export function wrongCode(app: App): string {
+  return wrongCodes(app, 1)[0]!
+}
+
+export function wrongCodes(app: App, count: number): string[] {
+  const right = [-1, 0, 1].map((steps) => app.code(steps))
+  const codes = Array.from({ length: count + right.length }, (_, place) => String(100_000 + place))
+  return codes.filter((code) => !right.includes(code)).slice(0, count)
+}
+
 export function readSecret(page: Answer): string {
   return /<code class="secret">([A-Z2-7 ]+)<\/code>/.exec(page.text)![1]!.replaceAll(' ', '')
 }

@@ -389,7 +389,7 @@ test('evidence holds what was ticked, or all that the search finds, with a proof
 test('a log that was changed gives no evidence, and the operator reads why', async () => {
   const mark = `client:${makeUpWord()}`
   await recordAct(db, house.act(), 'client.updated', mark)
-  await sealAll(db, house.clock.now())
+  await sealAll(db, house.clock.now(), 'wait')
   const set = (actor: string) =>
     db.transaction(async (sql) => {
       await sql.script(
@@ -484,9 +484,9 @@ test('a log that lost its newest block is shown as cut, though its chain is inta
   const home = '/console/audit/chain'
   const { vault, clock, log, config } = house.gateway.context
   const writer = openAnchorWriter({ db, vault, clock, log, file: config.auditAnchorFile })
-  await sealAll(db, clock.now())
+  await sealAll(db, clock.now(), 'wait')
   await recordAct(db, house.act(), 'client.updated', 'client:to-be-lost')
-  await sealAll(db, clock.now())
+  await sealAll(db, clock.now(), 'wait')
   await writer.write()
   await db.transaction(async (sql) => {
     await sql.script(`SET LOCAL session_replication_role = replica;
