@@ -27,7 +27,7 @@ export interface Collector {
   close(): Promise<void>
 }
 
-const patienceMs = 20_000
+const patienceMs = 90_000
 const errorStatus = 2
 
 export async function openCollector(): Promise<Collector> {

@@ -23,7 +23,7 @@ export function openLogLines(level = 'trace'): LogLines {
   return {
     log: openLog(level, destination),
     lines,
-    find: (fits, withinMs = 20_000) =>
+    find: (fits, withinMs = 90_000) =>
       new Promise((found, fail) => {
         const look = () => {
           const line = lines.find(fits)

@@ -109,11 +109,11 @@ export interface Finished extends Ending {
   json<Value = Record<string, unknown>>(): Value
 }
 
-/** Runs a command of the command line to its end, or ends it when it takes too long. */
+/** Runs a command of the command line to its end, or ends it when it hangs: the first of a folder makes a whole PostgreSQL, on however busy a machine. */
 export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
-  deadlineMs = 30_000,
+  deadlineMs = 90_000,
   entry = main,
 ): Promise<Finished> {
   const program = startProgram(args, settings, entry)
