@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type AttemptRow, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { findFreePort } from '../support/ports.ts'
 import { accept, answer, type Behaviour, drip, flood, hang, openReceiver, reset, speak } from '../support/receiver.ts'
 
 const kibi = 1024
@@ -21,7 +21,7 @@ const engine = await keepOpen(openEngine({ WEBHOOK_DNS_SERVERS: `127.0.0.1:${nam
 
 async function firstAttempt(webhook: Webhook): Promise<AttemptRow> {
   await engine.publish({ entity: `transaction:${webhook.id}`, branchId: webhook.branchId })
-  await eventually('an attempt', async () => (await engine.attempts(webhook)).length > 0, 25_000)
+  await eventually('an attempt', async () => (await engine.attempts(webhook)).length > 0)
   const [attempt] = await engine.attempts(webhook)
   // Each test registers its own; those of the earlier ones are of no more interest.
   await engine.call('DELETE', `/v2/webhooks/${webhook.id}`)
@@ -81,13 +81,13 @@ describe('a receiver that says nothing in time', { concurrency: true }, () => {
       engine.receiver.on(`/${behaviour.name}`, behaviour)
       const attempt = await attemptOfItsOwn(`/${behaviour.name}`)
       assert.deepEqual(essence(attempt), unreachable('timeout'))
-      assert.ok(attempt.duration_ms >= deadlineMs - 100 && attempt.duration_ms < deadlineMs + 3_000)
+      assert.ok(attempt.duration_ms >= deadlineMs - 100 && attempt.duration_ms < 2 * deadlineMs)
     })
   }
 
   test('a name server that never answers is a failure of the name, within the deadline', async () => {
     const attempt = await attemptOfItsOwn('https://hooks.example.com/dead-dns')
-    assert.ok(attempt.duration_ms < deadlineMs + 3_000)
+    assert.ok(attempt.duration_ms < 2 * deadlineMs)
     assert.deepEqual(essence(attempt), unreachable('dns'))
   })
 })
@@ -97,12 +97,7 @@ test('a connection that is reset is recorded as such', async () => {
 })
 
 test('a port where nobody listens is recorded as such', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  const webhook = await engine.makeWebhook(`http://127.0.0.1:${port}/nobody`)
+  const webhook = await engine.makeWebhook(`http://127.0.0.1:${await findFreePort()}/nobody`)
   assert.deepEqual(essence(await firstAttempt(webhook)), unreachable('connection'))
 })
 

@@ -1,7 +1,7 @@
 /** Why a webhook fails: what is kept of real failures, the cause that is read from it, and which of them a webhook's pages are told of. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import { minute } from '../../src/clock.ts'
@@ -12,6 +12,7 @@ import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { type DnsServer, openDnsServer } from '../support/dns-server.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
+import { findFreePort } from '../support/ports.ts'
 import { accept, answer, openReceiver, type Receiver, reset, speak } from '../support/receiver.ts'
 
 describe('what is seen of a failure', () => {
@@ -75,10 +76,7 @@ describe('what is seen of a failure', () => {
   })
 
   test('nobody who listens, a connection that is cut, and what is not HTTP are told apart', async () => {
-    const server = createTcpServer()
-    const port = await listen(server)
-    server.close()
-    assert.equal((await causeOf(`http://hooks.example.com:${port}/`)).name, 'connection refused')
+    assert.equal((await causeOf(`http://hooks.example.com:${await findFreePort()}/`)).name, 'connection refused')
     receiver.on('/reset', reset)
     assert.equal((await causeOf(receiver.url('/reset'))).name, 'connection reset')
     receiver.on('/words', speak('220 mail.example.com ESMTP\r\n'))

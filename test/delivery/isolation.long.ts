@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { afterEach, beforeEach, test } from 'node:test'
+import { afterEach, beforeEach, type TestContext, test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { type Behaviour, drip, fail, gate, hang, openReceiver, type Receiver, reset } from '../support/receiver.ts'
@@ -43,6 +43,13 @@ async function timeRounds(name: string, branches: readonly number[]): Promise<nu
   return performance.now() - start
 }
 
+/** With the slower of before and after: the machine may have been given something else to do meanwhile. */
+function compare(t: TestContext, togetherMs: number, ...alone: readonly number[]): void {
+  const times = `alone ${alone.map(Math.round).join(' and ')} ms, together ${Math.round(togetherMs)} ms`
+  t.diagnostic(times)
+  assert.ok(togetherMs < 4 * Math.max(...alone) + second, times)
+}
+
 async function openBranch(): Promise<number> {
   return (await engine.house.makePartner()).branchId
 }
@@ -65,8 +72,9 @@ test('half of the webhooks hang, drip, refuse, reset or have a dead name server;
     await engine.makeWebhook(`https://dead-${turn}.example.com/`)
   }
   const togetherMs = await timeRounds('together', [engine.branchId])
-  t.diagnostic(`alone ${aloneMs.toFixed(0)} ms, together ${togetherMs.toFixed(0)} ms`)
-  assert.ok(togetherMs < 4 * aloneMs + second, `alone ${aloneMs} ms, together ${togetherMs} ms`)
+  await engine.sql("UPDATE webhooks SET state = 'paused' WHERE url NOT LIKE '%/healthy-%'")
+  const againMs = await timeRounds('alone again', [engine.branchId])
+  compare(t, togetherMs, aloneMs, againMs)
 })
 
 test('a hundred webhooks that hang do not use up what the healthy ones need', async (t) => {
@@ -79,8 +87,8 @@ test('a hundred webhooks that hang do not use up what the healthy ones need', as
     await engine.makeWebhook(bad.url(`/${index}`), { branchId: sickBranch })
   }
   const togetherMs = await timeRounds('together', [sickBranch, engine.branchId])
-  t.diagnostic(`alone ${aloneMs.toFixed(0)} ms, together ${togetherMs.toFixed(0)} ms`)
-  assert.ok(togetherMs < 4 * aloneMs + second, `alone ${aloneMs} ms, together ${togetherMs} ms`)
+  const againMs = await timeRounds('alone again', [engine.branchId])
+  compare(t, togetherMs, aloneMs, againMs)
 })
 
 test('a webhook that hangs does not hold up another one on the same host', async () => {
@@ -90,6 +98,7 @@ test('a webhook that hangs does not hold up another one on the same host', async
   engine.receiver.on('/stuck', held.behaviour)
   await engine.publish(...entities(20))
   await engine.receiver.count('/stuck', 10)
-  await engine.receiver.count('/good', 20, 5_000)
+  await engine.receiver.count('/good', 20)
+  assert.equal(engine.receiver.underWay('/stuck'), 10, 'it hangs still')
   held.open()
 })

@@ -61,6 +61,7 @@ test('a day that somebody is reading is left alone, keeps nobody waiting, and le
   await engine.idle()
   engine.house.clock.advance(92 * day)
   await engine.db.transaction(async (report) => {
+    await report.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     await report.query(statement('', 'SELECT count(*) FROM settled_deliveries'))
     await retire()
     assert.equal(await countRows('deliveries'), 3)
@@ -134,6 +135,7 @@ test('what is to be sent again expires with its event, and replays ask only the 
 
 test('an event leaves although its part has been quiet since, and somebody was at work when it was read', async () => {
   await engine.db.transaction(async (other) => {
+    await other.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     await other.query(statement('', 'SELECT pg_current_xact_id()'))
     await engine.publish({})
     await engine.receiver.count('/hook', 1)

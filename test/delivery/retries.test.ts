@@ -84,6 +84,7 @@ test('nothing is tried before its time', async () => {
   // The other webhook's delivery shows that the worker has looked since.
   await engine.publish({ entity: 'transaction:2' })
   await engine.receiver.count('/other', 2)
+  await engine.receiver.count('/hook', 2)
   assert.equal((await engine.deliveries(other)).length, 2)
   assert.deepEqual(
     engine.receiver.at('/hook').map((request) => request.attempt),

@@ -80,6 +80,7 @@ test('the sequence has no gap under parallel publishers, two nodes and transacti
 test('an event published from SQL arrives byte for byte, and only when its transaction commits', async () => {
   await engine.makeWebhook('/hook')
   await engine.db.transaction(async (sql) => {
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     await publishFromSql(sql, 42)
     await engine.publish({ entity: 'transaction:first' })
     await engine.receiver.count('/hook', 1)

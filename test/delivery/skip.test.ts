@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
+import { type Sql, statement } from '../../src/database/database.ts'
 import { skipDelivery, skipOnce, startSkip } from '../../src/webhooks/skip.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type DeliveryRow, type Engine, entities, openEngine } from '../support/engine.ts'
@@ -116,6 +117,8 @@ test('all that wait are skipped in bites, what is published meanwhile is deliver
   engine.receiver.on('/other', fail)
   await engine.publish(...entities(30), ...entities(30))
   await eventually('60 deliveries each', async () => (await engine.deliveries(other)).length === 60)
+  // Refused, and waiting for the next probe: nothing more is accepted before it is skipped.
+  await engine.idle()
   const started = await engine.call('POST', `/v2/webhooks/${webhook.id}/skips`, { reason: 'a test that went wrong' })
   assert.equal(started.status, 202, started.text)
   engine.receiver.on('/hook', accept)
@@ -152,20 +155,27 @@ test('asked again while it runs, it goes on to what waits by then; with nothing 
       house.clock.now(),
     ])
     const idOf = (n: number) => day!.offset + n
-    const put = (from: number, count: number) =>
-      quiet.sql(
-        `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-         SELECT $5::bigint + n, $1, n, 'transaction:1', 0, CASE WHEN n > 1 THEN $5 + n - 1 END,
-           CASE WHEN n > 1 THEN 'infinity' ELSE $2::timestamptz END, $2
-         FROM generate_series($3::int, $4::int) n`,
-        [target.id, house.clock.now(), from, from + count - 1, day!.offset],
-      )
-    await put(1, 1_500)
-    const first = await start()
-    await put(1_501, 10)
-    const again = await start()
+    const insert = statement(
+      '',
+      `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
+       SELECT $5::bigint + n, $1, n, 'transaction:1', 0, CASE WHEN n > 1 THEN $5 + n - 1 END,
+         CASE WHEN n > 1 THEN 'infinity' ELSE $2::timestamptz END, $2
+       FROM generate_series($3::int, $4::int) n`,
+    )
+    const put = (sql: Sql, from: number, count: number) =>
+      sql.query(insert, [target.id, house.clock.now(), from, from + count - 1, day!.offset])
+    // In one transaction, so that the node takes no bite in between.
+    const [first, again] = await db.transaction(async (sql) => {
+      const startWithin = () =>
+        startSkip({ ...db, ...sql, transaction: (work) => work(sql) }, target, 'skipped', house.act())
+      await put(sql, 1, 1_500)
+      const started = await startWithin()
+      await put(sql, 1_501, 10)
+      const startedAgain = await startWithin()
+      await put(sql, 1_511, 2)
+      return [started, startedAgain] as const
+    })
     assert.equal(again.id, first.id)
-    await put(1_511, 2)
     await eventually('the end', async () => {
       const [row] = await quiet.sql<{ state: string }>('SELECT state FROM skips WHERE id = $1', [first.id])
       return row!.state === 'finished'

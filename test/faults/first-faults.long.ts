@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { lockPart } from '../../src/webhooks/part.sql.ts'
+import { partOf } from '../../src/webhooks/part.ts'
 import { eventually } from '../support/eventually.ts'
 import { checkPromises } from './suite/checker.ts'
 import { openHouse } from './suite/house.ts'
@@ -39,11 +41,15 @@ test('the checker names every kind of broken promise', async () => {
     ) as [number, number]
     ;[received[first], received[second]] = [received[second]!, received[first]!]
     await house.db.script('DELETE FROM branch_log WHERE sequence = 2')
-    await house.db.script(`INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-      SELECT d.id + 1000000, d.webhook_id, d.event_id, 'transaction:stuck', 1, d.id, 'infinity', d.created_at FROM settled_deliveries d LIMIT 1`)
     await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")
-
-    const { lost } = await checkPromises(house, promises, 0)
+    const { lost } = await house.db.transaction(async (sql) => {
+      // Whoever holds the part keeps the nodes from mending it.
+      await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+      await sql.query(lockPart, [partOf(house.branchId)])
+      await house.db.script(`INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
+        SELECT d.id + 1000000, d.webhook_id, d.event_id, 'transaction:stuck', 1, d.id, 'infinity', d.created_at FROM settled_deliveries d LIMIT 1`)
+      return checkPromises(house, promises, 0)
+    })
     for (const said of [
       /evt_never is not stored/,
       /evt_never never reached \/one/,

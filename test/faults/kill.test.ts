@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { issueToken } from '../../src/crypto/token.ts'
 import { statement } from '../../src/database/database.ts'
 import { type Answer, Browser, send } from '../support/browser.ts'
+import { isRunning } from '../support/children.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   clusterFolder,
@@ -89,7 +90,10 @@ test('while PostgreSQL is away requests get 503 with Retry-After, and the gatewa
   // PostgreSQL refuses to start in a folder that others can read: that keeps it away for as long as we like.
   chmodSync(clusterFolder(dataDir), 0o755)
   try {
+    const server = findServerProcesses(dataDir)
     process.kill(findPostmaster(dataDir)!, 'SIGKILL')
+    // Whoever serves a connection goes on until it notices.
+    await eventually('everybody of the server is gone', () => !server.some(isRunning))
     // What is remembered counts until the connection on which changes are heard has gone as well.
     const isAway = async () => !(await isReady()) && (await readProfile(gateway.baseUrl, token!)).status !== 200
     await eventually('not ready', isAway)
@@ -125,7 +129,7 @@ test('a gateway that is told to stop while its PostgreSQL is being started again
   process.kill(findPostmaster(dataDir)!, 'SIGKILL')
   await eventually('the next server starts', () => findServerProcesses(dataDir).some((pid) => !old.has(pid)))
   gateway.kill('SIGTERM')
-  const ending = await Promise.race([gateway.ended, wait(10_000)])
+  const ending = await Promise.race([gateway.ended, wait(60_000, undefined, { ref: false })])
   const left = findServerProcesses(dataDir)
   gateway.kill('SIGKILL')
   assert.deepEqual(ending, { code: 0, signal: null }, gateway.stdout.slice(-2_000) + gateway.stderr)

@@ -101,7 +101,7 @@ test('of 50 parallel exchanges of one code, spread over both nodes, exactly one 
     assert.ok(answers.every((answer) => answer.status === 200 || answer.json().error === 'invalid_grant'))
     // The others were replays, and a replay ends what the code gave, on every node.
     const { access_token, refresh_token } = won[0]!.json<{ access_token: string; refresh_token: string }>()
-    await eventually('the token is refused', async () => !(await accepts(access_token)), 500)
+    await eventually('the token is refused', async () => !(await accepts(access_token)))
     assert.equal((await refresh(there.baseUrl, client, refresh_token)).json().error, 'invalid_grant')
   }
 })
@@ -210,7 +210,8 @@ async function succeed(words: readonly string[]): Promise<void> {
 }
 
 const promisedMs = 100
-const hardLimitMs = 500
+/** Of any one measurement, on however busy a machine: by then a node that hears nothing trusts its memory no more. */
+const hardLimitMs = 3_000
 
 /** How long after the acknowledgement the other node still accepted. */
 async function measure({ accepts, revoke }: Act): Promise<number> {

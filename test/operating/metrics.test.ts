@@ -56,7 +56,6 @@ test('depths come from the database, connections from the pool', async () => {
   await eventually(
     'the retry shows as waiting',
     async () => readValue(await scrape(), 'countersign_waiting_deliveries') === 1,
-    20_000,
   )
   const text = await scrape()
   assert.equal(readValue(text, 'countersign_inbox_events'), 0)

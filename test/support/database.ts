@@ -31,10 +31,11 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** With `durable`, as it is in production, and on a disk. */
-export async function openTestServer({ durable = false } = {}): Promise<TestServer> {
+/** With `durable`, as it is in production, and on a disk. Of `connections` it has at least so many for gateways. */
+export async function openTestServer({ durable = false, connections = 0 } = {}): Promise<TestServer> {
   const dataDir = durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test')
-  const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
+  const searchPath = process.env.PATH ?? ''
+  const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath, connections })
   if (!durable) await adjust(server.connectionString)
   await runAlone(server.connectionString, `CREATE DATABASE ${template}`)
   const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })

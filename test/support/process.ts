@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import type { Demo } from '../../src/demo.ts'
+import type { SiteAddresses } from '../../src/environment.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { newFolder } from './folder.ts'
@@ -110,7 +111,7 @@ export interface Finished extends Ending {
   json<Value = Record<string, unknown>>(): Value
 }
 
-/** Runs a command of the command line to its end, or ends it when it takes too long. */
+/** Runs a command of the command line to its end, or ends it when it hangs: the first of a folder makes a whole PostgreSQL, on however busy a machine. */
 export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
@@ -132,18 +133,33 @@ export interface GatewayProcess extends Program {
   stop(): Promise<Ending>
 }
 
-export async function startGateway(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
-  const program = startProgram(['serve'], settings, release)
-  const ready = await eventually('the gateway is ready', () => {
-    checkRuns(program)
-    return findReadyLine(program.stdout)
-  }).catch((error: unknown) => {
-    program.kill('SIGKILL')
-    throw error
+/** As an init system does it: a database that answers late, because the machine is busy, is taken for one that is away, and the gateway is started again. */
+export function startGateway(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
+  return eventually('the gateway is ready', async () => {
+    const program = startProgram(['serve'], settings, release)
+    const ready = await untilReady(program)
+    return ready && describeGateway(program, ready)
   })
+}
+
+/** Undefined when it found its database away, and has ended. */
+async function untilReady(program: Program): Promise<SiteAddresses | undefined> {
+  try {
+    return await eventually('the gateway is ready', () => {
+      checkRuns(program)
+      return findReadyLine(program.stdout)
+    })
+  } catch (error) {
+    program.kill('SIGKILL')
+    if (program.ending && program.stderr.startsWith('The database is away')) return undefined
+    throw error
+  }
+}
+
+function describeGateway(program: Program, { live, sandbox }: SiteAddresses): GatewayProcess {
   return Object.assign(program, {
-    baseUrl: ready.live,
-    sandboxUrl: ready.sandbox,
+    baseUrl: live,
+    sandboxUrl: sandbox,
     stop() {
       program.kill('SIGTERM')
       return program.ended
@@ -156,7 +172,7 @@ export function checkRuns({ ending, stderr }: Program): void {
   if (ending) throw new Error(`The gateway ended with ${ending.code ?? ending.signal}: ${stderr}`)
 }
 
-function findReadyLine(output: string): { live: string; sandbox: string } | undefined {
+function findReadyLine(output: string): SiteAddresses | undefined {
   const line = /^.*"msg":"Countersign is ready".*$/m.exec(output)
   return line ? JSON.parse(line[0]) : undefined
 }
