@@ -16,6 +16,7 @@ import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks
 import { transaction } from '../../support/branch.ts'
 import { openDesk } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
+import { holdReplays } from '../../support/held-replays.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -239,21 +240,20 @@ test('an operator pauses and resumes a webhook, once however often the form is s
 
 const idsIn = (page: string) => [...page.matchAll(/>entry (\d+)</g)].map((match) => Number(match[1]))
 
-test('a recovery that would be refused is not offered: while one runs, or while the webhook is paused', async () => {
-  const { id } = await makeFailing('/recovering')
-  const at = `/console/webhooks/${id}`
-  const offered = async () => [
+test('a recovery that would be refused is not offered: while one runs, or while the webhook is paused', async (t) => {
+  const offered = async (at: string) => [
     />Recover…</.test(await show(`${at}/incident`)),
     /recover\/start"/.test(await show(`${at}/recover`)),
   ]
-  assert.deepEqual(await offered(), [true, true])
-  // It pulls forward, up to a number that none has: nobody takes it up.
-  await db.script(`INSERT INTO replays (webhook_id, selection, total, until_id, created_at, pull_until)
-    VALUES (${id}, '{"since": 1}', 1, 0, now(), 0)`)
-  assert.deepEqual(await offered(), [false, false])
-  assert.match(await show(`${at}/recover`), /This webhook is being recovered already\./)
-  await db.script(`DELETE FROM replays WHERE webhook_id = ${id}; UPDATE webhooks SET state = 'paused' WHERE id = ${id}`)
-  assert.deepEqual(await offered(), [false, false])
+  const { id: recovered } = await makeFailing('/recovering')
+  const { id: paused } = await makeFailing('/recovering-later')
+  const [running, waiting] = [`/console/webhooks/${recovered}`, `/console/webhooks/${paused}`]
+  for (const at of [running, waiting]) assert.deepEqual(await offered(at), [true, true])
+  await holdReplays(t, house, recovered, { since: 1 })
+  assert.deepEqual(await offered(running), [false, false])
+  assert.match(await show(`${running}/recover`), /This webhook is being recovered already\./)
+  await db.script(`UPDATE webhooks SET state = 'paused' WHERE id = ${paused}`)
+  assert.deepEqual(await offered(waiting), [false, false])
 })
 
 test('the audit log is searched, and each value leads to what else it is in', async () => {
