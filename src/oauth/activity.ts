@@ -4,6 +4,7 @@
  */
 import { after, day } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
+import { inTurn } from '../in-turn.ts'
 import { type Scope, scopes } from '../scope.ts'
 import * as table from './activity.sql.ts'
 import type { Bearer } from './bearer.ts'
@@ -12,6 +13,7 @@ const keptDays = 30
 
 export interface Activity {
   note(bearer: Bearer, scope: Scope, at: Date): void
+  /** Answers when everything noted before is written, whoever writes it. */
   flush(): Promise<void>
 }
 
@@ -35,7 +37,7 @@ export function openActivity(db: Database): Activity {
         uses.lastAt = at
       } else noted.set(key, { count: 1, lastAt: at })
     },
-    async flush() {
+    flush: inTurn(async () => {
       if (noted.size === 0) return
       const written = [...noted]
       noted = new Map()
@@ -45,7 +47,7 @@ export function openActivity(db: Database): Activity {
         written.map(([, { count }]) => count),
         written.map(([, { lastAt }]) => lastAt),
       ])
-    },
+    }),
   }
 }
 

@@ -3,6 +3,7 @@
  * used since, so that the hot paths pay one map entry.
  */
 import type { Database, Statement } from '../database/database.ts'
+import { inTurn } from '../in-turn.ts'
 import { touchSecrets } from '../partners/clients.sql.ts'
 import { touchApiTokens } from '../users/api-tokens.sql.ts'
 import { touchAuthorizations } from './authorizations.sql.ts'
@@ -11,6 +12,7 @@ import type { Bearer } from './bearer.ts'
 export interface LastUse {
   ofBearer(bearer: Bearer, at: Date): void
   ofSecret(secretId: number, at: Date): void
+  /** Answers when everything used before is written, whoever writes it. */
   flush(): Promise<void>
 }
 
@@ -33,10 +35,10 @@ export function openLastUse(db: Database): LastUse {
       else used.apiTokens.set(bearer.tokenId, at)
     },
     ofSecret: (secretId, at) => void used.secrets.set(secretId, at),
-    async flush() {
+    flush: inTurn(async () => {
       await write(touchAuthorizations, used.authorizations)
       await write(touchApiTokens, used.apiTokens)
       await write(touchSecrets, used.secrets)
-    },
+    }),
   }
 }

@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { cut } from '../cut.ts'
 import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
+import { inTurn } from '../in-turn.ts'
 import * as table from './refused-calls.sql.ts'
 
 const keptEach = 100
@@ -38,6 +39,7 @@ export interface RefusedCall {
 
 export interface RefusedCalls {
   record(call: RefusedCall): void
+  /** Answers when everything recorded before is written, whoever writes it. */
   flush(): Promise<void>
 }
 
@@ -49,12 +51,12 @@ export function openRefusedCalls(db: Database, log: Logger): RefusedCalls {
       const gathering = call.isClaimed ? claimed : proven
       gathering.add(call)
     },
-    async flush() {
+    flush: inTurn(async () => {
       const calls = [...proven.calls(), ...claimed.calls()]
       proven = openGathering()
       claimed = openGathering()
       if (calls.length > 0) await write(db, log, calls.map(asWritten))
-    },
+    }),
   }
 }
 

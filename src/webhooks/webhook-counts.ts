@@ -5,6 +5,7 @@
  */
 import { after, day, hour, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
+import { inTurn } from '../in-turn.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import { type Period, periods, startOf } from './columns.ts'
 import { addCells, addDuration, type Cells, quantileOf } from './durations.ts'
@@ -29,6 +30,7 @@ interface Tally {
 
 export interface AttemptCounter {
   note(attempt: AttemptMade): void
+  /** Answers when everything noted before is written, whoever writes it. */
   flush(): Promise<void>
 }
 
@@ -43,7 +45,7 @@ export function openAttemptCounter(db: Database): AttemptCounter {
       for (const webhookId of [attempt.delivery.webhookId, everyWebhook])
         addAttempt(tallyOf(noted, startMs, webhookId), attempt)
     },
-    async flush() {
+    flush: inTurn(async () => {
       if (noted.size === 0) return
       const written = noted
       noted = new Map()
@@ -54,7 +56,7 @@ export function openAttemptCounter(db: Database): AttemptCounter {
           for (const [webhookId, tally] of tallies) addTally(tallyOf(noted, startMs, webhookId), tally)
         throw error
       }
-    },
+    }),
   }
 }
 
