@@ -12,12 +12,15 @@ import { checkEvidence } from '../../../src/audit/evidence-check.ts'
 import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
+import { lockPart } from '../../../src/webhooks/part.sql.ts'
+import { partOf } from '../../../src/webhooks/part.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
 import { transaction } from '../../support/branch.ts'
 import { openDesk } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdReplays } from '../../support/held-replays.ts'
+import { hold } from '../../support/hold.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -133,9 +136,10 @@ test('webhooks are listed worst first, each with its partner, and can be filtere
   assert.deepEqual(urlsIn(await show('/console/webhooks?site=sandbox')), [])
 })
 
-test('a webhook whose receiver is well but that nobody serves is late', async () => {
+test('a webhook whose receiver is well but that nobody serves is late', async (t) => {
   const { branchId } = await house.makePartner()
-  // No worker looks at a lane that asks for no attention.
+  // No worker looks at a lane that asks for no attention, and whoever mends that waits for the part.
+  await hold(t, house.databaseUrl, (sql) => sql.query(lockPart, [partOf(branchId)]))
   await db.script(`
     WITH made AS (
       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
