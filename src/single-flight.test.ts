@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTurn, openFlights } from './single-flight.ts'
+import { openFlights } from './single-flight.ts'
 
 test('whoever asks while the same is under way gets its answer; whoever asks after it, another', async () => {
   let begun = 0
@@ -46,25 +46,4 @@ test('landed waits for what is under way and does not mind how it ends', async (
   gate.reject(new Error('lost'))
   await Promise.all([joined, landed])
   await flights.landed()
-})
-
-test('in turn, whoever calls while another is under way is answered after it, by a run of their own', async () => {
-  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const told: string[] = []
-  let noted = ['first']
-  const flush = inTurn(async () => {
-    const written = noted
-    noted = []
-    await gates.shift()!.promise
-    told.push(...written)
-  })
-  const [one, other] = [...gates]
-  const earlier = flush()
-  await Promise.resolve()
-  noted.push('second')
-  const later = flush().then(() => [...told])
-  other!.resolve()
-  one!.reject(new Error('away'))
-  await assert.rejects(earlier, /away/)
-  assert.deepEqual(await later, ['second'], 'what failed before is no matter of theirs')
 })

@@ -6,16 +6,6 @@ interface Flights<Words extends readonly unknown[], Value> {
   landed(): Promise<void>
 }
 
-/** One run at a time: whoever calls while another's is under way has one of their own, after it. */
-export function inTurn(work: () => Promise<void>): () => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
-  return () => {
-    const run = last.then(work)
-    last = run.catch(() => {})
-    return run
-  }
-}
-
 /** `keyOf` says what is the same; without it everything is. */
 export function openFlights<Words extends readonly unknown[], Value>(
   begin: (...words: Words) => Promise<Value>,

@@ -27,7 +27,7 @@ const floors: readonly (readonly string[])[] = [
   ['database', 'settings'],
   ['crypto', 'words', 'name', 'repeat'],
   ['bounded-map', 'brand', 'clock', 'cut', 'environment', 'heap', 'loopback', 'member-role', 'printable', 'problem'],
-  ['rerun', 'schema', 'scope', 'single-flight', 'subnet'],
+  ['in-turn', 'rerun', 'schema', 'scope', 'single-flight', 'subnet'],
 ]
 
 const linesAtMost = 300

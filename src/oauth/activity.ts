@@ -4,8 +4,8 @@
  */
 import { after, day } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
+import { inTurn } from '../in-turn.ts'
 import { type Scope, scopes } from '../scope.ts'
-import { inTurn } from '../single-flight.ts'
 import * as table from './activity.sql.ts'
 import type { Bearer } from './bearer.ts'
 

@@ -3,8 +3,8 @@
  * used since, so that the hot paths pay one map entry.
  */
 import type { Database, Statement } from '../database/database.ts'
+import { inTurn } from '../in-turn.ts'
 import { touchSecrets } from '../partners/clients.sql.ts'
-import { inTurn } from '../single-flight.ts'
 import { touchApiTokens } from '../users/api-tokens.sql.ts'
 import { touchAuthorizations } from './authorizations.sql.ts'
 import type { Bearer } from './bearer.ts'

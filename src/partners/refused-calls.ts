@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { cut } from '../cut.ts'
 import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { inTurn } from '../single-flight.ts'
+import { inTurn } from '../in-turn.ts'
 import * as table from './refused-calls.sql.ts'
 
 const keptEach = 100

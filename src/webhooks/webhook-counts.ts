@@ -5,7 +5,7 @@
  */
 import { after, day, hour, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { inTurn } from '../single-flight.ts'
+import { inTurn } from '../in-turn.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import { type Period, periods, startOf } from './columns.ts'
 import { addCells, addDuration, type Cells, quantileOf } from './durations.ts'

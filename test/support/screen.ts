@@ -22,12 +22,13 @@ export async function openScreen(chromium: Chromium, options: BrowserContextOpti
   return {
     page,
     complaints,
-    /** Asks for a page, and signs in on the way to it. */
+    /** Asks for a page, and signs in on the way to it: it is there, with its style and its scripts. */
     async enter(url: string, { username }: User) {
       await page.goto(url)
       await page.getByLabel('Username').fill(username)
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.waitForLoadState()
     },
     close: () => context.close(),
   }
@@ -96,6 +97,8 @@ export const fine = Object.fromEntries(looks.map(({ name }) => [name, well]))
 
 /** Looks at the page as it stands, on phones and on a desk. The context has to be opened with `bypassCSP`: the pages let no script in. */
 export async function lookAt(page: Page, name: string): Promise<Record<string, unknown>> {
+  // Without its style it looks different.
+  await page.waitForLoadState()
   await page.evaluate(axe)
   const found: Record<string, unknown> = {}
   for (const { name: look, viewport, find, ...media } of looks) {

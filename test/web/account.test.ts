@@ -32,7 +32,7 @@ test('a connected application is listed with its partner, scopes, accounts, dura
   const browser = await house.signIn(await house.makeUser(undefined, ['6YA50001']))
   const { access_token } = await connect(browser, 'trade read')
   const unused = (await browser.get('/account')).text
-  assert.match(unused, /<h2>Portfolio Pal <span class="faint">by Partner [0-9a-f]+<\/span><\/h2>/)
+  assert.match(unused, /<h2>Portfolio Pal <span class="faint">by Partner [a-z]+<\/span><\/h2>/)
   assert.match(unused, /See your account/)
   assert.match(unused, /<li class="money"><strong>Trade for you/)
   assert.doesNotMatch(unused, /Change account data/)

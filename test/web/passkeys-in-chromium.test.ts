@@ -97,7 +97,7 @@ test('the same passkey is not added twice, and somebody who stops half-way is to
   await confirm(page)
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.getByText('That did not work, or was stopped. You can try again.').waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isEnabled(), true)
+  await page.locator('button:enabled', { hasText: 'Add a passkey' }).waitFor()
   await close()
 })
 
@@ -132,7 +132,7 @@ test('without JavaScript the page says that passkeys need it, and a recovery cod
   await signIn(withScript.page, user.username, '/account/security/passkey')
   await withScript.page.getByRole('button', { name: 'Add a passkey' }).click()
   await withScript.page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
-  const [code] = await withScript.page.locator('.codes code').allInnerTexts()
+  const code = await withScript.page.locator('.codes code').first().innerText()
   await withScript.close()
 
   const { page, close } = await openVisit({ javaScriptEnabled: false })
@@ -140,7 +140,7 @@ test('without JavaScript the page says that passkeys need it, and a recovery cod
   await page.getByText('Passkeys need JavaScript').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Use a passkey' }).isVisible(), false)
   await page.getByText('Use a recovery code instead').click()
-  await page.getByLabel('Recovery code').fill(code!)
+  await page.getByLabel('Recovery code').fill(code)
   await page.getByRole('button', { name: 'Use recovery code' }).click()
   await page.getByRole('heading', { name: 'Security', exact: true }).waitFor()
   await close()

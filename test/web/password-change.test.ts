@@ -6,8 +6,10 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
 import { assertAnswered } from '../support/answers.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
 import { openHouse, password, type TokenBody } from '../support/gateway.ts'
 import { guess, isSignedIn, sessionCookie } from '../support/web.ts'
 
@@ -41,6 +43,11 @@ test('a change signs out everywhere else, gives this session a new id, and is th
   assert.equal(entry!.actor, `user:${user.id}`)
 })
 
+const waiting = statement(
+  '',
+  `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+)
+
 test('of a form that is sent twice, as by a double click, the one that somebody waits for counts', async () => {
   const user = await house.makeUser()
   const browser = await house.signIn(user)
@@ -50,6 +57,7 @@ test('of a form that is sent twice, as by a double click, the one that somebody 
     ...{ current: password, next, again: next },
   }).toString()
   const { hostname, port } = new URL(house.baseUrl)
+  const { db } = house.gateway.context
   const first = connect(Number(port), hostname)
   const head = [
     'POST /account/password HTTP/1.1',
@@ -60,11 +68,17 @@ test('of a form that is sent twice, as by a double click, the one that somebody 
     ],
     `content-length: ${body.length}`,
   ]
-  first.write(`${head.join('\r\n')}\r\n\r\n${body}`)
-  // By then the first one has been begun; the password takes longer.
-  await browser.get('/account')
-  first.destroy()
-  await once(first, 'close')
+  // Held until nobody waits for it: the first one is about to change the password by then, and cannot.
+  await db.transaction(async (sql) => {
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+    await sql.query(statement('', 'SELECT FROM users WHERE id = $1 FOR UPDATE'), [user.id])
+    first.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+    await eventually('the first one waits', async () => (await db.query(waiting)).length > 0)
+    first.destroy()
+    await once(first, 'close')
+    // The gateway has heard of it before it has answered this.
+    await browser.get('/account')
+  })
   const answer = await change(browser)
   assert.equal(answer.location, '/account/security')
   assert.equal(await isSignedIn(browser), true)

@@ -10,9 +10,10 @@ import { listFailingOf } from '../../src/webhooks/failing-webhooks.ts'
 import { disableWebhook } from '../../src/webhooks/webhook.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { asPatient } from '../support/patient.ts'
 import { type Looks, openLookingDatabase } from '../support/plans.ts'
 
-const engine = await keepOpen(openEngine({ ROLES: 'api' }))
+const engine = await asPatient(await keepOpen(openEngine({ ROLES: 'api' })))
 await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
 const webhook = await engine.makeWebhook('/here')
 for (let n = 0; n < 6; n++) {

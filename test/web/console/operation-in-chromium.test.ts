@@ -48,6 +48,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
 
   await page.getByLabel('Action').fill('webhook.paused')
   await page.getByRole('button', { name: 'Search' }).click()
+  await page.waitForURL(/action=webhook\.paused/)
   assert.equal(await page.locator('tbody tr').count(), 1)
   await page.locator('tbody summary').click()
   await page.getByText('"requestId"').waitFor()

@@ -12,6 +12,7 @@ import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { Browser } from '../../support/browser.ts'
 import { openDesk } from '../../support/console.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
@@ -32,8 +33,13 @@ const others = {
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
-  const { chainCheck, db, lastUse } = house.gateway.context
-  while ((await db.query(selectPartsWithNews)).length > 0);
+  const { chainCheck, clock, db, lastUse } = house.gateway.context
+  // A recovery wakes a lane, and so does a probe: what a form of the test before began is written down by then.
+  const running = statement('', `SELECT FROM replays WHERE state = 'running'`)
+  const busy = statement('', 'SELECT FROM lanes WHERE claim_id IS NOT NULL OR attention_at <= $1')
+  for (const left of [running, selectPartsWithNews])
+    await eventually('an inbox that was read', async () => (await db.query(left)).length === 0)
+  await eventually('lanes at rest', async () => (await db.query(busy, [clock.now()])).length === 0)
   // A verification is written down when it has ended.
   while (chainCheck.state().kind === 'running') await db.query(statement('', 'SELECT 1'))
   await lastUse.flush()

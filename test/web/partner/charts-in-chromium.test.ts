@@ -86,6 +86,7 @@ test('a chart is read by keyboard, by pointer and as a table, on a phone, at a d
     await page.getByRole('link', { name: period }).click()
   await page.getByText('As a table').click()
   const table = page.getByRole('region', { name: 'Attempts' })
+  await table.getByRole('row').nth(30).waitFor()
   assert.equal(await table.getByRole('row').count(), 31)
 
   for (const period of ['hour', 'day', '7days', '30days']) {

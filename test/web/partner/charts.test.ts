@@ -4,10 +4,11 @@ import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { countWaiting } from '../../../src/webhooks/webhook-counts.ts'
 import { transaction } from '../../support/branch.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner } from '../../support/portal.ts'
-import { fail, openReceiver } from '../../support/receiver.ts'
+import { answer, openReceiver } from '../../support/receiver.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
@@ -15,10 +16,16 @@ const own = await openPartner(house)
 const id = await own.program.register(receiver.url('/charted'))
 const webhook = `${own.home}/webhooks/${id}`
 await own.program.fire()
-receiver.on('/charted', fail)
-// The second waits behind the first.
-for (const transactionId of [1, 1]) await own.program.fire(transaction({ transactionId }), 1)
-await house.gateway.context.attemptCounter.flush()
+// It says when it wants the next attempt, so that none is made while its charts are looked at.
+receiver.on('/charted', answer(500, { 'retry-after': '86400' }))
+await own.program.fire(transaction({ transactionId: 1 }))
+// This one waits behind that.
+await own.program.fire(transaction({ transactionId: 1 }), 1)
+// A worker counts an attempt when it has heard that it is written down.
+await eventually('two attempts that are counted', async () => {
+  await house.gateway.context.attemptCounter.flush()
+  return /<strong>2<\/strong> attempts/.test((await own.browser.get(webhook)).text)
+})
 await countWaiting(house.gateway.context.db, house.clock.now())
 house.clock.advance(2 * minute)
 

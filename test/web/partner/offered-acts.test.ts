@@ -1,6 +1,6 @@
 /** Nothing is offered that will be refused: in each state, every button of the page is pressed as it stands, at once, and does what it says. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
 import { type Statement, statement } from '../../../src/database/database.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
@@ -8,6 +8,7 @@ import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
 import { rowOf } from '../../support/forms-of-pages.ts'
 import { openHouse } from '../../support/gateway.ts'
+import { holdReplays } from '../../support/held-replays.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { addAs } from '../../support/members.ts'
 import { formsOf, type PageForm } from '../../support/page-forms.ts'
@@ -53,13 +54,6 @@ const exhaust = statement(
    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
    SELECT id, webhook_id, event_id, entity, 'exhausted', 11, created_at, $2 FROM gone`,
 )
-/** None of them is taken up: they pull forward, up to a number that none has. */
-const fillReplays = statement(
-  '',
-  `INSERT INTO replays (webhook_id, selection, total, until_id, created_at, pull_until)
-   SELECT $1, '{"entity": "transaction:1"}', 1, 0, $2, 0 FROM generate_series(1, $3)`,
-)
-
 async function switchTo(scene: Scene, act: 'pause' | 'resume'): Promise<Scene> {
   await scene.program.call('POST', `/v2/webhooks/${scene.webhookId}/${act}`)
   return scene
@@ -93,7 +87,10 @@ async function gone() {
 const recent = () => new Date(house.clock.now().getTime() - hour).toISOString().slice(0, 16)
 
 /** A page in a state, made anew for each of its buttons, and the forms that it must have. */
-const pages: Record<string, { offers: readonly string[]; open: () => Promise<{ scene: Scene; page: string }> }> = {
+const pages: Record<
+  string,
+  { offers: readonly string[]; open: (t: TestContext) => Promise<{ scene: Scene; page: string }> }
+> = {
   'a delivery that was delivered': {
     offers: ['redeliver'],
     async open() {
@@ -170,11 +167,9 @@ const pages: Record<string, { offers: readonly string[]; open: () => Promise<{ s
   },
   'recovering a webhook that is being recovered': {
     offers: [],
-    async open() {
+    async open(t) {
       const scene = await failing()
-      const selection = statement('', `UPDATE replays SET selection = '{"since": 1}' WHERE webhook_id = $1`)
-      await run(fillReplays, [scene.webhookId, house.clock.now(), 1])
-      await run(selection, [scene.webhookId])
+      await holdReplays(t, house, scene.webhookId, { since: 1 })
       return ofWebhook(scene, `/recover?since=${recent()}`)
     },
   },
@@ -188,9 +183,9 @@ const pages: Record<string, { offers: readonly string[]; open: () => Promise<{ s
   },
   'replaying at a webhook that has ten replays running': {
     offers: [],
-    async open() {
+    async open(t) {
       const scene = await givenUp()
-      await run(fillReplays, [scene.webhookId, house.clock.now(), 10])
+      await holdReplays(t, house, scene.webhookId, { entity: 'transaction:1' }, 10)
       return ofWebhook(scene, '/replay?failed=yes')
     },
   },
@@ -258,12 +253,12 @@ async function formsIn({ scene, page }: { scene: Scene; page: string }): Promise
 }
 
 for (const [name, { offers, open }] of Object.entries(pages))
-  test(`${name}: ${offers.length === 0 ? 'nothing is offered' : `what is offered is done (${offers.join(', ')})`}`, async () => {
-    const found = await formsIn(await open())
+  test(`${name}: ${offers.length === 0 ? 'nothing is offered' : `what is offered is done (${offers.join(', ')})`}`, async (t) => {
+    const found = await formsIn(await open(t))
     // In a list each row offers its own.
     assert.deepEqual([...new Set(found.map(nameOf))].sort(), [...offers].sort())
     for (const offer of offers) {
-      const place = await open()
+      const place = await open(t)
       const form = (await formsIn(place)).find((each) => nameOf(each) === offer)!
       const fields = Object.entries(form.fields).map(([field, value]) => [
         field,
@@ -276,8 +271,8 @@ for (const [name, { offers, open }] of Object.entries(pages))
   })
 
 for (const [name, { open }] of Object.entries(pages))
-  test(`${name}: a viewer is offered none of it, and led nowhere that is closed to them`, async () => {
-    const { scene, page } = await open()
+  test(`${name}: a viewer is offered none of it, and led nowhere that is closed to them`, async (t) => {
+    const { scene, page } = await open(t)
     const { browser } = await addAs(house, scene.partner, 'viewer')
     const { status, text } = await browser.get(page)
     const row = pageRoutes.find(({ method, path }) => method === 'GET' && path === rowOf('GET', page))!

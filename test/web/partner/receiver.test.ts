@@ -88,7 +88,7 @@ test('two clicks at once make one webhook and send two events to it', async () =
   const clicks = await db.transaction(async (sql) => {
     await sql.query(statement('', 'SELECT FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE'), [branchId])
     const both = [tryIt(visitor), tryIt(visitor)]
-    await eventually('both wait for the partner', async () => (await db.query(waiting)).length === 2)
+    await eventually('both wait for the partner', async () => (await db.query(waiting)).length >= 2)
     return { both }
   })
   await Promise.all(clicks.both)

@@ -64,6 +64,7 @@ for (const [name, language] of Object.entries(languages)) {
     const isThere = await execute(language.probe).catch(() => undefined)
     if (isThere === undefined) return t.skip(`There is no ${language.probe[0]}.`)
     await execute(language.run(await readProgram(own, 'language', name)))
+    await receiver.count(`/${name}`, 1)
     const [arrived] = receiver.at(`/${name}`)
     assert.equal(JSON.parse(arrived!.body).amount, 500.1)
     const check = language.run(language.check(await readProgram(own, 'verify', name)))

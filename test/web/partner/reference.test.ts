@@ -52,6 +52,7 @@ test('the settings for OAuth libraries are those of the site and of the own clie
 
 test('the quick start in curl runs as it stands', async () => {
   await run('sh', ['-ec', await readProgram(own, 'language', 'curl')], { env: settings('/curl') })
+  await receiver.count('/curl', 1)
   assert.equal(JSON.parse(receiver.at('/curl')[0]!.body).amount, 500.1)
 })
 
@@ -59,6 +60,7 @@ test('the quick start in TypeScript runs as it stands, and its check knows a gen
   const start = join(folder, 'start.mts')
   writeFileSync(start, await readProgram(own, 'language', 'TypeScript'))
   await run(process.execPath, [start], { env: settings('/typescript') })
+  await receiver.count('/typescript', 1)
   const [arrived] = receiver.at('/typescript')
   const file = join(folder, 'verify.mts')
   writeFileSync(file, await readProgram(own, 'verify', 'TypeScript'))

@@ -7,8 +7,9 @@ import { pullBite, selectNewestQueued } from '../../../src/webhooks/recoveries.s
 import { insertSkip, skipBite, skipOne } from '../../../src/webhooks/skips.sql.ts'
 import { fillWithSettled, openEngine } from '../../support/engine.ts'
 import { keepOpen } from '../../support/keep-open.ts'
+import { asPatient } from '../../support/patient.ts'
 
-const engine = await keepOpen(openEngine({ ROLES: 'api' }))
+const engine = await asPatient(await keepOpen(openEngine({ ROLES: 'api' })))
 await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
 await engine.sql('ANALYZE')
 for (let n = 0; n < 3; n++) {

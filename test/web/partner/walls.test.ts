@@ -44,8 +44,9 @@ async function furnish(): Promise<PartnerHouse> {
   const { db } = house.gateway.context
   const { webhookId, deliveryId } = await deliverOne(made, receiver)
   const webhook = await getWebhook(db, { branchId: made.partner.branchId, environment: 'live' }, webhookId)
-  const replay = await startReplay(db, webhook, { from: 1 }, house.act())
+  // In this order: what is replayed came after whatever is skipped.
   const skip = await startSkip(db, webhook, 'walls', house.act())
+  const replay = await startReplay(db, webhook, { from: 1 }, house.act())
   const event = await lastEvent(made)
   things.set(made, {
     id: String(webhookId),
