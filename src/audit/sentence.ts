@@ -54,6 +54,9 @@ const words: Readonly<Record<AuditAction, Words>> = {
     isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
   'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
   'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
+  'user.holding_set': ({ by, to, said }) =>
+    say`${by} made ${to} ${said('role')} of account ${said('account_number')}, with ${said('scopes')}`,
+  'user.holding_removed': ({ by, to, said }) => say`${by} took account ${said('account_number')} from ${to}`,
   'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
   'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
@@ -112,6 +115,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'authorization.denied': ({ by, to }) => say`${by} denied ${to} access`,
   'authorization.revoked': ({ by, to, user }) =>
     by.id === user.id ? say`${by} ended the access of ${to}` : say`${by} ended the access of ${to} to ${user}`,
+  'authorization.narrowed': ({ by, to, user, said }) =>
+    say`${by} took account ${said('accountNumbers')} from what ${to} may use of ${user}`,
   'authorization.paused': ({ by, to }) => say`${by} paused ${to}`,
   'authorization.resumed': ({ by, to }) => say`${by} resumed ${to}`,
   'code.exchanged': ({ by, to }) => say`${by} got access to ${to}`,
