@@ -14,6 +14,7 @@ import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { removeOldInvitations } from './partners/invitation.ts'
+import { removeOldWaiting } from './provisioning/provisioning.ts'
 import { type Repeated, repeat } from './repeat.ts'
 import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
@@ -55,6 +56,7 @@ export interface Removed {
   readonly formerEmails: number
   readonly receipts: number
   readonly invitations: number
+  readonly waitingHoldings: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -72,6 +74,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
     receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
     invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
+    waitingHoldings: await inBatches(() => removeOldWaiting(db, now, batchSize)),
   }
 }
 

@@ -48,6 +48,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
   'user.enabled': ({ by, to }) => say`${by} unlocked ${to}`,
+  'user.removed': ({ by, to }) => say`${by} removed ${to}, as the brokerage’s own system says`,
   'user.password_changed': ({ by, to, isOwn }) =>
     isOwn ? say`${by} changed their password` : say`${by} set a new password for ${to}`,
   'user.email_changed': ({ by, to, isOwn }) =>
@@ -147,6 +148,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.skip_started': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
   'webhook.skip_finished': ({ to, count }) =>
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
+  'provisioning.applied': ({ by, to, said }) =>
+    say`${by} provisioned ${to}: ${said('outcome')}, version ${said('version')}`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
   'audit.verified': ({ by, said }) =>

@@ -107,7 +107,7 @@ export async function setHolding(db: Database, user: User, holding: NewHolding, 
 /** What applications could do in it, they can no longer. */
 export async function removeHolding(db: Database, user: User, accountNumber: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const gone = await sql.query(table.deleteHolding, [
+    const gone = await sql.query(table.endHolding, [
       user.id,
       accountNumber,
       act.at,

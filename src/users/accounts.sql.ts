@@ -26,7 +26,7 @@ export const selectOpenAccounts = statement(
   'select_open_accounts',
   `SELECT ${accountColumns}, h.role, h.scopes,
           ARRAY(SELECT u.name FROM holdings o JOIN users u ON u.id = o.user_id
-                WHERE o.account_number = a.account_number AND o.role IN ('owner', 'joint') AND o.user_id <> h.user_id
+                WHERE o.account_number = a.account_number AND o.role IN ('owner', 'joint') AND o.status = 'active' AND o.user_id <> h.user_id
                 ORDER BY u.name) AS owners
    ${held} AND a.status = 'active' ORDER BY a.date_created, a.account_number`,
 )
@@ -35,18 +35,19 @@ export const selectOpenAccounts = statement(
 export const selectHoldings = statement(
   'select_holdings',
   `SELECT ${accountColumns}, h.role, h.scopes, h.status AS "holdingStatus", a.source, a.external_id AS "externalId"
-   FROM holdings h JOIN accounts a USING (account_number) WHERE h.user_id = $1 ORDER BY a.environment, a.date_created, a.account_number`,
+   FROM holdings h JOIN accounts a USING (account_number) WHERE h.user_id = $1 AND h.status <> 'removed' ORDER BY a.environment, a.date_created, a.account_number`,
 )
 
 export const upsertHolding = statement(
   'upsert_holding',
   `INSERT INTO holdings AS h (user_id, account_number, role, scopes, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
-   ON CONFLICT (user_id, account_number) DO UPDATE SET role = excluded.role, scopes = excluded.scopes, updated_at = excluded.updated_at`,
+   ON CONFLICT (user_id, account_number) DO UPDATE SET role = excluded.role, scopes = excluded.scopes, status = 'active', updated_at = excluded.updated_at`,
 )
 
 /** Takes what was held out of every authorization of this person: $4 says why, $5 who did it. */
-export const deleteHolding = statement(
-  'delete_holding',
-  `WITH gone AS (DELETE FROM holdings WHERE user_id = $1 AND account_number = $2 RETURNING user_id, account_number)
+export const endHolding = statement(
+  'end_holding',
+  `WITH gone AS (UPDATE holdings SET status = 'removed', updated_at = $3 WHERE user_id = $1 AND account_number = $2 AND status <> 'removed'
+     RETURNING user_id, account_number)
    SELECT leave_authorizations(array_agg(user_id), array_agg(account_number), $4, $5, $3) AS narrowed FROM gone HAVING count(*) > 0`,
 )

@@ -16,7 +16,7 @@ export const selectNamed = statement(
      SELECT ${userColumns} FROM users WHERE id = lower($3)
      UNION
      SELECT ${userColumns} FROM users
-     WHERE id IN (SELECT user_id FROM holdings WHERE account_number = upper($3))
+     WHERE id IN (SELECT user_id FROM holdings WHERE account_number = upper($3) AND status <> 'removed')
      UNION
      SELECT ${userColumns} FROM users WHERE source IN (SELECT s.name FROM sources s) AND external_id = $3
      UNION

@@ -105,9 +105,15 @@ export async function setPassword(
   })
 }
 
+/** Whom the brokerage's own system has locked, it alone lets in again. */
+function explainLock(error: unknown): never {
+  if (!violates(error, 'users_source_status')) throw error
+  throw new Conflict('This customer is locked by the brokerage’s own system. It has to unlock them.')
+}
+
 export async function setUserStatus(db: Database, user: User, status: User['status'], act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateUserStatus, [user.id, status, act.at])
+    await sql.query(table.updateUserStatus, [user.id, status, act.at]).catch(explainLock)
     await finishStatus(sql, user, status, act)
   })
 }
@@ -131,7 +137,7 @@ export async function setStatusOfOther(
     const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
     if (!operators.some(({ id }) => id === acting.id))
       throw new Conflict('You have been locked out yourself meanwhile, or are no operator any more.')
-    const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at])
+    const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at]).catch(explainLock)
     if (changed.length > 0) await finishStatus(sql, user, status, act)
   })
 }

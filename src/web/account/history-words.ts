@@ -21,6 +21,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.created': () => ({ title: 'The brokerage opened your access' }),
   'user.disabled': () => ({ title: 'The brokerage locked your access' }),
   'user.enabled': () => ({ title: 'The brokerage unlocked your access' }),
+  'user.removed': () => ({ title: 'The brokerage removed you as a customer' }),
   'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),
   'user.account_added': ({ details }) => ({ title: `Account ${details.account_number} was added` }),
   'user.holding_set': ({ details }) => ({ title: `You became ${details.role} of account ${details.account_number}` }),
