@@ -168,7 +168,8 @@ BEGIN
   RETURN narrowed;
 END $$;
 
--- A record of a source, as its fields are called in the interface. `line` is its place among those that came with it.
+-- A record of a source, as its fields are called in the interface. `line` is its place among those that came with it. Beside `upsert` and `remove` there is `absent`:
+-- a snapshot does not have what it should, and nothing newer is known of it.
 CREATE TYPE provisioned AS (
   line bigint, kind text, op text, version bigint, "changedAt" timestamptz, "externalId" text, status text,
   name text, username text, email text, locale text,
@@ -193,8 +194,8 @@ DECLARE
 BEGIN
   WITH judged AS MATERIALIZED (
     SELECT r.*, u.id AS user_id, u.email AS old_email, coalesce(lower(r.username), u.username, lower($1 || ':' || r."externalId")) AS called,
-      CASE WHEN greatest(u.version, t.version) > r.version THEN 'skipped' WHEN greatest(u.version, t.version) = r.version THEN 'unchanged'
-        WHEN r.op = 'remove' THEN 'removed' WHEN u.version IS NULL AND u.id IS NULL THEN 'created' ELSE 'changed' END AS what
+      CASE WHEN greatest(u.version, t.version) > r.version THEN 'skipped' WHEN greatest(u.version, t.version) = r.version AND (r.op <> 'absent' OR u.removed_at IS NOT NULL) THEN 'unchanged'
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN u.version IS NULL AND u.id IS NULL THEN 'created' ELSE 'changed' END AS what
     FROM unnest(rows) AS r LEFT JOIN users u ON u.source = $1 AND u.external_id = r."externalId"
     LEFT JOIN tombstones t ON t.source = $1 AND t.kind = 'customer' AND t.external_id = r."externalId"
     WHERE r.kind = 'customer'),
@@ -221,7 +222,7 @@ BEGIN
   removed AS (
     UPDATE users u SET removed_at = moment, status = 'disabled', source_status = 'disabled', version = j.version, updated_at = moment,
       locked_here = u.locked_here OR (u.status = 'disabled' AND coalesce(u.source_status, 'active') = 'active')
-    FROM judged j WHERE j.what = 'removed' AND u.id = j.user_id AND (u.version IS NULL OR u.version < j.version) RETURNING u.id),
+    FROM judged j WHERE j.what = 'removed' AND u.id = j.user_id AND (u.version IS NULL OR u.version < j.version OR (j.op = 'absent' AND u.version = j.version)) RETURNING u.id),
   buried AS (
     INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
     SELECT $1, 'customer', "externalId", version, moment FROM judged WHERE what = 'removed' AND user_id IS NULL
@@ -263,8 +264,8 @@ DECLARE
 BEGIN
   WITH judged AS MATERIALIZED (
     SELECT r.*, a.account_number AS known, a.status = 'active' AS was_open, a.date_created,
-      CASE WHEN greatest(a.version, t.version) > r.version THEN 'skipped' WHEN greatest(a.version, t.version) = r.version THEN 'unchanged'
-        WHEN r.op = 'remove' THEN 'removed' WHEN a.account_number IS NULL THEN 'created' ELSE 'changed' END AS what
+      CASE WHEN greatest(a.version, t.version) > r.version THEN 'skipped' WHEN greatest(a.version, t.version) = r.version AND (r.op <> 'absent' OR a.removed_at IS NOT NULL) THEN 'unchanged'
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN a.account_number IS NULL THEN 'created' ELSE 'changed' END AS what
     FROM unnest(rows) AS r LEFT JOIN accounts a ON a.source = $1 AND a.external_id = r."externalId"
     LEFT JOIN tombstones t ON t.source = $1 AND t.kind = 'account' AND t.external_id = r."externalId"
     WHERE r.kind = 'account'),
@@ -288,7 +289,7 @@ BEGIN
     RETURNING a.account_number, a.status),
   removed AS (
     UPDATE accounts a SET removed_at = moment, status = 'closed', version = j.version, last_update_date = moment
-    FROM judged j WHERE j.what = 'removed' AND a.account_number = j.known AND (a.version IS NULL OR a.version < j.version) RETURNING a.account_number),
+    FROM judged j WHERE j.what = 'removed' AND a.account_number = j.known AND (a.version IS NULL OR a.version < j.version OR (j.op = 'absent' AND a.version = j.version)) RETURNING a.account_number),
   buried AS (
     INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
     SELECT $1, 'account', "externalId", version, moment FROM judged WHERE what = 'removed' AND known IS NULL
@@ -318,10 +319,10 @@ DECLARE
 BEGIN
   WITH judged AS MATERIALIZED (
     SELECT r.*, u.id AS user_id, a.account_number,
-      CASE WHEN r.op = 'remove' THEN 'removed' ELSE coalesce(r.status, 'active') END AS state,
-      CASE WHEN greatest(h.version, w.version) > r.version THEN 'skipped' WHEN greatest(h.version, w.version) = r.version THEN 'unchanged'
+      CASE WHEN r.op <> 'upsert' THEN 'removed' ELSE coalesce(r.status, 'active') END AS state,
+      CASE WHEN greatest(h.version, w.version) > r.version THEN 'skipped' WHEN greatest(h.version, w.version) = r.version AND (r.op <> 'absent' OR h.status = 'removed') THEN 'unchanged'
         WHEN u.id IS NULL OR a.account_number IS NULL THEN CASE WHEN r.op = 'remove' THEN 'removed' ELSE 'waiting' END
-        WHEN r.op = 'remove' THEN 'removed' WHEN h.user_id IS NULL THEN 'created' ELSE 'changed' END AS what
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN h.user_id IS NULL THEN 'created' ELSE 'changed' END AS what
     FROM unnest(rows) AS r LEFT JOIN users u ON u.source = $1 AND u.external_id = r.customer
     LEFT JOIN accounts a ON a.source = $1 AND a.external_id = r.account
     LEFT JOIN holdings h ON h.user_id = u.id AND h.account_number = a.account_number
@@ -340,12 +341,12 @@ BEGIN
     WHERE w.source = $1 AND w.customer = x.customer AND w.account = x.account AND x.user_id IS NOT NULL AND x.account_number IS NOT NULL),
   written AS (
     INSERT INTO holdings AS h (user_id, account_number, role, scopes, status, version, created_at, updated_at)
-    SELECT user_id, account_number, coalesce(role, 'viewer'), CASE WHEN op = 'remove' THEN '{}' ELSE scopes END, state, version, moment, moment
+    SELECT user_id, account_number, coalesce(role, 'viewer'), CASE WHEN op <> 'upsert' THEN '{}' ELSE scopes END, state, version, moment, moment
     FROM applied WHERE user_id IS NOT NULL AND account_number IS NOT NULL ORDER BY user_id, account_number
     ON CONFLICT (user_id, account_number) DO UPDATE SET
       role = CASE WHEN excluded.status = 'removed' THEN h.role ELSE excluded.role END, scopes = excluded.scopes, status = excluded.status,
       version = excluded.version, updated_at = excluded.updated_at
-    WHERE h.version IS NULL OR h.version < excluded.version
+    WHERE h.version IS NULL OR h.version < excluded.version OR (excluded.status = 'removed' AND h.version = excluded.version)
     RETURNING h.user_id, h.account_number, h.status)
   SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (SELECT what, count(*) AS n FROM judged WHERE line IS NOT NULL GROUP BY 1) AS c)),
     (SELECT array_agg(user_id) FROM written WHERE status = 'removed'), (SELECT array_agg(account_number) FROM written WHERE status = 'removed')
@@ -533,3 +534,55 @@ BEGIN
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
   END LOOP;
 END $$;
+
+-- Files of records. An import has committed all of its lines up to `lines`, and can go on from there after whatever cut it.
+CREATE TABLE imports (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  source      text NOT NULL,
+  environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  mode        text NOT NULL CHECK (mode IN ('changes', 'snapshot')),
+  dry_run     boolean NOT NULL,
+  -- Of a snapshot: what is newer than this is not missing from it. Null: what was said since it began.
+  as_of       bigint,
+  state       text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'needs approval', 'removing', 'finished', 'stopped')),
+  lines       bigint NOT NULL DEFAULT 0,
+  bytes       bigint NOT NULL DEFAULT 0,
+  total_bytes bigint,
+  created     bigint NOT NULL DEFAULT 0,
+  changed     bigint NOT NULL DEFAULT 0,
+  removed     bigint NOT NULL DEFAULT 0,
+  unchanged   bigint NOT NULL DEFAULT 0,
+  skipped     bigint NOT NULL DEFAULT 0,
+  waiting     bigint NOT NULL DEFAULT 0,
+  failed      bigint NOT NULL DEFAULT 0,
+  -- What a snapshot would remove, of how many.
+  missing     bigint,
+  known       bigint,
+  actor       text NOT NULL,
+  request_id  text,
+  started_at  timestamptz NOT NULL,
+  updated_at  timestamptz NOT NULL,
+  finished_at timestamptz,
+  CHECK ((state IN ('finished', 'stopped')) = (finished_at IS NOT NULL))
+);
+CREATE INDEX imports_by_end ON imports (finished_at);
+CREATE INDEX imports_removing ON imports (id) WHERE state = 'removing';
+
+-- The first thousand of an import.
+CREATE TABLE import_faults (
+  import_id bigint NOT NULL REFERENCES imports ON DELETE CASCADE,
+  line      bigint NOT NULL,
+  field     text NOT NULL,
+  problem   text NOT NULL,
+  PRIMARY KEY (import_id, line)
+);
+
+-- What a snapshot has, and then what it does not: a batch a row, so that a million names are a few hundred rows. Of a holding, customer and account with a space between.
+CREATE TABLE import_keys (
+  import_id bigint NOT NULL REFERENCES imports ON DELETE CASCADE,
+  number    bigint NOT NULL,
+  kind      text NOT NULL CHECK (kind IN ('customer', 'account', 'holding')),
+  is_there  boolean NOT NULL,
+  keys      text[] NOT NULL,
+  PRIMARY KEY (import_id, is_there, number, kind)
+);
