@@ -20,8 +20,9 @@ import {
   setRefreshAccess,
 } from './partners/partner.ts'
 import { scopes } from './scope.ts'
+import { addAccount } from './users/account.ts'
 import { createApiToken } from './users/api-token.ts'
-import { addAccount, createUser, listUsers } from './users/user.ts'
+import { createUser, listUsers } from './users/user.ts'
 
 interface DemoClient {
   readonly clientId: string

@@ -19,7 +19,7 @@ const floors: readonly (readonly string[])[] = [
   ['web/frame', 'api', 'doctor'],
   ['context'],
   ['metrics', 'tracing'],
-  ['oauth', 'webhooks'],
+  ['oauth', 'provisioning', 'webhooks'],
   ['partners'],
   ['users', 'described-route', 'sibling', 'storage'],
   ['http', 'notices', 'services', 'share'],

@@ -29,7 +29,7 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
@@ -37,10 +37,12 @@ export type AuditAction =
   | `partner.${'applied' | 'renamed' | 'approved' | 'declined' | 'suspended' | 'message_sent' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_resent' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed' | 'role_changed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined'}`
   | `service.${'created' | 'revoked'}`
-  | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`
+  | `authorization.${'approved' | 'denied' | 'revoked' | 'narrowed' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
+  | 'provisioning.applied'
+  | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
   | `keys.${'rotated' | 'pruned'}`
   | `audit.${'verified' | 'exported'}`
 

@@ -48,12 +48,16 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
   'user.enabled': ({ by, to }) => say`${by} unlocked ${to}`,
+  'user.removed': ({ by, to }) => say`${by} removed ${to}, as the brokerage’s own system says`,
   'user.password_changed': ({ by, to, isOwn }) =>
     isOwn ? say`${by} changed their password` : say`${by} set a new password for ${to}`,
   'user.email_changed': ({ by, to, isOwn }) =>
     isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
   'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
   'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
+  'user.holding_set': ({ by, to, said }) =>
+    say`${by} made ${to} ${said('role')} of account ${said('account_number')}, with ${said('scopes')}`,
+  'user.holding_removed': ({ by, to, said }) => say`${by} took account ${said('account_number')} from ${to}`,
   'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
   'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
@@ -112,6 +116,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'authorization.denied': ({ by, to }) => say`${by} denied ${to} access`,
   'authorization.revoked': ({ by, to, user }) =>
     by.id === user.id ? say`${by} ended the access of ${to}` : say`${by} ended the access of ${to} to ${user}`,
+  'authorization.narrowed': ({ by, to, user, said }) =>
+    say`${by} took account ${said('accountNumbers')} from what ${to} may use of ${user}`,
   'authorization.paused': ({ by, to }) => say`${by} paused ${to}`,
   'authorization.resumed': ({ by, to }) => say`${by} resumed ${to}`,
   'code.exchanged': ({ by, to }) => say`${by} got access to ${to}`,
@@ -142,6 +148,13 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.skip_started': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
   'webhook.skip_finished': ({ to, count }) =>
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
+  'provisioning.applied': ({ by, to, said }) =>
+    say`${by} provisioned ${to}: ${said('outcome')}, version ${said('version')}`,
+  'import.started': ({ by, to, said }) => say`${by} started ${to} from ${said('source')}`,
+  'import.finished': ({ to, said }) =>
+    say`${to} finished: ${said('created')} created, ${said('changed')} changed, ${said('removed')} removed, ${said('failed')} failed`,
+  'import.allowed': ({ by, to, said }) => say`${by} allowed ${to} to remove ${said('missing')} records`,
+  'import.stopped': ({ by, to }) => say`${by} stopped ${to}`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
   'audit.verified': ({ by, said }) =>

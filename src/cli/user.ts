@@ -1,18 +1,12 @@
 import { randomLetters } from '../crypto/random.ts'
 import { Invalid } from '../problem.ts'
+import { parseScopes, scopes } from '../scope.ts'
+import { addAccount, listHoldings, removeHolding, setHolding } from '../users/account.ts'
 import { findMail, setEmail } from '../users/email.ts'
+import { holdingRoles, scopesOfRole } from '../users/holding.ts'
 import { openPasswords } from '../users/password.ts'
 import { resetSecondFactor } from '../users/second-factor.ts'
-import {
-  addAccount,
-  createUser,
-  getUserNamed,
-  listAccounts,
-  listUsers,
-  setPassword,
-  setUserStatus,
-  type User,
-} from '../users/user.ts'
+import { createUser, getUserNamed, listUsers, setPassword, setUserStatus, type User } from '../users/user.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
@@ -65,7 +59,7 @@ export const userCommands: readonly Command[] = [
     positionals: ['user'],
     async run({ db, print }, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)
-      const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
+      const accounts = await listHoldings(db, user.id)
       const mail = await findMail(db, user.id)
       print.record({ ...printUser(user), email: mail?.email, accounts: accounts.map((each) => each.accountNumber) })
     },
@@ -151,7 +145,52 @@ export const userCommands: readonly Command[] = [
       print.record({ username: user.username, account_number: number, ...printed })
     },
   },
+  {
+    name: 'user hold',
+    needs: 'database',
+    summary:
+      'Lets a user hold an account that exists: jointly, as custodian, adviser or viewer. Given again, it replaces what was.',
+    positionals: ['user'],
+    options: [
+      { name: 'number', value: 'NUMBER', required: true, meaning: 'account number, such as 6YA00001' },
+      { name: 'role', value: holdingRoles.join('|'), required: true, meaning: 'how they hold it' },
+      {
+        name: 'scopes',
+        value: 'WORDS',
+        meaning: 'what they may let applications do in it; unless given, what the role may',
+      },
+    ],
+    async run({ db, act, print }, words) {
+      const user = await getUserNamed(db, words.positionals[0]!)
+      const holding = readHolding(words)
+      await setHolding(db, user, holding, act())
+      const { accountNumber, role, scopes } = holding
+      print.record({ username: user.username, account_number: accountNumber, role, scopes })
+    },
+  },
+  {
+    name: 'user release',
+    needs: 'database',
+    summary: 'Ends that a user holds an account. Applications that they let use it can no longer.',
+    positionals: ['user'],
+    options: [{ name: 'number', value: 'NUMBER', required: true, meaning: 'account number, such as 6YA00001' }],
+    async run({ db, act, print }, words) {
+      const user = await getUserNamed(db, words.positionals[0]!)
+      const number = words.get('number').toUpperCase()
+      await removeHolding(db, user, number, act())
+      print.record({ username: user.username, account_number: number, role: 'none' })
+    },
+  },
 ]
+
+function readHolding(words: CommandWords) {
+  const role = holdingRoles.find((each) => each === words.get('role'))
+  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${holdingRoles.join(', ')}` }])
+  const parsed = parseScopes(words.find('scopes') ?? scopesOfRole[role].join(' '))
+  if (parsed.kind === 'unknown')
+    throw new Invalid([{ field: 'scopes', problem: `names "${parsed.word}": must be any of ${scopes.join(', ')}` }])
+  return { accountNumber: words.get('number').toUpperCase(), role, scopes: parsed.kind === 'none' ? [] : parsed.scopes }
+}
 
 function printUser({ createdAt, ...user }: User): Record<string, unknown> {
   return { ...user, created_at: createdAt }

@@ -28,6 +28,7 @@ function everyKind(text: string): NoticeToSend[] {
   const facts: NoticeFacts = {
     'sign-in': { environment, address: text, userAgent: text },
     application: { environment, client: text, partner: text, scopes: ['read', text], address: text },
+    'access-ended': { environment, client: text, partner: text, accounts: [text], ended: false, reason: text },
     address: { ...guard, changed: 'replaced' },
     password: guard,
     'second-factor': { ...guard, change: 'added', factor: text },

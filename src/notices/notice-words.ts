@@ -39,6 +39,21 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `If you allowed this, there is nothing to do. If you did not: sign in at ${addresses[environment]} and revoke its access under “Connected applications”, then change your password under “Security”${environment === 'sandbox' ? ` at ${addresses.live}` : ''}.`,
   }),
+  'access-ended': ({ environment, client, partner, accounts, ended, reason }, at, addresses) => ({
+    environment,
+    subject: ended ? 'An application no longer has access' : 'An application lost access to an account',
+    happened: ended
+      ? 'An application that you had allowed has no access any more, because of a change to your accounts.'
+      : 'An application that you had allowed can no longer use one of your accounts, because of a change to it.',
+    facts: [
+      ['Application', `“${oneLine(client)}”`],
+      ['By', `“${oneLine(partner)}”`],
+      [accounts.length === 1 ? 'Account' : 'Accounts', oneLine(accounts.join(', '))],
+      ['Why', oneLine(reason)],
+      ['When', printMoment(at)],
+    ],
+    advice: `There is nothing to do. What applications can use is listed at ${addresses[environment]} under “Connected applications”.`,
+  }),
   address: (facts, at, addresses) => ({
     ...guarded(facts, at, addresses),
     subject: facts.changed === 'removed' ? 'Your e-mail address was removed' : 'Your e-mail address was changed',

@@ -18,6 +18,15 @@ export interface NoticeFacts {
     readonly scopes: readonly string[]
     readonly address: string | null
   }
+  /** Of what happened to accounts: closed, or no longer held. */
+  readonly 'access-ended': {
+    readonly environment: Environment
+    readonly client: string
+    readonly partner: string
+    readonly accounts: readonly string[]
+    readonly ended: boolean
+    readonly reason: string
+  }
   readonly address: GuardFacts & { readonly changed: 'set' | 'replaced' | 'removed' }
   readonly password: GuardFacts
   readonly 'second-factor': GuardFacts & {

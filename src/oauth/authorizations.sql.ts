@@ -29,8 +29,10 @@ export const denyRequest = statement(
 
 /** What an authorization is good for now: of what was approved, what the client is still allowed and the holder still holds. */
 const goodFor = `ARRAY(SELECT scope FROM unnest(a.scopes) AS scope WHERE scope = ANY (c.scopes)) AS scopes,
-          ARRAY(SELECT account_number FROM accounts WHERE user_id = a.user_id AND environment = c.environment AND status = 'active'
-                AND account_number = ANY (a.account_numbers) ORDER BY account_number) AS "accountNumbers"`
+          ARRAY(SELECT account_number FROM holdings h JOIN accounts USING (account_number)
+                WHERE h.user_id = a.user_id AND h.status = 'active' AND a.scopes <@ h.scopes
+                  AND accounts.environment = c.environment AND accounts.status = 'active'
+                  AND account_number = ANY (a.account_numbers) ORDER BY account_number) AS "accountNumbers"`
 
 export const selectStanding = statement(
   'select_standing_authorization',

@@ -12,9 +12,15 @@ export function scopesLeft(scopes: string): string {
       WHERE scope = ANY (g.scopes) AND scope = ANY (a.scopes) AND scope = ANY (c.scopes)) END`
 }
 
-const shared = `FROM accounts
-    WHERE user_id = g.user_id AND environment = c.environment AND status = 'active'
-      AND account_number = ANY (g.account_numbers) AND account_number = ANY (a.account_numbers)`
+/**
+ * In which the holder may still allow all that the grant is good for: a scope that a holding no longer lets its holder give takes the account out, not the scope, which
+ * may count in others.
+ */
+const shared = `FROM holdings h JOIN accounts USING (account_number)
+    WHERE h.user_id = g.user_id AND h.status = 'active' AND accounts.environment = c.environment AND accounts.status = 'active'
+      AND account_number = ANY (g.account_numbers) AND account_number = ANY (a.account_numbers)
+      AND (a.scopes <@ h.scopes OR g.scopes <@ h.scopes
+        OR ARRAY(SELECT unnest(a.scopes) INTERSECT SELECT unnest(g.scopes)) <@ h.scopes)`
 
 /** Open accounts that the holder has and shares. */
 export const accountsLeft = `ARRAY(SELECT account_number ${shared} ORDER BY account_number)`

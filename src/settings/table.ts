@@ -207,6 +207,14 @@ export const table = {
       'test events a branch may send in a minute; 0 = no limit',
     ),
   }),
+  provisioning: always({
+    removalPercent: setting(
+      'SNAPSHOT_REMOVAL_PERCENT',
+      '1',
+      kind.integer(0, 100),
+      'how much of what is known of a source a snapshot may remove without an operator’s yes, in percent',
+    ),
+  }),
   webhooks: always({
     allowLoopback: setting(
       'WEBHOOK_ALLOW_LOOPBACK',

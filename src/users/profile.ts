@@ -4,7 +4,8 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { integer, oneOf, Type, text } from '../schema.ts'
-import { type Account, getUserById, listAccounts } from './user.ts'
+import { type Account, listAccounts } from './account.ts'
+import { getUserById } from './user.ts'
 
 const PrintedAccount = Type.Object(
   {

@@ -16,7 +16,9 @@ export const selectNamed = statement(
      SELECT ${userColumns} FROM users WHERE id = lower($3)
      UNION
      SELECT ${userColumns} FROM users
-     WHERE id = (SELECT user_id FROM accounts WHERE account_number = upper($3))
+     WHERE id IN (SELECT user_id FROM holdings WHERE account_number = upper($3) AND status <> 'removed')
+     UNION
+     SELECT ${userColumns} FROM users WHERE source IN (SELECT s.name FROM sources s) AND external_id = $3
      UNION
      (SELECT ${userColumns} FROM users
       WHERE username COLLATE "C" >= lower($3) AND username COLLATE "C" < lower($3) || '~' AND username COLLATE "C" > $1

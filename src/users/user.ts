@@ -1,7 +1,6 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
@@ -106,9 +105,15 @@ export async function setPassword(
   })
 }
 
+/** Whom the brokerage's own system has locked, it alone lets in again. */
+function explainLock(error: unknown): never {
+  if (!violates(error, 'users_source_status')) throw error
+  throw new Conflict('This customer is locked by the brokerage’s own system. It has to unlock them.')
+}
+
 export async function setUserStatus(db: Database, user: User, status: User['status'], act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateUserStatus, [user.id, status, act.at])
+    await sql.query(table.updateUserStatus, [user.id, status, act.at]).catch(explainLock)
     await finishStatus(sql, user, status, act)
   })
 }
@@ -132,45 +137,7 @@ export async function setStatusOfOther(
     const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
     if (!operators.some(({ id }) => id === acting.id))
       throw new Conflict('You have been locked out yourself meanwhile, or are no operator any more.')
-    const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at])
+    const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at]).catch(explainLock)
     if (changed.length > 0) await finishStatus(sql, user, status, act)
   })
-}
-
-export interface Account {
-  readonly accountNumber: string
-  readonly environment: Environment
-  readonly classification: string
-  readonly dateCreated: Date
-  readonly dayTrader: boolean
-  readonly optionLevel: number
-  readonly status: 'active' | 'closed'
-  readonly type: 'cash' | 'margin'
-  readonly lastUpdateDate: Date
-}
-
-type NewAccount = Pick<
-  Account,
-  'accountNumber' | 'environment' | 'classification' | 'dayTrader' | 'optionLevel' | 'type'
->
-
-export async function addAccount(db: Database, user: User, account: NewAccount, act: Act): Promise<void> {
-  const { accountNumber, environment, classification, dayTrader, optionLevel, type } = account
-  const problem = findNameProblem(classification, 200)
-  if (problem) throw new Invalid([{ field: 'classification', problem }])
-  const values = [accountNumber, user.id, environment, classification, act.at, dayTrader, optionLevel, type]
-  await db.transaction(async (sql) => {
-    await sql.query(table.insertAccount, values).catch((error: unknown) => {
-      throw violates(error, 'accounts_pkey') ? new Invalid([{ field: 'account_number', problem: 'is taken' }]) : error
-    })
-    await recordAct(sql, act, 'user.account_added', `user:${user.id}`, { account_number: accountNumber, environment })
-  })
-}
-
-export function listAccounts(sql: Sql, userId: string, environment: Environment): Promise<Account[]> {
-  return sql.query<Account>(table.selectAccounts, [userId, environment])
-}
-
-export function listOpenAccounts(sql: Sql, userId: string, environment: Environment): Promise<Account[]> {
-  return sql.query<Account>(table.selectOpenAccounts, [userId, environment])
 }

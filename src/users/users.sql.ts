@@ -89,28 +89,6 @@ export const updateDeclined = statement(
    RETURNING id`,
 )
 
-export const insertAccount = statement(
-  'insert_account',
-  `INSERT INTO accounts (account_number, user_id, environment, classification, date_created, day_trader, option_level, type, last_update_date)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5)`,
-)
-
-const accountColumns = `account_number AS "accountNumber", environment, classification, date_created AS "dateCreated",
-   day_trader AS "dayTrader", option_level AS "optionLevel", status, type, last_update_date AS "lastUpdateDate"`
-
-export const selectAccounts = statement(
-  'select_accounts',
-  `SELECT ${accountColumns} FROM accounts
-   WHERE user_id = $1 AND environment = $2 ORDER BY date_created, account_number`,
-)
-
-/** Those that can be shared. */
-export const selectOpenAccounts = statement(
-  'select_open_accounts',
-  `SELECT ${accountColumns} FROM accounts
-   WHERE user_id = $1 AND environment = $2 AND status = 'active' ORDER BY date_created, account_number`,
-)
-
 export const countOperators = statement(
   '',
   `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f WHERE f.user_id = u.id)

@@ -66,7 +66,8 @@ test('a migration adds: nothing that nodes of the release before use is taken aw
     /\b(TRUNCATE|DELETE\s+FROM)\b/i,
   ]
   for (const { version, name, text } of readMigrations()) {
-    const statements = text.replace(/--.*$/gm, '')
+    // What a function does, it does when it is called.
+    const statements = text.replace(/--.*$/gm, '').replace(/\bAS \$\$.*?\$\$/gs, '')
     const isAlone = version <= lastOfFirstRelease || standstills.includes(name)
     for (const pattern of isAlone ? [] : harmful) assert.doesNotMatch(statements, pattern, name)
   }
@@ -146,4 +147,45 @@ test('migrating again changes nothing', async () => {
   assert.deepEqual(await migrate(db), [])
   const command = await runCommand(['migrate', '--json'], settings())
   assert.deepEqual(command.json(), { schema: 'up to date' })
+})
+
+/** As the release before holdings made them. */
+const houseOfBefore = `
+  INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at, email) VALUES
+    ('id-000000000001', 'ada', 'Ada', 'hash of ada', 'holder', now(), now(), 'ada@example.com'),
+    ('id-000000000002', 'olga', 'Olga', 'hash of olga', 'operator', now(), now(), NULL);
+  INSERT INTO accounts (account_number, user_id, environment, classification, date_created, type, last_update_date) VALUES
+    ('6YA1', 'id-000000000001', 'live', 'individual', now(), 'cash', now()),
+    ('VA61', 'id-000000000001', 'sandbox', 'individual', now(), 'margin', now())`
+
+test('users, passwords and accounts of before stay as they were, and each owner holds what they owned', async () => {
+  const db = connect()
+  await migrate(
+    db,
+    readMigrations().filter(({ version }) => version <= 18),
+  )
+  await db.script(houseOfBefore)
+  const people = statement(
+    '',
+    'SELECT id, username, name, password_hash, role, status, email, created_at FROM users ORDER BY id',
+  )
+  const accounts = statement('', 'SELECT account_number, user_id, environment, status, type FROM accounts ORDER BY 1')
+  const before = [await db.query(people), await db.query(accounts)]
+  await migrate(db)
+  assert.deepEqual([await db.query(people), await db.query(accounts)], before)
+  assert.deepEqual(
+    await db.query(
+      statement(
+        '',
+        'SELECT user_id, account_number, role, cardinality(scopes) AS scopes, status FROM holdings ORDER BY 2',
+      ),
+    ),
+    ['6YA1', 'VA61'].map((account_number) => ({
+      user_id: 'id-000000000001',
+      account_number,
+      role: 'owner',
+      scopes: 5,
+      status: 'active',
+    })),
+  )
 })

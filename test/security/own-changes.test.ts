@@ -11,9 +11,10 @@ import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
+import { addAccount } from '../../src/users/account.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession, listSessions } from '../../src/users/session.ts'
-import { addAccount, setUserStatus } from '../../src/users/user.ts'
+import { setUserStatus } from '../../src/users/user.ts'
 import { createWebhook, deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../src/webhooks/webhook.ts'
 import { openHeaderKeeper } from '../../src/webhooks/webhook-headers.ts'
 import { postForm } from '../support/browser.ts'
@@ -139,7 +140,7 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
       const [user, other] = [await house.makeUser(), await house.makeUser()]
       const token = await house.makeToken(user)
       const ask = async () => (await house.profile(token)).text
-      const handOver = statement('', 'UPDATE accounts SET user_id = $2 WHERE user_id = $1')
+      const handOver = statement('', 'UPDATE holdings SET user_id = $2 WHERE user_id = $1')
       return { ask, act: () => db.query(handOver, [user.id, other.id]) }
     },
   },
@@ -223,7 +224,7 @@ test('the acts above, and the table of tags in ARCHITECTURE, are of every kind t
       '',
       `SELECT kind, array_agg(DISTINCT name ORDER BY name) AS tables FROM (
          SELECT split_part(encode(tgargs, 'escape'), '\\000', 1) AS kind, tgrelid::regclass::text AS name
-         FROM pg_trigger WHERE tgfoid = 'announce_change'::regproc) each GROUP BY kind ORDER BY kind`,
+         FROM pg_trigger WHERE tgfoid IN ('announce_change'::regproc, 'announce_holders'::regproc)) each GROUP BY kind ORDER BY kind`,
     ),
   )
   assert.deepEqual(

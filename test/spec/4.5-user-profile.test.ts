@@ -1,7 +1,7 @@
 /** Spec 4.5: the profile of the user behind a token, with the accounts that the token may see. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addAccount } from '../../src/users/user.ts'
+import { addAccount } from '../../src/users/account.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertProblem, hears } from '../support/oauth.ts'

@@ -15,9 +15,10 @@ import {
   setPartnerStatus,
   setRefreshAccess,
 } from '../../src/partners/partner.ts'
+import { addAccount } from '../../src/users/account.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
-import { addAccount, createUser, type User } from '../../src/users/user.ts'
+import { createUser, type User } from '../../src/users/user.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'

@@ -21,8 +21,11 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.created': () => ({ title: 'The brokerage opened your access' }),
   'user.disabled': () => ({ title: 'The brokerage locked your access' }),
   'user.enabled': () => ({ title: 'The brokerage unlocked your access' }),
+  'user.removed': () => ({ title: 'The brokerage removed you as a customer' }),
   'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),
   'user.account_added': ({ details }) => ({ title: `Account ${details.account_number} was added` }),
+  'user.holding_set': ({ details }) => ({ title: `You became ${details.role} of account ${details.account_number}` }),
+  'user.holding_removed': ({ details }) => ({ title: `You no longer hold account ${details.account_number}` }),
   'user.password_changed': (entry) => ({
     title: isOwn(entry) ? 'You changed your password' : 'The brokerage set a new password for you',
   }),
@@ -72,6 +75,10 @@ const words: Partial<Record<AuditAction, Words>> = {
   'authorization.denied': (_entry, client) => ({ title: `Denied ${client} access` }),
   'authorization.revoked': (entry, client) => ({
     title: isOwn(entry) ? `Revoked the access of ${client}` : `The brokerage ended the access of ${client}`,
+  }),
+  'authorization.narrowed': ({ details }, client) => ({
+    title: `${client} can no longer use some of your accounts`,
+    text: `${details.accountNumbers}: ${details.reason}`,
   }),
   'authorization.paused': (_entry, client) => ({ title: `Paused ${client}` }),
   'authorization.resumed': (_entry, client) => ({ title: `Resumed ${client}` }),

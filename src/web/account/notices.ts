@@ -23,6 +23,7 @@ const shownAtMost = 10
 const kindWords: Record<PersonalKind, string> = {
   'sign-in': 'A sign-in from a device that was not seen before',
   application: 'A new application is connected to your account',
+  'access-ended': 'An application loses access because of a change to your accounts',
   address: 'Your e-mail address is changed or removed',
   password: 'Your password is changed',
   'second-factor': 'A second factor is added, removed or reset',

@@ -5,11 +5,12 @@ import { cut } from '../../cut.ts'
 import { listAuthorizations } from '../../oauth/authorization.ts'
 import { listPartnersOf, type PartnerMembership } from '../../partners/partner.ts'
 import type { Problem } from '../../problem.ts'
+import { type Holding, listHoldings } from '../../users/account.ts'
 import { listApiTokens } from '../../users/api-token.ts'
 import { findLoginFailures } from '../../users/login-throttle.ts'
 import { findSecondFactors } from '../../users/second-factor.ts'
 import { listSessions } from '../../users/session.ts'
-import { type Account, getUserById, listAccounts, type User } from '../../users/user.ts'
+import { getUserById, type User } from '../../users/user.ts'
 import { type Html, html } from '../frame/html.ts'
 import { notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
@@ -48,7 +49,7 @@ export function throttleKey({ context }: Visit): Buffer {
 export async function sendUser(visit: Visit, operator: Operator, user: User, problem: Problem | undefined) {
   const { db, clock } = visit.context
   const now = clock.now()
-  const accounts = [...(await listAccounts(db, user.id, 'live')), ...(await listAccounts(db, user.id, 'sandbox'))]
+  const accounts = await listHoldings(db, user.id)
   const partners = await listPartnersOf(db, user.id)
   const history = await findHistory(db, user.id, { before: undefined, limit: historyShown })
   const page = {
@@ -97,7 +98,7 @@ function printAll({ id }: User): Html {
   return html`<a href="/console/audit?subject=user:${id}">All about them</a> · <a href="/console/audit?actor=user:${id}">All that they did</a>`
 }
 
-function printPerson(user: User, accounts: readonly Account[], partners: readonly PartnerMembership[]): Html {
+function printPerson(user: User, accounts: readonly Holding[], partners: readonly PartnerMembership[]): Html {
   const memberships = partners.map(
     ({ branchId, name, status, role }) =>
       html`<a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)} ${role}<br>`,
@@ -112,7 +113,8 @@ function printPerson(user: User, accounts: readonly Account[], partners: readonl
   ])}</section>`
 }
 
-function printAccount(account: Account): Html {
-  const { accountNumber, type, classification, optionLevel, status, environment, dayTrader } = account
-  return html`<code>${accountNumber}</code> ${type}, ${classification}, option level ${optionLevel}${dayTrader && ', day trader'} ${status === 'closed' && badge('off', 'closed')} ${environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>`
+function printAccount(account: Holding): Html {
+  const { accountNumber, type, classification, optionLevel, status, environment, dayTrader, role, holdingStatus } =
+    account
+  return html`<code>${accountNumber}</code> ${role !== 'owner' && `${role}, `}${type}, ${classification}, option level ${optionLevel}${dayTrader && ', day trader'} ${status === 'closed' && badge('off', 'closed')} ${holdingStatus === 'suspended' && badge('off', 'suspended')} ${environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>`
 }

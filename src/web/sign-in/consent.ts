@@ -7,9 +7,10 @@ import { type AuthorizationRequest, printCallback, printErrorCallback } from '..
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { mayTry } from '../../partners/tryout.ts'
 import { Conflict, Forbidden, Invalid } from '../../problem.ts'
+import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.ts'
+import { findOffer, type Offer } from '../../users/offer.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
-import { type Account, listOpenAccounts } from '../../users/user.ts'
 import { scopeWords } from '../../words/scope-words.ts'
 import { issueFormToken, markOwner, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -77,8 +78,9 @@ export async function submitConsent(visit: Visit) {
   const callbackUrl = pending.client.callbackUrl
   switch (form.find('decision')) {
     case 'approve': {
-      const accounts = await listOpenAccounts(context.db, session.user.id, context.environment)
-      const accountNumbers = chooseAccounts(accounts, form.all('account'))
+      const offer = await offerTo(context, session, pending.request, form.find('shown'))
+      if (offer.scopes.length === 0) return sendConsent(context, reply, pending, session)
+      const accountNumbers = chooseAccounts(offer.accounts, form.all('account'))
       if (accountNumbers === undefined) {
         return sendConsent(context, reply, pending, session, {
           text: 'Choose at least one account, or deny the request.',
@@ -86,7 +88,7 @@ export async function submitConsent(visit: Visit) {
         })
       }
       const consent = {
-        request: pending.request,
+        request: { ...pending.request, scopes: offer.scopes },
         userId: session.user.id,
         environment: context.environment,
         accountNumbers,
@@ -106,13 +108,24 @@ export async function submitConsent(visit: Visit) {
   }
 }
 
+/** What they may allow of what is asked; of an answer, of what the page has shown: what came to be possible since then was not agreed to. */
+async function offerTo(
+  { db, environment }: Context,
+  { user }: Session,
+  { scopes }: AuthorizationRequest,
+  shown?: string,
+): Promise<Offer> {
+  const asked = shown === undefined ? scopes : scopes.filter((scope) => shown.split(' ').includes(scope))
+  return findOffer(await listOpenAccounts(db, user.id, environment), asked)
+}
+
 /** The form token is bound to this session and to this request: one page's token answers no other request. */
 function formSecret(session: string, { request }: PendingRequest): string {
   return `${session} ${request.id}`
 }
 
 /** The user's own accounts that were ticked; with one account or none there is nothing to tick. */
-function chooseAccounts(accounts: readonly Account[], ticked: readonly string[]): string[] | undefined {
+function chooseAccounts(accounts: readonly HeldAccount[], ticked: readonly string[]): string[] | undefined {
   const own = accounts.map((account) => account.accountNumber)
   if (own.length <= 1) return own
   const chosen = own.filter((number) => ticked.includes(number))
@@ -136,12 +149,14 @@ async function sendConsent(
   context: Context,
   reply: FastifyReply,
   pending: PendingRequest,
-  { token, user }: Session,
+  session: Session,
   problem?: { readonly text: string; readonly ticked: readonly string[] },
 ) {
+  const { token, user } = session
   const { sealed, request, client } = pending
   const csrf = issueFormToken(formSecret(token.text, pending), markOwner(context, user.id))
-  const accounts = await listOpenAccounts(context.db, user.id, context.environment)
+  const offer = await offerTo(context, session, request)
+  const { scopes, accounts } = offer
   const standing = await findStanding(context.db, user.id, client.id)
   const host = new URL(client.callbackUrl).host
   return sendPage(reply, {
@@ -150,20 +165,25 @@ async function sendConsent(
     status: problem === undefined ? 200 : 400,
     leadsOn: true,
     body: html`<section class="card narrow">
-<h1>Allow <em>${client.name}</em> to use your account?</h1>
+<h1>Allow <em>${client.name}</em> to use ${whatIsUsed(accounts)}?</h1>
 <p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
 ${problem !== undefined && notice('error', problem.text)}
-${standing && printStanding(standing, request)}
+${standing && printStanding(standing, scopes)}
 <form method="post" action="/consent">
-${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}">
-<h2>It will be able to</h2>
-<ul class="scopes">${request.scopes.map(printScope)}</ul>
+${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}"><input type="hidden" name="shown" value="${scopes.join(' ')}">
+${scopes.length === 0 && html`<p class="notice error">What it asks for is not yours to allow in any of the accounts that you can see: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`}
+${
+  scopes.length > 0 &&
+  html`<h2>It will be able to</h2>
+<ul class="scopes">${scopes.map(printScope)}</ul>
 ${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
-${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accountNumber} <span class="faint">${wordsOf(accounts[0]!)}</span></p>`}
+${accounts.length === 1 && html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p>`}
+${printWithheld(offer, request)}
 <h2>For how long</h2>
-<p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>
+<p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>`
+}
 <div class="choices">
-<button class="primary" name="decision" value="approve">Allow</button>
+${scopes.length > 0 && html`<button class="primary" name="decision" value="approve">Allow</button>`}
 <button name="decision" value="deny">Deny</button>
 </div>
 <p class="small">Either way you return to <strong>${host}</strong>. The application never sees your password.</p>
@@ -173,10 +193,8 @@ ${accounts.length === 1 && html`<h2>In this account</h2><p>${accounts[0]!.accoun
 }
 
 /** What allowing this does to what was allowed before. */
-function printStanding(standing: StandingApproval, request: AuthorizationRequest): Html {
-  const lost = standing.scopes
-    .filter((scope) => !request.scopes.includes(scope))
-    .map((scope) => scopeWords[scope].title)
+function printStanding(standing: StandingApproval, scopes: AuthorizationRequest['scopes']): Html {
+  const lost = standing.scopes.filter((scope) => !scopes.includes(scope)).map((scope) => scopeWords[scope].title)
   return html`${standing.pausedAt !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
 <p>You have allowed it access before. Allowing this replaces what you allowed before, also for the access it holds already.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
 }
@@ -201,14 +219,35 @@ function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
   return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}</li>`
 }
 
-function printAccounts(accounts: readonly Account[], ticked?: readonly string[]): Html {
+function printAccounts(accounts: readonly HeldAccount[], ticked?: readonly string[]): Html {
   const boxes = accounts.map(
     (account) =>
-      html`<label class="tick"><input type="checkbox" name="account" value="${account.accountNumber}"${(ticked?.includes(account.accountNumber) ?? true) && html` checked`}><span>${account.accountNumber} <span class="faint">${wordsOf(account)}</span></span></label>`,
+      html`<label class="tick"><input type="checkbox" name="account" value="${account.accountNumber}"${(ticked?.includes(account.accountNumber) ?? true) && html` checked`}><span>${wordsOf(account)}</span></label>`,
   )
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }
 
-function wordsOf(account: Account): string {
-  return `${account.classification.replaceAll('_', ' ')}, ${account.type}`
+/** Whoever allows it for somebody else reads for whom. */
+function wordsOf(account: HeldAccount): Html {
+  const kind = `${account.classification.replaceAll('_', ' ')}, ${account.type}`
+  const whose = isOwn(account)
+    ? undefined
+    : html` of <strong>${ownersOf(account)}</strong>, whose ${account.role} you are`
+  return html`${account.accountNumber}${whose} <span class="faint">${kind}</span>`
+}
+
+function ownersOf({ owners }: HeldAccount): string {
+  return owners.length > 0 ? owners.join(' and ') : 'another person'
+}
+
+function whatIsUsed(accounts: readonly HeldAccount[]): string {
+  if (accounts.every(isOwn)) return 'your account'
+  return accounts.length === 1 ? `the account of ${ownersOf(accounts[0]!)}` : 'these accounts'
+}
+
+/** What is asked for and not offered, and why. */
+function printWithheld({ scopes, withheld }: Offer, request: AuthorizationRequest): Html {
+  const lost = request.scopes.filter((scope) => !scopes.includes(scope)).map((scope) => scopeWords[scope].title)
+  return html`${lost.length > 0 && html`<p>It also asks for what is not yours to allow, and does not get it: <strong>${lost.join(', ')}</strong>.</p>`}
+${withheld.length > 0 && html`<p>Not offered, because you may not allow all of this there: ${withheld.map((each) => each.accountNumber).join(', ')}.</p>`}`
 }

@@ -1,0 +1,588 @@
+-- Customers and accounts as the brokerage's own systems know them: under whose names, held by whom and how, and as of which version.
+
+-- Whoever an account is held by, until now one, is in a table of their own. First of all, before anything that others use is locked.
+CREATE TABLE holdings (
+  user_id        text NOT NULL,
+  account_number text NOT NULL,
+  role           text NOT NULL CHECK (role IN ('owner', 'joint', 'custodian', 'adviser', 'viewer')),
+  -- What this person may let applications do in this account.
+  scopes         text[] NOT NULL CHECK (scopes <@ ARRAY['read', 'write', 'market', 'trade', 'stream']),
+  -- One that was removed stays, with the version of the removal, so that nothing older raises it.
+  status         text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'suspended', 'removed')),
+  -- The source's; null where it was made by hand.
+  version        bigint CHECK (version >= 0),
+  created_at     timestamptz NOT NULL,
+  updated_at     timestamptz NOT NULL,
+  PRIMARY KEY (user_id, account_number)
+);
+INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
+SELECT user_id, account_number, 'owner', '{read,write,market,trade,stream}', date_created, last_update_date FROM accounts;
+ALTER TABLE holdings ADD FOREIGN KEY (user_id) REFERENCES users NOT VALID;
+ALTER TABLE holdings ADD FOREIGN KEY (account_number) REFERENCES accounts NOT VALID;
+CREATE INDEX holdings_of_account ON holdings (account_number);
+
+-- Who says so. A source belongs to one site; what one of them calls somebody says nothing to another. `heard_at` is when it last said something, `newest_at`
+-- the time of its newest change, as it says itself.
+CREATE TABLE sources (
+  name        text PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9-]{0,29}$'),
+  environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  heard_at    timestamptz NOT NULL,
+  newest_at   timestamptz NOT NULL
+);
+
+-- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that it was before.
+-- A customer who was removed stays, with the version of the removal, so that nothing older raises them, and comes back as who they were.
+ALTER TABLE users
+  ADD COLUMN source text REFERENCES sources,
+  ADD COLUMN external_id text COLLATE "C",
+  ADD COLUMN version bigint,
+  ADD COLUMN locale text,
+  ADD COLUMN source_status text,
+  ADD COLUMN locked_here boolean NOT NULL DEFAULT false,
+  ADD COLUMN removed_at timestamptz;
+ALTER TABLE users ADD CONSTRAINT users_external_id CHECK (
+  (source IS NULL) = (external_id IS NULL) AND (external_id IS NULL OR (role = 'holder' AND external_id ~ '^[A-Za-z0-9._@+:-]{1,64}$'))) NOT VALID;
+ALTER TABLE users VALIDATE CONSTRAINT users_external_id;
+ALTER TABLE users ADD CONSTRAINT users_source_status CHECK (
+  source_status IN ('active', 'disabled') AND (source_status = 'active' OR status = 'disabled') AND (removed_at IS NULL OR status = 'disabled')) NOT VALID;
+ALTER TABLE users VALIDATE CONSTRAINT users_source_status;
+CREATE UNIQUE INDEX users_of_source ON users (source, external_id);
+
+ALTER TABLE accounts
+  ADD COLUMN source text REFERENCES sources,
+  ADD COLUMN external_id text COLLATE "C",
+  ADD COLUMN version bigint,
+  ADD COLUMN removed_at timestamptz;
+ALTER TABLE accounts ADD CONSTRAINT accounts_external_id CHECK (
+  (source IS NULL) = (external_id IS NULL) AND (external_id IS NULL OR external_id ~ '^[A-Za-z0-9._@+:-]{1,64}$')) NOT VALID;
+ALTER TABLE accounts VALIDATE CONSTRAINT accounts_external_id;
+ALTER TABLE accounts ADD CONSTRAINT accounts_removed CHECK (removed_at IS NULL OR status = 'closed') NOT VALID;
+ALTER TABLE accounts VALIDATE CONSTRAINT accounts_removed;
+CREATE UNIQUE INDEX accounts_of_source ON accounts (source, external_id);
+
+-- What was removed before anybody had heard of it. Nothing older comes after it.
+CREATE TABLE tombstones (
+  source      text NOT NULL REFERENCES sources,
+  kind        text NOT NULL CHECK (kind IN ('customer', 'account')),
+  external_id text NOT NULL COLLATE "C",
+  version     bigint NOT NULL,
+  removed_at  timestamptz NOT NULL,
+  PRIMARY KEY (source, kind, external_id)
+);
+
+-- Holdings that came before their customer or their account. They wait a day; removed ones, until both are there.
+CREATE TABLE waiting_holdings (
+  source   text NOT NULL REFERENCES sources,
+  customer text NOT NULL COLLATE "C",
+  account  text NOT NULL COLLATE "C",
+  role     text NOT NULL,
+  scopes   text[] NOT NULL,
+  status   text NOT NULL CHECK (status IN ('active', 'suspended', 'removed')),
+  version  bigint NOT NULL,
+  since    timestamptz NOT NULL,
+  PRIMARY KEY (source, customer, account)
+);
+CREATE INDEX waiting_holdings_of_account ON waiting_holdings (source, account);
+CREATE INDEX waiting_holdings_by_age ON waiting_holdings (since) WHERE status <> 'removed';
+
+-- Whom a source names signs in as the brokerage says, maybe never with a password of ours.
+ALTER TABLE users ALTER COLUMN password_hash DROP NOT NULL;
+
+-- accounts.user_id is what nodes of the release before read and write. What they write becomes the owner's holding; there it is
+-- the only one. Whoever holds no longer, or is suspended, is gone from it.
+ALTER TABLE accounts ALTER COLUMN user_id DROP NOT NULL;
+
+CREATE FUNCTION keep_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM holdings WHERE account_number = NEW.account_number AND role = 'owner' AND user_id IS DISTINCT FROM NEW.user_id;
+  INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
+  SELECT NEW.user_id, NEW.account_number, 'owner', '{read,write,market,trade,stream}', NEW.last_update_date, NEW.last_update_date
+  WHERE NEW.user_id IS NOT NULL ON CONFLICT (user_id, account_number) DO UPDATE SET role = 'owner', scopes = excluded.scopes, status = 'active';
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keep_owner AFTER INSERT ON accounts FOR EACH ROW WHEN (NEW.user_id IS NOT NULL) EXECUTE FUNCTION keep_owner();
+CREATE TRIGGER keep_new_owner AFTER UPDATE OF user_id ON accounts FOR EACH ROW
+  WHEN (OLD.user_id IS DISTINCT FROM NEW.user_id AND pg_trigger_depth() = 0) EXECUTE FUNCTION keep_owner();
+
+CREATE FUNCTION forget_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE accounts SET user_id = NULL WHERE account_number = OLD.account_number AND user_id = OLD.user_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER forget_owner AFTER DELETE ON holdings FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION forget_owner();
+CREATE TRIGGER forget_suspended AFTER UPDATE ON holdings FOR EACH ROW
+  WHEN (OLD.status <> NEW.status AND NEW.status <> 'active') EXECUTE FUNCTION forget_owner();
+
+-- What a person holds changes what their tokens count for, with the next request on every node.
+DROP TRIGGER announce ON accounts;
+DROP TRIGGER announce_lost ON accounts;
+CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON holdings FOR EACH ROW EXECUTE FUNCTION announce_change('user', 'user_id');
+CREATE TRIGGER announce_lost AFTER UPDATE ON holdings FOR EACH ROW
+  WHEN (OLD.user_id IS DISTINCT FROM NEW.user_id) EXECUTE FUNCTION announce_lost_account();
+
+CREATE FUNCTION announce_holders() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM announce(TG_ARGV[0] || ':' || user_id) FROM holdings WHERE account_number = NEW.account_number;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER announce AFTER UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION announce_holders('user');
+
+ALTER TABLE notices DROP CONSTRAINT notices_kind_check;
+ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (kind IN (
+  'sign-in', 'application', 'address', 'password', 'second-factor', 'recovery-codes', 'api-token',
+  'webhook-failing', 'webhook-disabled', 'secret-expiring', 'partner-decided', 'partner-message', 'invitation', 'member-joined', 'access-ended')) NOT VALID;
+
+-- Accounts that people lost leave every authorization of theirs, for good; what has no account left ends. The partner learns of it by the events of the
+-- authorizations, the person by a notice. Whoever comes back to an account has to allow applications again. Whoever lost `*` lost everything.
+CREATE FUNCTION leave_authorizations(user_ids text[], account_numbers text[], reason text, actor text, moment timestamptz)
+RETURNS integer LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  narrowed integer;
+BEGIN
+  WITH lost AS (
+    SELECT l.user_id, array_agg(l.account_number) AS numbers FROM unnest($1, $2) AS l (user_id, account_number) GROUP BY l.user_id),
+  changed AS (
+    UPDATE authorizations a SET
+      account_numbers = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN a.account_numbers
+        ELSE ARRAY(SELECT n FROM unnest(a.account_numbers) AS n WHERE n <> ALL (lost.numbers)) END,
+      revoked_at = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN moment END,
+      revoked_reason = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN reason END,
+      updated_at = moment
+    FROM lost WHERE a.user_id = lost.user_id AND a.revoked_at IS NULL AND (a.account_numbers && lost.numbers OR '*' = ANY (lost.numbers))
+    RETURNING a.id, a.user_id, a.client_id, a.revoked_at IS NOT NULL AS ended,
+      ARRAY(SELECT n FROM unnest(lost.numbers) AS n WHERE n <> '*' ORDER BY n) AS numbers),
+  entered AS (
+    INSERT INTO audit_entries (at, actor, action, subject, environment, details)
+    SELECT moment, actor, CASE WHEN ended THEN 'authorization.revoked' ELSE 'authorization.narrowed' END, 'client:' || client_id, c.environment,
+      jsonb_build_object('authorizationId', x.id, 'userId', x.user_id, 'reason', reason, 'accountNumbers', x.numbers)
+    FROM changed x JOIN clients c ON c.id = x.client_id),
+  told AS (
+    INSERT INTO notices (user_id, email, kind, key, facts, created_at, due_at)
+    SELECT x.user_id, u.email, 'access-ended', format('access-ended:%s:%s', x.id, pg_current_xact_id()),
+      jsonb_build_object('environment', c.environment, 'client', c.name, 'partner', p.name, 'accounts', x.numbers, 'ended', x.ended, 'reason', reason),
+      moment, moment
+    FROM changed x JOIN users u ON u.id = x.user_id JOIN clients c ON c.id = x.client_id JOIN partners p USING (branch_id)
+    WHERE u.email IS NOT NULL ON CONFLICT (key) DO NOTHING)
+  SELECT count(*) INTO narrowed FROM changed;
+  RETURN narrowed;
+END $$;
+
+-- A record of a source, as its fields are called in the interface. `line` is its place among those that came with it. Beside `upsert` and `remove` there is `absent`:
+-- a snapshot does not have what it should, and nothing newer is known of it.
+CREATE TYPE provisioned AS (
+  line bigint, kind text, op text, version bigint, "changedAt" timestamptz, "externalId" text, status text,
+  name text, username text, email text, locale text,
+  number text, type text, classification text, "optionLevel" smallint, "dayTrader" boolean, "openedAt" timestamptz,
+  customer text, account text, role text, "mayAuthorize" text[]);
+
+CREATE FUNCTION new_user_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
+  RETURN (SELECT 'id-' || translate(lower(encode(substr(b, 1, 6) || substr(b, 10, 3), 'base64')), '+/', 'ab')
+    FROM (SELECT uuid_send(gen_random_uuid()) AS b OFFSET 0) AS random);
+
+CREATE FUNCTION scopes_of_role(role text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN CASE role WHEN 'adviser' THEN ARRAY['read', 'market', 'stream'] WHEN 'viewer' THEN ARRAY['read', 'market']
+    ELSE ARRAY['read', 'write', 'market', 'trade', 'stream'] END;
+
+-- Customers: those without fault are written, by their version. What they lose with it is told to the caller.
+CREATE FUNCTION merge_customers(source text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT made text[], OUT gone text[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  locked text[];
+  unlocked text[];
+BEGIN
+  WITH judged AS MATERIALIZED (
+    SELECT r.*, u.id AS user_id, u.email AS old_email, coalesce(lower(r.username), u.username, lower($1 || ':' || r."externalId")) AS called,
+      CASE WHEN greatest(u.version, t.version) > r.version THEN 'skipped' WHEN greatest(u.version, t.version) = r.version AND (r.op <> 'absent' OR u.removed_at IS NOT NULL) THEN 'unchanged'
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN u.version IS NULL AND u.id IS NULL THEN 'created' ELSE 'changed' END AS what
+    FROM unnest(rows) AS r LEFT JOIN users u ON u.source = $1 AND u.external_id = r."externalId"
+    LEFT JOIN tombstones t ON t.source = $1 AND t.kind = 'customer' AND t.external_id = r."externalId"
+    WHERE r.kind = 'customer'),
+  faults AS MATERIALIZED (
+    SELECT j.line FROM judged j JOIN users x ON x.username = j.called AND x.id IS DISTINCT FROM j.user_id WHERE j.what IN ('created', 'changed')
+    UNION
+    SELECT line FROM (SELECT line, row_number() OVER (PARTITION BY called ORDER BY line) AS place FROM judged
+      WHERE what IN ('created', 'changed')) AS twice WHERE place > 1),
+  written AS (
+    INSERT INTO users AS u (id, username, name, email, locale, role, status, source, external_id, version, source_status, created_at, updated_at)
+    SELECT coalesce(user_id, new_user_id()), called, btrim(name), CASE WHEN email = '' THEN NULL ELSE coalesce(email, old_email) END, locale, 'holder',
+      coalesce(status, 'active'), $1, "externalId", version, coalesce(status, 'active'), moment, moment
+    FROM judged WHERE what IN ('created', 'changed') AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
+    ON CONFLICT (source, external_id) DO UPDATE SET
+      username = excluded.username, name = excluded.name, email = excluded.email, locale = coalesce(excluded.locale, u.locale),
+      version = excluded.version, source_status = excluded.source_status, removed_at = NULL, updated_at = excluded.updated_at,
+      status = CASE WHEN excluded.source_status = 'disabled' OR u.locked_here THEN 'disabled' WHEN u.source_status = 'disabled' THEN 'active' ELSE u.status END,
+      locked_here = u.locked_here OR (excluded.source_status = 'disabled' AND u.status = 'disabled' AND coalesce(u.source_status, 'active') = 'active')
+    WHERE u.version IS NULL OR u.version < excluded.version
+    RETURNING u.id, u.external_id, u.status, u.locked_here),
+  -- Those whom the source locked, and those whom it let in again, as they were before.
+  turned AS (
+    SELECT w.id, w.status FROM written w JOIN users before ON before.id = w.id WHERE before.status <> w.status),
+  removed AS (
+    UPDATE users u SET removed_at = moment, status = 'disabled', source_status = 'disabled', version = j.version, updated_at = moment,
+      locked_here = u.locked_here OR (u.status = 'disabled' AND coalesce(u.source_status, 'active') = 'active')
+    FROM judged j WHERE j.what = 'removed' AND u.id = j.user_id AND (u.version IS NULL OR u.version < j.version OR (j.op = 'absent' AND u.version = j.version)) RETURNING u.id),
+  buried AS (
+    INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
+    SELECT $1, 'customer', "externalId", version, moment FROM judged WHERE what = 'removed' AND user_id IS NULL
+    ON CONFLICT ON CONSTRAINT tombstones_pkey DO UPDATE SET version = excluded.version, removed_at = excluded.removed_at WHERE t.version < excluded.version),
+  raised AS (
+    DELETE FROM tombstones t USING judged j WHERE t.source = $1 AND t.kind = 'customer' AND t.external_id = j."externalId" AND j.what = 'created'
+      AND j.line NOT IN (SELECT line FROM faults)),
+  moved AS (
+    INSERT INTO former_emails (user_id, email, replaced_at)
+    SELECT user_id, old_email, moment FROM judged WHERE what = 'changed' AND old_email IS NOT NULL AND email IS DISTINCT FROM old_email AND email IS NOT NULL
+    ON CONFLICT (user_id, email) DO UPDATE SET replaced_at = excluded.replaced_at)
+  SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (
+        SELECT CASE WHEN line IN (SELECT line FROM faults) THEN 'failed' ELSE what END AS what, count(*) AS n FROM judged GROUP BY 1) AS c),
+      'faults', (SELECT jsonb_agg(jsonb_build_object('line', line, 'field', 'username', 'problem', 'is taken by somebody else: give another') ORDER BY line) FROM faults)),
+    ARRAY(SELECT "externalId" FROM judged WHERE what = 'created'),
+    ARRAY(SELECT id FROM removed), ARRAY(SELECT id FROM turned WHERE status = 'disabled'), ARRAY(SELECT id FROM turned WHERE status = 'active')
+  INTO outcomes, made, gone, locked, unlocked;
+
+  IF cardinality(gone) > 0 THEN
+    PERFORM leave_authorizations(gone, array_fill('*'::text, ARRAY[cardinality(gone)]), 'customer removed', actor, moment);
+    UPDATE api_tokens SET revoked_at = moment WHERE user_id = ANY (gone) AND revoked_at IS NULL;
+  END IF;
+  IF cardinality(gone || locked || unlocked) > 0 THEN
+    DELETE FROM sessions WHERE user_id = ANY (gone || locked);
+    INSERT INTO audit_entries (at, actor, action, subject, environment, details)
+    SELECT moment, $3, t.action, 'user:' || t.id, s.environment, jsonb_build_object('source', $1)
+    FROM sources s, (SELECT unnest(gone) AS id, 'user.removed' AS action UNION ALL SELECT unnest(locked), 'user.disabled'
+      UNION ALL SELECT unnest(unlocked), 'user.enabled') AS t WHERE s.name = $1;
+  END IF;
+END $$;
+
+CREATE FUNCTION merge_accounts(source text, environment text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT made text[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  closed text[];
+  losers text[];
+  lost text[];
+BEGIN
+  WITH judged AS MATERIALIZED (
+    SELECT r.*, a.account_number AS known, a.status = 'active' AS was_open, a.date_created,
+      CASE WHEN greatest(a.version, t.version) > r.version THEN 'skipped' WHEN greatest(a.version, t.version) = r.version AND (r.op <> 'absent' OR a.removed_at IS NOT NULL) THEN 'unchanged'
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN a.account_number IS NULL THEN 'created' ELSE 'changed' END AS what
+    FROM unnest(rows) AS r LEFT JOIN accounts a ON a.source = $1 AND a.external_id = r."externalId"
+    LEFT JOIN tombstones t ON t.source = $1 AND t.kind = 'account' AND t.external_id = r."externalId"
+    WHERE r.kind = 'account'),
+  faults AS MATERIALIZED (
+    SELECT line, 'cannot change: it was ' || known || '. Remove this account, and open another' AS problem FROM judged WHERE what = 'changed' AND number <> known
+    UNION ALL
+    SELECT j.line, 'is the number of another account: give its own' FROM judged j JOIN accounts x ON x.account_number = j.number WHERE j.what = 'created'
+    UNION ALL
+    SELECT line, 'is the number of another account: give its own' FROM (
+      SELECT line, row_number() OVER (PARTITION BY number ORDER BY line) AS place FROM judged WHERE what = 'created') AS twice WHERE place > 1),
+  written AS (
+    INSERT INTO accounts AS a (account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date,
+      source, external_id, version)
+    SELECT number, $2, coalesce(btrim(classification), 'individual'), coalesce("openedAt", date_created, moment), coalesce("dayTrader", false),
+      coalesce("optionLevel", 1), coalesce(status, 'active'), type, moment, $1, "externalId", version
+    FROM judged WHERE what IN ('created', 'changed') AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
+    ON CONFLICT (source, external_id) DO UPDATE SET
+      classification = excluded.classification, date_created = excluded.date_created, day_trader = excluded.day_trader, option_level = excluded.option_level,
+      status = excluded.status, type = excluded.type, last_update_date = excluded.last_update_date, version = excluded.version, removed_at = NULL
+    WHERE a.version IS NULL OR a.version < excluded.version
+    RETURNING a.account_number, a.status),
+  removed AS (
+    UPDATE accounts a SET removed_at = moment, status = 'closed', version = j.version, last_update_date = moment
+    FROM judged j WHERE j.what = 'removed' AND a.account_number = j.known AND (a.version IS NULL OR a.version < j.version OR (j.op = 'absent' AND a.version = j.version)) RETURNING a.account_number),
+  buried AS (
+    INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
+    SELECT $1, 'account', "externalId", version, moment FROM judged WHERE what = 'removed' AND known IS NULL
+    ON CONFLICT ON CONSTRAINT tombstones_pkey DO UPDATE SET version = excluded.version, removed_at = excluded.removed_at WHERE t.version < excluded.version),
+  raised AS (
+    DELETE FROM tombstones t USING judged j WHERE t.source = $1 AND t.kind = 'account' AND t.external_id = j."externalId" AND j.what = 'created'
+      AND j.line NOT IN (SELECT line FROM faults))
+  SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (
+        SELECT CASE WHEN line IN (SELECT line FROM faults) THEN 'failed' ELSE what END AS what, count(*) AS n FROM judged GROUP BY 1) AS c),
+      'faults', (SELECT jsonb_agg(jsonb_build_object('line', line, 'field', 'number', 'problem', problem) ORDER BY line) FROM faults)),
+    ARRAY(SELECT "externalId" FROM judged WHERE what = 'created'),
+    ARRAY(SELECT account_number FROM removed UNION SELECT w.account_number FROM written w WHERE w.status = 'closed')
+  INTO outcomes, made, closed;
+
+  IF cardinality(closed) > 0 THEN
+    SELECT array_agg(h.user_id), array_agg(h.account_number) INTO losers, lost FROM holdings h WHERE h.account_number = ANY (closed);
+    PERFORM leave_authorizations(losers, lost, 'account closed', actor, moment);
+  END IF;
+END $$;
+
+CREATE FUNCTION merge_holdings(source text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  losers text[];
+  lost text[];
+BEGIN
+  WITH judged AS MATERIALIZED (
+    SELECT r.*, u.id AS user_id, a.account_number,
+      CASE WHEN r.op <> 'upsert' THEN 'removed' ELSE coalesce(r.status, 'active') END AS state,
+      CASE WHEN greatest(h.version, w.version) > r.version THEN 'skipped' WHEN greatest(h.version, w.version) = r.version AND (r.op <> 'absent' OR h.status = 'removed') THEN 'unchanged'
+        WHEN u.id IS NULL OR a.account_number IS NULL THEN CASE WHEN r.op = 'remove' THEN 'removed' ELSE 'waiting' END
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN h.user_id IS NULL THEN 'created' ELSE 'changed' END AS what
+    FROM unnest(rows) AS r LEFT JOIN users u ON u.source = $1 AND u.external_id = r.customer
+    LEFT JOIN accounts a ON a.source = $1 AND a.external_id = r.account
+    LEFT JOIN holdings h ON h.user_id = u.id AND h.account_number = a.account_number
+    LEFT JOIN waiting_holdings w ON w.source = $1 AND w.customer = r.customer AND w.account = r.account
+    WHERE r.kind = 'holding'),
+  applied AS MATERIALIZED (
+    SELECT *, coalesce("mayAuthorize", scopes_of_role(role)) AS scopes FROM judged WHERE what NOT IN ('skipped', 'unchanged')),
+  kept AS (
+    INSERT INTO waiting_holdings AS w (source, customer, account, role, scopes, status, version, since)
+    SELECT $1, customer, account, coalesce(role, 'viewer'), scopes, state, version, moment FROM applied WHERE user_id IS NULL OR account_number IS NULL
+    ON CONFLICT ON CONSTRAINT waiting_holdings_pkey DO UPDATE SET
+      role = excluded.role, scopes = excluded.scopes, status = excluded.status, version = excluded.version, since = excluded.since
+    WHERE w.version < excluded.version),
+  settled AS (
+    DELETE FROM waiting_holdings w USING applied x
+    WHERE w.source = $1 AND w.customer = x.customer AND w.account = x.account AND x.user_id IS NOT NULL AND x.account_number IS NOT NULL),
+  written AS (
+    INSERT INTO holdings AS h (user_id, account_number, role, scopes, status, version, created_at, updated_at)
+    SELECT user_id, account_number, coalesce(role, 'viewer'), CASE WHEN op <> 'upsert' THEN '{}' ELSE scopes END, state, version, moment, moment
+    FROM applied WHERE user_id IS NOT NULL AND account_number IS NOT NULL ORDER BY user_id, account_number
+    ON CONFLICT (user_id, account_number) DO UPDATE SET
+      role = CASE WHEN excluded.status = 'removed' THEN h.role ELSE excluded.role END, scopes = excluded.scopes, status = excluded.status,
+      version = excluded.version, updated_at = excluded.updated_at
+    WHERE h.version IS NULL OR h.version < excluded.version OR (excluded.status = 'removed' AND h.version = excluded.version)
+    RETURNING h.user_id, h.account_number, h.status)
+  SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (SELECT what, count(*) AS n FROM judged WHERE line IS NOT NULL GROUP BY 1) AS c)),
+    (SELECT array_agg(user_id) FROM written WHERE status = 'removed'), (SELECT array_agg(account_number) FROM written WHERE status = 'removed')
+  INTO outcomes, losers, lost;
+  IF losers IS NOT NULL THEN PERFORM leave_authorizations(losers, lost, 'account no longer held', actor, moment); END IF;
+END $$;
+
+-- Holdings that have waited, of which customer and account have come: as records again.
+CREATE FUNCTION take_waiting(source text, customers text[], accounts text[]) RETURNS provisioned[] LANGUAGE sql AS $$
+  WITH taken AS (
+    DELETE FROM waiting_holdings w USING users u, accounts a
+    WHERE w.source = $1 AND (w.customer = ANY ($2) OR w.account = ANY ($3))
+      AND u.source = $1 AND u.external_id = w.customer AND a.source = $1 AND a.external_id = w.account
+    RETURNING w.customer, w.account, w.role, w.scopes, w.status, w.version)
+  SELECT array_agg(jsonb_populate_record(NULL::provisioned, jsonb_build_object('kind', 'holding', 'op', CASE WHEN status = 'removed' THEN 'remove' ELSE 'upsert' END,
+    'customer', customer, 'account', account, 'role', role, 'mayAuthorize', scopes, 'status', nullif(status, 'removed'), 'version', version))) FROM taken
+$$;
+
+-- Everything that comes from a source comes by this, with what it entails, in one transaction: what is newer than what is known is applied, what is as old
+-- has been already, what is older is left. Who makes something new goes beside others who do; who removes what nobody knows, or leaves a
+-- holding waiting, goes alone: of a removal and an older record, or of a holding and its account, the later sees the earlier.
+CREATE FUNCTION merge_records(source text, environment text, records provisioned[], actor text, moment timestamptz)
+RETURNS jsonb LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  site text;
+  winners provisioned[];
+  repeated bigint;
+  outdated bigint;
+  alone boolean;
+  customers record;
+  accounts record;
+  holdings jsonb;
+BEGIN
+  INSERT INTO sources AS s (name, environment, heard_at, newest_at) VALUES ($1, $2, moment, 'epoch') ON CONFLICT DO NOTHING;
+  SELECT s.environment INTO site FROM sources s WHERE s.name = $1;
+  IF site <> $2 THEN
+    RAISE invalid_parameter_value USING MESSAGE = format('source: %s belongs to the %s site', $1, site);
+  END IF;
+  SELECT array_agg(r) INTO winners FROM (
+    SELECT DISTINCT ON (r.kind, r."externalId", r.customer, r.account) r FROM unnest(records) AS r
+    ORDER BY r.kind, r."externalId", r.customer, r.account, r.version DESC, r.line) AS one (r);
+  SELECT count(*) FILTER (WHERE r.version = w.version) - cardinality(winners), count(*) FILTER (WHERE r.version < w.version) INTO repeated, outdated
+  FROM unnest(records) AS r JOIN unnest(winners) AS w ON w.kind = r.kind AND w."externalId" IS NOT DISTINCT FROM r."externalId"
+    AND w.customer IS NOT DISTINCT FROM r.customer AND w.account IS NOT DISTINCT FROM r.account;
+
+  SELECT bool_or(CASE WHEN w.kind = 'customer' THEN w.op = 'remove' AND u.id IS NULL WHEN w.kind = 'account' THEN w.op = 'remove' AND a.account_number IS NULL
+    ELSE u.id IS NULL OR a.account_number IS NULL END) INTO alone
+  FROM unnest(winners) AS w LEFT JOIN users u ON u.source = $1 AND u.external_id = CASE WHEN w.kind = 'customer' THEN w."externalId" ELSE w.customer END
+  LEFT JOIN accounts a ON a.source = $1 AND a.external_id = CASE WHEN w.kind = 'account' THEN w."externalId" ELSE w.account END
+  WHERE w.op = 'remove' OR w.kind = 'holding';
+  IF alone THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('provisioning:' || $1, 0));
+  ELSE
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('provisioning:' || $1, 0));
+  END IF;
+
+  customers := merge_customers($1, winners, actor, moment);
+  accounts := merge_accounts($1, $2, winners, actor, moment);
+  IF cardinality(customers.made) + cardinality(accounts.made) > 0 THEN
+    winners := winners || take_waiting($1, customers.made, accounts.made);
+    SELECT array_agg(r) INTO winners FROM (
+      SELECT DISTINCT ON (r.customer, r.account) r FROM unnest(winners) AS r WHERE r.kind = 'holding'
+      ORDER BY r.customer, r.account, r.version DESC, r.line) AS one (r);
+  END IF;
+  holdings := merge_holdings($1, winners, actor, moment);
+
+  -- As of when. Nobody waits for the row: whoever has it has said so just now.
+  UPDATE sources s SET heard_at = moment, newest_at = greatest(s.newest_at, (SELECT max(r."changedAt") FROM unnest(records) AS r), s.newest_at)
+  WHERE s.name = (SELECT n.name FROM sources n WHERE n.name = $1 FOR NO KEY UPDATE SKIP LOCKED);
+  RETURN (SELECT jsonb_object_agg(what, n) FROM (
+      SELECT what, sum(n) AS n FROM (
+        SELECT c.key AS what, c.value::bigint AS n FROM (VALUES (customers.outcomes), (accounts.outcomes), (holdings)) AS o (outcomes),
+          jsonb_each_text(coalesce(nullif(o.outcomes -> 'counts', 'null'), '{}')) AS c
+        UNION ALL VALUES ('unchanged', repeated), ('skipped', outdated), ('created', 0), ('changed', 0), ('removed', 0), ('waiting', 0), ('failed', 0)) AS each
+      GROUP BY what) AS summed)
+    || jsonb_build_object('faults', coalesce(nullif(customers.outcomes -> 'faults', 'null'), '[]') || coalesce(nullif(accounts.outcomes -> 'faults', 'null'), '[]'));
+END $$;
+
+-- What is wrong with a record of a source, in the words of the field that is at fault; null when nothing is. The same as src/provisioning/record.ts asks of
+-- the interface: a test holds the two together.
+CREATE FUNCTION record_fault(record jsonb) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  kind text := record ->> 'kind';
+  op text := coalesce(record ->> 'op', 'upsert');
+  external_id constant text := '^[A-Za-z0-9._@+:-]{1,64}$';
+  printable constant text := '^[^\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff\ufff9-\ufffb]*$';
+  keys text[] := CASE WHEN kind = 'holding' THEN ARRAY['customer', 'account'] ELSE ARRAY['externalId'] END;
+  names text[] := ARRAY['kind', 'op', 'version', 'changedAt'] || keys || CASE WHEN op = 'remove' THEN '{}' WHEN kind = 'customer' THEN '{name,username,email,locale,status}'::text[]
+    WHEN kind = 'account' THEN '{number,type,classification,status,optionLevel,dayTrader,openedAt}' ELSE '{role,mayAuthorize,status}' END;
+  field text;
+  fault text;
+BEGIN
+  IF jsonb_typeof(record) IS DISTINCT FROM 'object' THEN RETURN 'record must be an object'; END IF;
+  IF kind NOT IN ('customer', 'account', 'holding') OR kind IS NULL THEN RETURN 'kind must be customer, account or holding'; END IF;
+  IF record ? 'op' AND coalesce(record -> 'op' NOT IN ('"upsert"', '"remove"'), true) THEN RETURN 'op must be upsert or remove'; END IF;
+  SELECT left(k, 100) INTO field FROM jsonb_object_keys(record) AS k WHERE k <> ALL (names) LIMIT 1;
+  IF FOUND THEN RETURN format('%s is no field of %s', field, CASE op WHEN 'remove' THEN 'a removal' ELSE 'a ' || kind END); END IF;
+  IF jsonb_typeof(record -> 'version') IS DISTINCT FROM 'number' OR (record ->> 'version')::numeric % 1 <> 0
+    OR (record ->> 'version')::numeric NOT BETWEEN 0 AND 9007199254740991 THEN RETURN 'version must be a whole number from 0 to 9007199254740991'; END IF;
+  FOREACH field IN ARRAY keys LOOP
+    IF jsonb_typeof(record -> field) IS DISTINCT FROM 'string' OR record ->> field !~ external_id THEN
+      RETURN format('%s must be 1 to 64 letters, digits or any of . _ @ + : -', field);
+    END IF;
+  END LOOP;
+  FOREACH field IN ARRAY ARRAY['changedAt', 'openedAt'] LOOP
+    IF record ? field AND NOT is_instant(record -> field) THEN
+      RETURN format('%s must be a date and time such as 2026-01-31T09:30:00Z', field);
+    END IF;
+  END LOOP;
+  IF op = 'remove' THEN RETURN NULL; END IF;
+  fault := CASE kind
+    WHEN 'customer' THEN CASE
+      WHEN jsonb_typeof(record -> 'name') IS DISTINCT FROM 'string' OR length(btrim(record ->> 'name')) NOT BETWEEN 1 AND 200 OR record ->> 'name' !~ printable
+        THEN 'name must have 1 to 200 characters, none of them invisible'
+      WHEN record ? 'username' AND (jsonb_typeof(record -> 'username') <> 'string' OR record ->> 'username' !~ '^[A-Za-z0-9._@+-]{1,100}$'
+        OR lower(record ->> 'username') ~ '^id-[a-z0-9]{12}$') THEN 'username must be 1 to 100 letters, digits or any of . _ @ + -, and not look like an id'
+      WHEN record ? 'email' AND (jsonb_typeof(record -> 'email') <> 'string' OR (record ->> 'email' <> '' AND (length(record ->> 'email') > 254
+        OR strpos(record ->> 'email', '@') > 65 OR record ->> 'email' !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{2,63}$')))
+        THEN 'email must be an e-mail address such as ada@example.com, or empty'
+      WHEN record ? 'locale' AND (jsonb_typeof(record -> 'locale') <> 'string' OR record ->> 'locale' !~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$')
+        THEN 'locale must be a language such as en or fr-CA'
+      WHEN record ? 'status' AND coalesce(record -> 'status' NOT IN ('"active"', '"disabled"'), true) THEN 'status must be active or disabled' END
+    WHEN 'account' THEN CASE
+      WHEN jsonb_typeof(record -> 'number') IS DISTINCT FROM 'string' OR record ->> 'number' !~ '^[A-Z0-9]{4,20}$' THEN 'number must be 4 to 20 capital letters and digits'
+      WHEN record -> 'type' IS NULL OR record -> 'type' NOT IN ('"cash"', '"margin"') THEN 'type must be cash or margin'
+      WHEN record ? 'classification' AND (jsonb_typeof(record -> 'classification') <> 'string' OR length(btrim(record ->> 'classification')) NOT BETWEEN 1 AND 200
+        OR record ->> 'classification' !~ printable) THEN 'classification must have 1 to 200 characters, none of them invisible'
+      WHEN record ? 'status' AND record -> 'status' NOT IN ('"active"', '"closed"') THEN 'status must be active or closed'
+      WHEN record ? 'optionLevel' AND record -> 'optionLevel' NOT IN ('1', '2', '3', '4', '5', '6') THEN 'optionLevel must be a whole number from 1 to 6'
+      WHEN record ? 'dayTrader' AND jsonb_typeof(record -> 'dayTrader') <> 'boolean' THEN 'dayTrader must be true or false' END
+    ELSE CASE
+      WHEN record -> 'role' IS NULL OR record -> 'role' NOT IN ('"owner"', '"joint"', '"custodian"', '"adviser"', '"viewer"')
+        THEN 'role must be owner, joint, custodian, adviser or viewer'
+      WHEN record ? 'mayAuthorize' AND (jsonb_typeof(record -> 'mayAuthorize') <> 'array' OR NOT record -> 'mayAuthorize' <@ '["read", "write", "market", "trade", "stream"]')
+        THEN 'mayAuthorize must be a list of any of read, write, market, trade, stream'
+      WHEN record ? 'status' AND record -> 'status' NOT IN ('"active"', '"suspended"') THEN 'status must be active or suspended' END
+    END;
+  RETURN fault;
+END $$;
+
+CREATE FUNCTION is_instant(value jsonb) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF jsonb_typeof(value) <> 'string' OR value #>> '{}' !~ '^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$' THEN RETURN false; END IF;
+  RETURN (value #>> '{}')::timestamptz IS NOT NULL;
+EXCEPTION WHEN data_exception THEN
+  RETURN false;
+END $$;
+
+-- For the core's own transactions in the same PostgreSQL: what it says commits or vanishes with them.
+--   SELECT provision('live', 'core', '{"kind": "customer", "externalId": "C-1001", "name": "Ada Lovelace", "version": 7}');
+-- One record or a list of them; all of them, or an error that names the field. It runs with the rights of its owner (docs/provisioning.md has the GRANTs).
+CREATE FUNCTION provision(environment text, source text, records jsonb) RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+  list jsonb := CASE WHEN jsonb_typeof(records) = 'array' THEN records ELSE jsonb_build_array(records) END;
+  fault text;
+  merged jsonb;
+BEGIN
+  IF $1 NOT IN ('live', 'sandbox') OR $1 IS NULL THEN RAISE invalid_parameter_value USING MESSAGE = 'provision: environment must be live or sandbox'; END IF;
+  IF $2 !~ '^[a-z][a-z0-9-]{0,29}$' OR $2 IS NULL THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'provision: source must be a small letter, then small letters, digits or -, 30 at most';
+  END IF;
+  IF records IS NULL OR jsonb_array_length(list) NOT BETWEEN 1 AND 5000 THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'provision: records must be a record, or a list of 1 to 5000';
+  END IF;
+  SELECT format(CASE WHEN jsonb_typeof(records) = 'array' THEN 'record %s: %s' ELSE '%2$s' END, r.place, record_fault(r.record)) INTO fault
+  FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place) WHERE record_fault(r.record) IS NOT NULL ORDER BY r.place LIMIT 1;
+  IF fault IS NULL THEN
+    merged := merge_records($2, $1, ARRAY(SELECT jsonb_populate_record(NULL::provisioned, r.record || jsonb_build_object('line', r.place, 'op', coalesce(r.record ->> 'op', 'upsert')))
+      FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place)), 'source:' || $2, clock_timestamp());
+    SELECT format('%s %s', f ->> 'field', f ->> 'problem') INTO fault FROM jsonb_array_elements(merged -> 'faults') AS f LIMIT 1;
+  END IF;
+  IF fault IS NOT NULL THEN RAISE invalid_parameter_value USING MESSAGE = 'provision: ' || fault; END IF;
+  RETURN merged - 'faults';
+END $$;
+REVOKE ALL ON FUNCTION provision(text, text, jsonb) FROM PUBLIC;
+
+-- The tables are those of this schema, whatever the caller has of the same name, a temporary one above all.
+DO $$
+DECLARE
+  name regproc;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'announce_holders', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
+    'take_waiting', 'merge_records', 'is_instant', 'record_fault', 'provision']::regproc[] LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
+  END LOOP;
+END $$;
+
+-- Files of records. An import has committed all of its lines up to `lines`, and can go on from there after whatever cut it.
+CREATE TABLE imports (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  source      text NOT NULL,
+  environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  mode        text NOT NULL CHECK (mode IN ('changes', 'snapshot')),
+  dry_run     boolean NOT NULL,
+  -- Of a snapshot: what is newer than this is not missing from it. Null: what was said since it began.
+  as_of       bigint,
+  state       text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'needs approval', 'removing', 'finished', 'stopped')),
+  lines       bigint NOT NULL DEFAULT 0,
+  bytes       bigint NOT NULL DEFAULT 0,
+  total_bytes bigint,
+  created     bigint NOT NULL DEFAULT 0,
+  changed     bigint NOT NULL DEFAULT 0,
+  removed     bigint NOT NULL DEFAULT 0,
+  unchanged   bigint NOT NULL DEFAULT 0,
+  skipped     bigint NOT NULL DEFAULT 0,
+  waiting     bigint NOT NULL DEFAULT 0,
+  failed      bigint NOT NULL DEFAULT 0,
+  -- What a snapshot would remove, of how many.
+  missing     bigint,
+  known       bigint,
+  actor       text NOT NULL,
+  request_id  text,
+  started_at  timestamptz NOT NULL,
+  updated_at  timestamptz NOT NULL,
+  finished_at timestamptz,
+  CHECK ((state IN ('finished', 'stopped')) = (finished_at IS NOT NULL))
+);
+CREATE INDEX imports_by_end ON imports (finished_at);
+CREATE INDEX imports_removing ON imports (id) WHERE state = 'removing';
+
+-- The first thousand of an import.
+CREATE TABLE import_faults (
+  import_id bigint NOT NULL REFERENCES imports ON DELETE CASCADE,
+  line      bigint NOT NULL,
+  field     text NOT NULL,
+  problem   text NOT NULL,
+  PRIMARY KEY (import_id, line)
+);
+
+-- What a snapshot has, and then what it does not: a batch a row, so that a million names are a few hundred rows. Of a holding, customer and account with a space between.
+CREATE TABLE import_keys (
+  import_id bigint NOT NULL REFERENCES imports ON DELETE CASCADE,
+  number    bigint NOT NULL,
+  kind      text NOT NULL CHECK (kind IN ('customer', 'account', 'holding')),
+  is_there  boolean NOT NULL,
+  keys      text[] NOT NULL,
+  PRIMARY KEY (import_id, is_there, number, kind)
+);

@@ -1,0 +1,107 @@
+/** The brokerage's own systems say which customers, accounts and holdings there are: one at a time, at once. */
+import type { TSchema } from 'typebox'
+import type { Act } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import { Invalid } from '../../problem.ts'
+import { defaultSource, type Origin, outcomes, provision, sourcePattern } from '../../provisioning/provisioning.ts'
+import {
+  describeKeys,
+  describeRecord,
+  describeRemoval,
+  findFault,
+  type RecordKind,
+  type SourceRecord,
+} from '../../provisioning/record.ts'
+import { oneOf, Type, text } from '../../schema.ts'
+import type { Endpoint } from '../route.ts'
+
+export const sourceParameter = {
+  source: Type.Optional(
+    text(
+      'Which of the brokerage’s systems says so. Unless given, `core` on the live site and `sandbox` on the sandbox.',
+      'core',
+      {
+        pattern: sourcePattern,
+      },
+    ),
+  ),
+}
+
+export function originOf({ environment }: Context, query: unknown): Origin {
+  return { source: (query as { source?: string }).source ?? defaultSource[environment], environment }
+}
+
+const ProvisioningOutcome = Type.Object(
+  {
+    outcome: oneOf(
+      outcomes.filter((each) => each !== 'failed'),
+      {
+        description:
+          '`unchanged`: this version has been applied already. `skipped`: a greater version is known. `waiting`: a holding whose customer or account has not come yet; it waits for a day.',
+      },
+    ),
+  },
+  { title: 'ProvisioningOutcome', description: 'What came of it.' },
+)
+
+const names = { customer: 'Customer', account: 'Account', holding: 'Holding' } as const
+const removed = {
+  customer: 'They are locked out, and every authorization of theirs ends.',
+  account: 'It leaves every authorization; those without an account end.',
+  holding: 'The account leaves every authorization of this customer; those without an account end.',
+} as const
+
+const shared = (kind: RecordKind) => ({
+  tags: ['Internal'] as const,
+  security: [{ serviceBasic: [] }],
+  params: describeKeys(kind),
+  response: { 200: ProvisioningOutcome },
+  mayConflict: true as const,
+})
+
+/** PUT: this is how it is. */
+export function putRecord(kind: RecordKind): Endpoint<Act> {
+  return {
+    schema: {
+      operationId: `put${names[kind]}`,
+      summary: `Create or change a ${kind}`,
+      description: `For systems of the brokerage. The whole ${kind}, as the source knows it now. Sent again, or late, it does no harm: the greatest version counts.`,
+      ...shared(kind),
+      querystring: Type.Object(sourceParameter),
+      body: describeRecord(kind),
+    },
+    handle: (context, act, request) =>
+      apply(context, act, request.query, {
+        ...{ kind, op: 'upsert', ...(request.params as object) },
+        ...(request.body as { version: number }),
+      }),
+  }
+}
+
+/** DELETE: it is gone. */
+export function removeRecord(kind: RecordKind): Endpoint<Act> {
+  const { properties } = describeRemoval() as TSchema & { properties: Record<string, TSchema> }
+  return {
+    schema: {
+      operationId: `remove${names[kind]}`,
+      summary: `Remove a ${kind}`,
+      description: `For systems of the brokerage. ${removed[kind]} Nothing older brings it back; a greater version does, and what applications could do stays ended.`,
+      ...shared(kind),
+      querystring: Type.Object({
+        ...sourceParameter,
+        version: properties.version!,
+        changedAt: Type.Optional(properties.changedAt!),
+      }),
+    },
+    handle: (context, act, request) => {
+      const { source: _, ...rest } = request.query as { source?: string; version: number }
+      return apply(context, act, request.query, { kind, op: 'remove', ...(request.params as object), ...rest })
+    },
+  }
+}
+
+async function apply(context: Context, act: Act, query: unknown, record: SourceRecord) {
+  const fault = findFault(record)
+  if (fault) throw new Invalid([fault])
+  return { outcome: await provision(context.db, originOf(context, query), record, act) }
+}

@@ -1,0 +1,75 @@
+/** What a source says is applied: by one function of the database, whichever way it came, with all that it entails. */
+import { type Act, recordAct } from '../audit/audit.ts'
+import { after, day } from '../clock.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
+import { deleteExpired, mergeRecords } from './provisioning.sql.ts'
+import type { SourceRecord } from './record.ts'
+
+/** Of a house with one core. What is tried out on the sandbox is of another source. */
+export const defaultSource: Readonly<Record<Environment, string>> = { live: 'core', sandbox: 'sandbox' }
+export const sourcePattern = '^[a-z][a-z0-9-]{0,29}$'
+
+export interface Origin {
+  readonly source: string
+  readonly environment: Environment
+}
+
+export const allowedModes = ['changes', 'snapshot'] as const
+export const importStates = ['running', 'needs approval', 'removing', 'finished', 'stopped'] as const
+
+export const outcomes = ['created', 'changed', 'removed', 'unchanged', 'skipped', 'waiting', 'failed'] as const
+type RecordOutcome = (typeof outcomes)[number]
+export type RecordCounts = Readonly<Record<RecordOutcome, number>>
+
+export interface LineFault extends FieldProblem {
+  readonly line: number
+}
+
+export interface Merged extends RecordCounts {
+  readonly faults: readonly LineFault[]
+}
+
+/** Each with its line. All that are without fault are applied. */
+export async function mergeAll(sql: Sql, origin: Origin, records: readonly SourceRecord[], act: Act): Promise<Merged> {
+  const values = [origin.source, origin.environment, JSON.stringify(records), act.by.name, act.at]
+  const [row] = await sql.query<{ merged: Merged }>(mergeRecords, values)
+  return row!.merged
+}
+
+/** One record, at once; what came of it. */
+export async function provision(db: Database, origin: Origin, record: SourceRecord, act: Act): Promise<RecordOutcome> {
+  try {
+    return await db.transaction((sql) => applyOne(sql, origin, record, act))
+  } catch (error) {
+    throw explain(error, origin)
+  }
+}
+
+async function applyOne(sql: Sql, origin: Origin, record: SourceRecord, act: Act): Promise<RecordOutcome> {
+  const merged = await mergeAll(sql, origin, [{ ...record, line: 1 }], act)
+  if (merged.faults.length > 0) throw new Invalid(merged.faults.map(({ field, problem }) => ({ field, problem })))
+  const outcome = outcomes.find((each) => merged[each] > 0) ?? 'unchanged'
+  const { kind, externalId, customer, account, version } = record
+  const subject = `${kind}:${origin.source}/${externalId ?? `${customer}/${account}`}`
+  if (outcome !== 'unchanged' && outcome !== 'skipped')
+    await recordAct(sql, act, 'provisioning.applied', subject, { outcome, version })
+  return outcome
+}
+
+/** Two who say at once that somebody new has this name: whoever comes second asks again, and is told. */
+function explain(error: unknown, { source }: Origin): unknown {
+  if (violates(error, 'users_username_key') || violates(error, 'accounts_pkey'))
+    return new Conflict('Somebody else was given this name or number at the same moment. Repeat the request.')
+  if ((error as { code?: string }).code === '22023' && String((error as Error).message).startsWith('source:'))
+    return new Invalid([{ field: 'source', problem: `is one of the other site: ${source}` }])
+  return error
+}
+
+/** For so long a holding waits for its customer and its account. */
+const waitingMs = day
+
+export function removeOldWaiting(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(deleteExpired, [after(now, -waitingMs), most])
+}

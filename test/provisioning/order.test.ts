@@ -1,0 +1,108 @@
+/** A source has an order, the ways to here have none: the same records, however they come, give the same rows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { mergeAll } from '../../src/provisioning/provisioning.ts'
+import type { SourceRecord } from '../../src/provisioning/record.ts'
+import { openHouse } from '../support/gateway.ts'
+import { readSource } from '../support/provisioning.ts'
+
+const house = await openHouse()
+const { db } = house.gateway.context
+let sources = 0
+
+const few = (...words: string[]) => fc.constantFrom(...words)
+const op = fc.constantFrom('upsert', 'upsert', 'upsert', 'remove')
+/** What is said under one version is said once: the version stands for it. */
+const said = fc.record({
+  kind: few('customer', 'account', 'holding'),
+  op,
+  customer: few('1', '2', '3'),
+  account: few('1', '2', '3'),
+  word: fc.nat(4),
+})
+
+function toRecord(
+  { kind, op, customer, account, word }: { kind: string; op: string; customer: string; account: string; word: number },
+  source: string,
+  version: number,
+): SourceRecord {
+  const named = { kind, op, version, line: version } as SourceRecord
+  if (kind === 'holding') {
+    const keys = { customer: `C${customer}`, account: `A${account}` }
+    return op === 'remove'
+      ? { ...named, ...keys }
+      : {
+          ...named,
+          ...keys,
+          role: ['owner', 'joint', 'custodian', 'adviser', 'viewer'][word],
+          status: word % 2 ? 'active' : 'suspended',
+        }
+  }
+  if (kind === 'customer') {
+    const key = { externalId: `C${customer}` }
+    return op === 'remove'
+      ? { ...named, ...key }
+      : {
+          ...named,
+          ...key,
+          name: `Name ${word}`,
+          email: `${word}@example.com`,
+          status: word % 2 ? 'active' : 'disabled',
+        }
+  }
+  const key = { externalId: `A${account}` }
+  const number = `${source.toUpperCase()}X${account}000`
+  return op === 'remove'
+    ? { ...named, ...key }
+    : {
+        ...named,
+        ...key,
+        number,
+        type: word % 2 ? 'cash' : 'margin',
+        optionLevel: word + 1,
+        status: word > 2 ? 'closed' : 'active',
+      }
+}
+
+async function tell(source: string, batches: readonly (readonly SourceRecord[])[]) {
+  for (const batch of batches)
+    await db.transaction((sql) =>
+      mergeAll(
+        sql,
+        { source, environment: 'live' },
+        batch.map((each, line) => ({ ...each, line })),
+        house.act(),
+      ),
+    )
+  const rows = await readSource(db, source)
+  return JSON.parse(JSON.stringify(rows).replaceAll(`${source.toUpperCase()}X`, '').replaceAll(`${source}:`, ''))
+}
+
+test('records in any order, in any batches, with duplicates, give the same rows as in the order of their versions', async () => {
+  const order = fc.record({
+    all: fc.array(said, { minLength: 1, maxLength: 25 }),
+    seed: fc.infiniteStream(fc.nat(1_000_000)),
+    size: fc.integer({ min: 1, max: 8 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(order, async ({ all, seed, size }) => {
+      const [inOrder, shuffled] = [`s${++sources}`, `s${++sources}`]
+      const write = (source: string) => all.map((each, place) => toRecord(each, source, place + 1))
+      const twice = [...write(shuffled), ...write(shuffled).filter((_, place) => place % 3 === 0)]
+      const mixed = twice
+        .map((each) => [seed.next().value as number, each] as const)
+        .sort(([one], [other]) => one - other)
+        .map(([, each]) => each)
+      const batches = Array.from({ length: Math.ceil(mixed.length / size) }, (_, n) =>
+        mixed.slice(n * size, (n + 1) * size),
+      )
+      const expected = await tell(
+        inOrder,
+        write(inOrder).map((each) => [each]),
+      )
+      assert.deepEqual(await tell(shuffled, batches), expected)
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,205 @@
+/**
+ * Who holds an account, and how, says who may let applications use it, and for what. What somebody no longer holds, or not in that way, is gone from every token with the
+ * next request, on every node.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { statement } from '../../src/database/database.ts'
+import { listAuthorizations } from '../../src/oauth/authorization.ts'
+import { removeHolding, setHolding } from '../../src/users/account.ts'
+import { setEmail } from '../../src/users/email.ts'
+import type { User } from '../../src/users/user.ts'
+import type { Answer } from '../support/browser.ts'
+import { send } from '../support/browser.ts'
+import { openHouse, type TokenBody } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { hears, openSecondNode } from '../support/oauth.ts'
+import { openConsent } from '../support/web.ts'
+
+const house = await openHouse()
+const other = await keepOpen(openSecondNode(house))
+const { db } = house.gateway.context
+let made = 0
+
+/** Ada owns `OWN…`; somebody else owns `THEIRS…`. */
+async function openScene() {
+  const n = ++made
+  const [own, theirs] = [`OWN${n}X`, `THEIRS${n}`] as const
+  const client = await house.makeClient()
+  const ada = await house.makeUser(`ada-${n}`, [own])
+  const bob = await house.makeUser(`bob-${n}`, [theirs])
+  await db.query(statement('', "UPDATE users SET name = 'Bob Beneficiary' WHERE id = $1"), [bob.id])
+  return { own, theirs, client, ada, bob, browser: await house.signIn(ada) }
+}
+
+type Scene = Awaited<ReturnType<typeof openScene>>
+
+const hold = (
+  user: User,
+  accountNumber: string,
+  role: 'adviser' | 'viewer' | 'joint',
+  ...scopes: ('read' | 'trade')[]
+) => setHolding(db, user, { accountNumber, role, scopes }, house.act())
+
+async function allow({ browser, client }: Scene, scope: string, account?: string[]): Promise<TokenBody> {
+  const page = await openConsent(browser, client, { scope })
+  const answer = await browser.submit(page, '/consent', { decision: 'approve', ...(account && { account }) })
+  const code = new URL(answer.location!).searchParams.get('code')!
+  return (await house.exchange(client, code)).json<TokenBody>()
+}
+
+function profiles(token: string): Promise<Answer[]> {
+  const headers = { authorization: `Bearer ${token}` }
+  return Promise.all([house.baseUrl, other.baseUrl].map((url) => send(`${url}/v1/user/profile`, { headers })))
+}
+
+const shownIn = (answer: Answer) =>
+  answer.json<{ profile: { accounts: { account_number: string }[] } }>().profile.accounts.map((a) => a.account_number)
+
+async function telling(user: User, act: () => Promise<unknown>): Promise<void> {
+  const heard = [house.gateway, other].map((node) => hears(node, `user:${user.id}`))
+  await act()
+  await Promise.all(heard)
+}
+
+test('the consent page offers the accounts in which the holder may allow what is asked, and says whose an account is that is not theirs', async () => {
+  const scene = await openScene()
+  await hold(scene.ada, scene.theirs, 'adviser', 'read')
+  const trading = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
+  assert.doesNotMatch(trading.text, /name="account"/, 'one account is left, and nothing to tick')
+  assert.match(trading.text, new RegExp(`may not allow all of this there: ${scene.theirs}`))
+  const reading = await openConsent(scene.browser, scene.client, { scope: 'read' })
+  assert.match(reading.text, /to use these accounts\?/)
+  assert.match(reading.text, new RegExp(`${scene.theirs} of <strong>Bob Beneficiary</strong>, whose adviser you are`))
+  assert.doesNotMatch(reading.text, /may not allow/)
+})
+
+test('a forged form brings in no account, and no scope, that the holding does not let its holder give', async () => {
+  const scene = await openScene()
+  await hold(scene.ada, scene.theirs, 'viewer', 'read')
+  const tokens = await allow(scene, 'read trade', [scene.own, scene.theirs])
+  assert.equal(tokens.scope, 'read trade')
+  for (const answer of await profiles(tokens.access_token)) assert.deepEqual(shownIn(answer), [scene.own])
+})
+
+test('whoever may give a part of what is asked gives that part, and the token says so', async () => {
+  const scene = await openScene()
+  await removeHolding(db, scene.ada, scene.own, house.act())
+  await hold(scene.ada, scene.theirs, 'adviser', 'read')
+  const page = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
+  assert.match(page.text, /to use the account of Bob Beneficiary\?/)
+  assert.match(page.text, /not yours to allow, and does not get it/)
+  const tokens = await allow(scene, 'read trade')
+  assert.equal(tokens.scope, 'read')
+  for (const answer of await profiles(tokens.access_token)) assert.deepEqual(shownIn(answer), [scene.theirs])
+})
+
+test('whoever may give nothing of it can only deny, also by a forged form', async () => {
+  const scene = await openScene()
+  await removeHolding(db, scene.ada, scene.own, house.act())
+  await hold(scene.ada, scene.theirs, 'viewer', 'read')
+  const page = await openConsent(scene.browser, scene.client, { scope: 'trade' })
+  assert.match(page.text, /not yours to allow in any of the accounts/)
+  assert.doesNotMatch(page.text, /value="approve"/)
+  const forged = await scene.browser.submit(page, '/consent', { decision: 'approve', account: [scene.theirs] })
+  assert.equal(forged.location, undefined)
+  assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
+})
+
+test('what became possible while the form was open is not agreed to', async () => {
+  const scene = await openScene()
+  await removeHolding(db, scene.ada, scene.own, house.act())
+  await hold(scene.ada, scene.theirs, 'adviser', 'read')
+  const page = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
+  await hold(scene.ada, scene.theirs, 'adviser', 'read', 'trade')
+  const answer = await scene.browser.submit(page, '/consent', { decision: 'approve' })
+  const code = new URL(answer.location!).searchParams.get('code')!
+  assert.equal((await house.exchange(scene.client, code)).json<TokenBody>().scope, 'read')
+})
+
+const suspend = statement('', 'UPDATE holdings SET status = $3 WHERE user_id = $1 AND account_number = $2')
+
+test('a suspended holding is refused by the next request on every node, for applications and for personal tokens, until it is resumed', async () => {
+  const scene = await openScene()
+  const personal = await house.makeToken(scene.ada)
+  const { access_token } = await allow(scene, 'read')
+  for (const answer of [...(await profiles(access_token)), ...(await profiles(personal))])
+    assert.deepEqual(shownIn(answer), [scene.own])
+  await telling(scene.ada, () => db.query(suspend, [scene.ada.id, scene.own, 'suspended']))
+  for (const answer of await profiles(access_token)) assert.equal(answer.status, 401, answer.text)
+  for (const answer of await profiles(personal)) assert.deepEqual(shownIn(answer), [])
+  await telling(scene.ada, () => db.query(suspend, [scene.ada.id, scene.own, 'active']))
+  for (const answer of [...(await profiles(access_token)), ...(await profiles(personal))])
+    assert.deepEqual(shownIn(answer), [scene.own])
+})
+
+test('a holding that lets its holder give less takes the account from tokens that can do more, on every node', async () => {
+  const scene = await openScene()
+  await hold(scene.ada, scene.theirs, 'joint', 'read', 'trade')
+  const trading = await allow(scene, 'read trade', [scene.own, scene.theirs])
+  for (const answer of await profiles(trading.access_token)) assert.equal(shownIn(answer).length, 2)
+  await telling(scene.ada, () => hold(scene.ada, scene.theirs, 'joint', 'read'))
+  for (const answer of await profiles(trading.access_token)) assert.deepEqual(shownIn(answer), [scene.own])
+})
+
+test('a removed holding leaves every authorization for good: the last one ends, partner and holder are told', async () => {
+  const scene = await openScene()
+  await setEmail(db, scene.ada, 'ada@example.com', house.act())
+  await hold(scene.ada, scene.theirs, 'joint', 'read')
+  const { access_token } = await allow(scene, 'read', [scene.own, scene.theirs])
+  const remove = (number: string) => telling(scene.ada, () => removeHolding(db, scene.ada, number, house.act()))
+  await remove(scene.theirs)
+  for (const answer of await profiles(access_token)) assert.deepEqual(shownIn(answer), [scene.own])
+  await hold(scene.ada, scene.theirs, 'joint', 'read')
+  for (const answer of await profiles(access_token))
+    assert.deepEqual(shownIn(answer), [scene.own], 'it does not come back')
+  await remove(scene.own)
+  for (const answer of await profiles(access_token)) assert.equal(answer.status, 401, answer.text)
+  assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
+  const told = await db.query<{ ended: boolean }>(
+    statement(
+      '',
+      "SELECT facts -> 'ended' AS ended FROM notices WHERE user_id = $1 AND kind = 'access-ended' ORDER BY id",
+    ),
+    [scene.ada.id],
+  )
+  assert.deepEqual(told, [{ ended: false }, { ended: true }])
+  const events = await db.query<{ action: string }>(
+    statement(
+      '',
+      "SELECT action FROM events WHERE kind = 'AUTHORIZATION' AND body::json ->> 'userId' = $1 ORDER BY id",
+    ),
+    [scene.ada.id],
+  )
+  assert.deepEqual(
+    events.map(({ action }) => action),
+    ['GRANTED', 'CHANGED', 'REVOKED'],
+  )
+})
+
+test('a node of the release before writes owners as it did: holdings follow, and whoever was taken out is gone for it too', async () => {
+  const scene = await openScene()
+  const ownerOf = async (number: string) =>
+    (
+      await db.query<{ owner: string | null }>(
+        statement('', 'SELECT user_id AS owner FROM accounts WHERE account_number = $1'),
+        [number],
+      )
+    )[0]!.owner
+  const holdersOf = async (number: string) =>
+    (
+      await db.query<{ id: string }>(statement('', 'SELECT user_id AS id FROM holdings WHERE account_number = $1'), [
+        number,
+      ])
+    ).map(({ id }) => id)
+  const give = statement('', 'UPDATE accounts SET user_id = $2 WHERE account_number = $1')
+  await db.query(give, [scene.own, scene.ada.id])
+  assert.deepEqual(await holdersOf(scene.own), [scene.ada.id])
+  await db.query(give, [scene.own, scene.bob.id])
+  assert.deepEqual(await holdersOf(scene.own), [scene.bob.id])
+  await db.query(suspend, [scene.bob.id, scene.own, 'suspended'])
+  assert.equal(await ownerOf(scene.own), null)
+  await db.query(give, [scene.theirs, scene.bob.id])
+  await removeHolding(db, scene.bob, scene.theirs, house.act())
+  assert.equal(await ownerOf(scene.theirs), null)
+})

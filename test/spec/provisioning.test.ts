@@ -1,0 +1,403 @@
+/** /internal/v1/customers, accounts and holdings, and provision() in SQL: the brokerage's own systems say who there is. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { day } from '../../src/clock.ts'
+import { type Sql, statement } from '../../src/database/database.ts'
+import { removeDead } from '../../src/housekeeping.ts'
+import { listAuthorizations } from '../../src/oauth/authorization.ts'
+import { findFault } from '../../src/provisioning/record.ts'
+import { listOpenAccounts } from '../../src/users/account.ts'
+import { getUserNamed, setUserStatus } from '../../src/users/user.ts'
+import { faultsOf } from '../support/branch.ts'
+import { type Answer, send } from '../support/browser.ts'
+import { openHouse } from '../support/gateway.ts'
+import { openCore, readSource } from '../support/provisioning.ts'
+
+const house = await openHouse()
+const { db } = house.gateway.context
+const core = await openCore(house)
+let made = 0
+/** Names that no other test has. */
+const nameOne = () => ({ customer: `C-${++made}`, account: `ACC-${made}` })
+
+const outcomeOf = (answer: Answer) => {
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json<{ outcome: string }>().outcome
+}
+const findCustomer = async (externalId: string) =>
+  (
+    await db.query<{ id: string; status: string; version: number; removed: boolean }>(
+      statement('', 'SELECT id, status, version, removed_at IS NOT NULL AS removed FROM users WHERE external_id = $1'),
+      [externalId],
+    )
+  )[0]
+
+test('a customer, an account and a holding that a source puts can be used at once', async () => {
+  const { customer, account } = nameOne()
+  await core.open(customer, account)
+  const user = await getUserNamed(db, `core:${customer.toLowerCase()}`)
+  const [held] = await listOpenAccounts(db, user.id, 'live')
+  assert.deepEqual([held!.accountNumber, held!.role, held!.scopes.length], [account.replace('-', ''), 'owner', 5])
+  const token = await house.makeToken(user)
+  assert.match((await house.profile(token)).text, new RegExp(account.replace('-', '')))
+})
+
+test('the greatest version counts: an equal one is done already, a smaller one is skipped', async () => {
+  const { customer } = nameOne()
+  const put = (name: string, version: number) => core.put(`customers/${customer}`, { name, version })
+  assert.equal(outcomeOf(await put('Ada', 5)), 'created')
+  assert.equal(outcomeOf(await put('Ada', 5)), 'unchanged')
+  assert.equal(outcomeOf(await put('Eve', 4)), 'skipped')
+  assert.equal(outcomeOf(await put('Ada Lovelace', 6)), 'changed')
+  assert.equal((await getUserNamed(db, `core:${customer.toLowerCase()}`)).name, 'Ada Lovelace')
+})
+
+test('nothing older than its removal brings a customer back; what is newer brings back the same one, whose authorizations stay ended', async () => {
+  const { customer, account } = nameOne()
+  await core.open(customer, account)
+  const before = (await findCustomer(customer))!
+  await allowApplication(customer, [account])
+  assert.equal(outcomeOf(await core.remove(`customers/${customer}`, 7)), 'removed')
+  assert.equal(outcomeOf(await core.put(`customers/${customer}`, { name: 'Ada', version: 6 })), 'skipped')
+  assert.deepEqual(await findCustomer(customer), { ...before, status: 'disabled', version: 7, removed: true })
+  assert.equal(outcomeOf(await core.put(`customers/${customer}`, { name: 'Ada', version: 8 })), 'changed')
+  assert.deepEqual(await findCustomer(customer), { ...before, version: 8 })
+  assert.deepEqual(await listAuthorizations(db, { userId: before.id }), [])
+  assert.equal((await listOpenAccounts(db, before.id, 'live')).length, 1)
+})
+
+test('what was removed before anybody had heard of it is not raised by what is older', async () => {
+  const { customer, account } = nameOne()
+  for (const path of [`customers/${customer}`, `accounts/${account}`, `holdings/${customer}/${account}`])
+    assert.equal(outcomeOf(await core.remove(path, 5)), 'removed')
+  assert.equal(outcomeOf(await core.put(`customers/${customer}`, { name: 'Ada', version: 4 })), 'skipped')
+  assert.equal(
+    outcomeOf(await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 4 })),
+    'skipped',
+  )
+  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 4 })), 'skipped')
+  assert.equal(await findCustomer(customer), undefined)
+  await core.put(`customers/${customer}`, { name: 'Ada', version: 6 })
+  await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 6 })
+  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 4 })), 'skipped')
+  assert.deepEqual(await listOpenAccounts(db, (await findCustomer(customer))!.id, 'live'), [])
+})
+
+test('a holding may come before its customer and its account, and counts when both have come', async () => {
+  const { customer, account } = nameOne()
+  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'joint', version: 3 })), 'waiting')
+  await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 1 })
+  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'viewer', version: 2 })), 'skipped')
+  await core.put(`customers/${customer}`, { name: 'Ada', version: 1 })
+  const [held] = await listOpenAccounts(db, (await findCustomer(customer))!.id, 'live')
+  assert.equal(held!.role, 'joint')
+})
+
+test('a holding waits a day, and a removed one for as long as it takes', async () => {
+  const { customer, account } = nameOne()
+  await core.put(`holdings/${customer}/${account}`, { role: 'joint', version: 3 })
+  await core.remove(`holdings/${customer}/${account}-B`, 3)
+  house.clock.advance(day)
+  await removeDead(house.gateway.context)
+  await core.open(customer, account)
+  await core.open(customer, `${account}-B`)
+  const held = await listOpenAccounts(db, (await findCustomer(customer))!.id, 'live')
+  assert.deepEqual(
+    held.map(({ role, accountNumber }) => [role, accountNumber]),
+    [['owner', account.replace('-', '')]],
+  )
+})
+
+/** As the customer who signs in by the brokerage's own provider would: without a password of ours. */
+async function allowApplication(customer: string, accounts: readonly string[]) {
+  const client = await house.makeClient()
+  const { id } = (await findCustomer(customer))!
+  const numbers = accounts.map((each) => each.replaceAll('-', ''))
+  const [authorization] = await db.query<{ id: number }>(
+    statement(
+      '',
+      `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+       VALUES ($1, $2, '{read}', $3, $4, $4) RETURNING id`,
+    ),
+    [id, client.id, numbers, house.clock.now()],
+  )
+  return { userId: id, authorizationId: authorization!.id }
+}
+
+async function actionsOf(authorizationId: number): Promise<string[]> {
+  const rows = await db.query<{ action: string }>(
+    statement(
+      '',
+      "SELECT action FROM events WHERE kind = 'AUTHORIZATION' AND entity = 'authorization:' || $1 ORDER BY id",
+    ),
+    [String(authorizationId)],
+  )
+  return rows.map(({ action }) => action)
+}
+
+test('a closed account leaves every authorization, and the last one ends it; partner and holder are told', async () => {
+  const { customer, account } = nameOne()
+  const second = `${account}-B`
+  await core.open(customer, account)
+  await core.open(customer, second)
+  await core.put(`customers/${customer}`, { name: 'Ada', email: 'ada@example.com', version: 2 })
+  const { userId, authorizationId } = await allowApplication(customer, [account, second])
+  const close = (which: string) =>
+    core.put(`accounts/${which}`, { number: which.replaceAll('-', ''), type: 'cash', status: 'closed', version: 2 })
+  await close(account)
+  assert.deepEqual((await listAuthorizations(db, { userId }))[0]!.accountNumbers, [second.replaceAll('-', '')])
+  await core.put(`accounts/${account}`, { number: account.replaceAll('-', ''), type: 'cash', version: 3 })
+  assert.deepEqual((await listAuthorizations(db, { userId }))[0]!.accountNumbers, [second.replaceAll('-', '')])
+  await close(second)
+  assert.deepEqual(await listAuthorizations(db, { userId }), [])
+  assert.deepEqual(await actionsOf(authorizationId), ['GRANTED', 'CHANGED', 'REVOKED'])
+  const told = statement(
+    '',
+    "SELECT facts ->> 'reason' AS reason FROM notices WHERE user_id = $1 AND kind = 'access-ended' ORDER BY id",
+  )
+  assert.deepEqual(await db.query(told, [userId]), [{ reason: 'account closed' }, { reason: 'account closed' }])
+})
+
+test('a customer whom the source locks is locked at once, and let in again by it, unless an operator had locked them', async () => {
+  const { customer, account } = nameOne()
+  await core.open(customer, account)
+  const user = await getUserNamed(db, `core:${customer.toLowerCase()}`)
+  const token = await house.makeToken(user)
+  const put = (status: string, version: number) => core.put(`customers/${customer}`, { name: 'Ada', status, version })
+  assert.equal((await house.profile(token)).status, 200)
+  await put('disabled', 2)
+  assert.equal((await house.profile(token)).status, 401)
+  await assert.rejects(setUserStatus(db, user, 'active', house.act()), /locked by the brokerage’s own system/)
+  await put('active', 3)
+  assert.equal((await house.profile(token)).status, 200)
+  await setUserStatus(db, user, 'disabled', house.act())
+  for (const [place, status] of ['active', 'disabled', 'active'].entries()) await put(status, 4 + place)
+  assert.equal((await house.profile(token)).status, 401, 'what an operator locked stays locked')
+  await setUserStatus(db, user, 'active', house.act())
+  assert.equal((await house.profile(token)).status, 200)
+})
+
+test('provisioning never touches staff, nor anybody whom it did not name: a name that is taken is a fault', async () => {
+  const operator = await house.makeOperator()
+  const { customer } = nameOne()
+  const answer = await core.put(`customers/${customer}`, { name: 'Mallory', username: operator.username, version: 1 })
+  assert.deepEqual(Object.keys(faultsOf(answer)), ['username'])
+  assert.deepEqual(await getUserNamed(db, operator.username), operator)
+  const name = statement('', "UPDATE users SET source = 'core', external_id = $2 WHERE id = $1")
+  await assert.rejects(db.query(name, [operator.id, customer]), /users_external_id/)
+  assert.equal(await findCustomer(customer), undefined)
+})
+
+test('an account keeps its number, and no two have the same', async () => {
+  const { customer, account } = nameOne()
+  await core.open(customer, account)
+  const put = (path: string, number: string) => core.put(`accounts/${path}`, { number, type: 'cash', version: 9 })
+  for (const answer of [await put(account, 'OTHER1'), await put(`${account}-2`, account.replace('-', ''))])
+    assert.deepEqual(Object.keys(faultsOf(answer)), ['number'])
+})
+
+test('the sandbox has sources of its own: nothing said there touches the live site', async () => {
+  const { customer } = nameOne()
+  await core.put(`customers/${customer}`, { name: 'Ada', version: 1 })
+  const sandbox = await openCore(house, 'sandbox')
+  const crossing = await sandbox.put(`customers/${customer}?source=core`, { name: 'Eve', version: 2 })
+  assert.deepEqual(Object.keys(faultsOf(crossing)), ['source'])
+  assert.equal(outcomeOf(await sandbox.put(`customers/${customer}`, { name: 'Eve', version: 2 })), 'created')
+  assert.equal((await getUserNamed(db, `core:${customer.toLowerCase()}`)).name, 'Ada')
+})
+
+test('nobody but a service may provision', async () => {
+  const client = await house.makeClient()
+  const { basic } = await import('../support/gateway.ts')
+  for (const headers of [
+    {},
+    basic(client),
+    { authorization: `Bearer ${await house.makeToken(await house.makeUser())}` },
+  ]) {
+    const answer = await send(`${house.baseUrl}/internal/v1/customers/C-1?version=1`, { method: 'DELETE', headers })
+    assert.equal(answer.status, 401)
+  }
+})
+
+test('of a removal and an older record at the same moment, whichever comes first, the removal stands', async () => {
+  const names = Array.from({ length: 20 }, nameOne)
+  await Promise.all(
+    names.flatMap(({ customer, account }) => [
+      core.put(`customers/${customer}`, { name: 'Ada', version: 1 }),
+      core.remove(`customers/${customer}`, 2),
+      core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 1 }),
+      core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 1 }),
+    ]),
+  )
+  const { customers } = await readSource(db)
+  for (const { customer } of names)
+    assert.deepEqual(
+      customers!.filter((each) => (each as { id: string }).id === customer),
+      [{ id: customer, said: null, version: 2 }],
+    )
+})
+
+const provisionIt = statement('', 'SELECT public.provision($1, $2, $3) AS merged')
+const run = (sql: Sql, text: string) => sql.query(statement('', text))
+
+async function asCore(grants: string, work: (sql: Sql) => Promise<void>): Promise<void> {
+  const undone = new Error('undone')
+  const all = db.transaction(async (sql) => {
+    await sql.script(grants)
+    await run(sql, 'SET LOCAL ROLE core_system')
+    await work(sql)
+    throw undone
+  })
+  await assert.rejects(all, (error) => error === undone)
+}
+
+const [, documented] = /```sql\n(CREATE ROLE core_system .+?)```/s.exec(readFileSync('docs/provisioning.md', 'utf8'))!
+
+test('a role that may execute provision needs nothing else, may do nothing else, and meets no tables of its own', async () => {
+  const decoys = ['users', 'sources', 'accounts', 'holdings'].map(
+    (name) => `CREATE TEMP TABLE ${name} (LIKE public.${name});`,
+  )
+  await asCore(decoys.join('') + documented!, async (sql) => {
+    const record = { kind: 'customer', externalId: 'C-SQL', name: 'Ada', version: 1 }
+    const [row] = await sql.query<{ merged: { created: number } }>(provisionIt, [
+      'live',
+      'core',
+      JSON.stringify(record),
+    ])
+    assert.equal(row!.merged.created, 1)
+    await run(sql, 'SAVEPOINT here')
+    for (const text of [
+      'SELECT FROM public.users',
+      'DELETE FROM public.holdings',
+      'UPDATE public.sources SET heard_at = now()',
+    ]) {
+      await assert.rejects(run(sql, text), /permission denied/, text)
+      await run(sql, 'ROLLBACK TO here')
+    }
+  })
+})
+
+test('what provision says commits with the transaction that says it, or vanishes with it', async () => {
+  const { customer } = nameOne()
+  const record = JSON.stringify([{ kind: 'customer', externalId: customer, name: 'Ada', version: 1 }])
+  const undone = new Error('undone')
+  const all = db.transaction(async (sql) => {
+    await sql.query(provisionIt, ['live', 'core', record])
+    throw undone
+  })
+  await assert.rejects(all, (error) => error === undone)
+  assert.equal(await findCustomer(customer), undefined)
+  await db.query(provisionIt, ['live', 'core', record])
+  assert.equal((await findCustomer(customer))!.version, 1)
+})
+
+type Body = Record<string, unknown>
+const samples: Readonly<Record<string, Body>> = {
+  customer: {
+    kind: 'customer',
+    externalId: 'C-x',
+    version: 1,
+    changedAt: '2026-01-31T09:30:00Z',
+    name: 'Ada',
+    username: 'ada',
+    email: 'a@example.com',
+    locale: 'en',
+    status: 'active',
+  },
+  account: {
+    kind: 'account',
+    externalId: 'A-x',
+    version: 1,
+    number: 'ABCD1',
+    type: 'cash',
+    classification: 'trust',
+    status: 'active',
+    optionLevel: 2,
+    dayTrader: true,
+    openedAt: '2026-01-31T09:30:00+01:00',
+  },
+  holding: {
+    kind: 'holding',
+    customer: 'C-x',
+    account: 'A-x',
+    version: 1,
+    role: 'owner',
+    mayAuthorize: ['read'],
+    status: 'active',
+  },
+  removal: { kind: 'holding', op: 'remove', customer: 'C-x', account: 'A-x', version: 1 },
+}
+const strangers = [
+  ...[
+    null,
+    '',
+    ' ',
+    'x',
+    '7',
+    0,
+    -1,
+    1.5,
+    7,
+    2 ** 53,
+    2 ** 53 - 1,
+    true,
+    [],
+    {},
+    ['read', 'trade'],
+    ['fly'],
+    'x'.repeat(65),
+    'x'.repeat(101),
+    'x'.repeat(201),
+  ],
+  ...[
+    'a@b',
+    'a b@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    'id-abcdefghijkl',
+    'en-GB',
+    'active',
+    'closed',
+    'disabled',
+    'suspended',
+    'removed',
+    'viewer',
+    'margin',
+    'abcd',
+    'ABCD',
+  ],
+  ...[
+    'Ada\u0007',
+    'A\u202eda',
+    'Ada\n',
+    '2026-06-31T00:00:00Z',
+    '2026-01-01',
+    '2026-01-01T25:00:00Z',
+    '2026-01-01T10:00:00.123456Z',
+    'Ünïcode',
+  ],
+]
+
+test('provision takes the records that the interface takes, and no others', async () => {
+  const fault = statement('', 'SELECT record_fault($1) AS fault')
+  for (const sample of Object.values(samples)) {
+    const changed = [
+      sample,
+      { ...sample, another: 1 },
+      ...Object.keys(sample).flatMap((field) => {
+        const { [field]: _, ...rest } = sample
+        return [rest, ...strangers.map((value) => ({ ...sample, [field]: value }))]
+      }),
+    ]
+    for (const record of changed) {
+      const [row] = await db.query<{ fault: string | null }>(fault, [JSON.stringify(record)])
+      const found = findFault(record)
+      assert.equal(
+        row!.fault === null,
+        found === undefined,
+        `${JSON.stringify(record)}: ${row!.fault} / ${JSON.stringify(found)}`,
+      )
+      if (found) assert.equal(row!.fault!.split(' ')[0], found.field, JSON.stringify(record))
+    }
+  }
+})
