@@ -29,7 +29,7 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'role_given' | 'role_taken' | 'roles_provided'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'

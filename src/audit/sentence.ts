@@ -3,7 +3,9 @@
  * place, and keeps the id behind it. Every action has its sentence: a new one does not compile without.
  */
 import { findMemberRole } from '../member-role.ts'
+import { findStaffRole } from '../permission.ts'
 import { roleWords } from '../words/role-words.ts'
+import { staffRoleWords } from '../words/staff-role-words.ts'
 import type { AuditAction, AuditEntry } from './audit.ts'
 
 /** Somebody or something, by the id that the log has of it. */
@@ -43,6 +45,11 @@ function asRole(said: Act['said']): string {
   return role ? ` as ${roleWords[role].title}` : ''
 }
 
+function staffRole(said: Act['said']): string {
+  const role = findStaffRole(said('role'))
+  return role ? staffRoleWords[role].title : said('role')
+}
+
 const words: Readonly<Record<AuditAction, Words>> = {
   'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
@@ -54,6 +61,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
     isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
   'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
   'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
+  'user.role_given': ({ by, to, said }) => say`${by} gave ${to} the role ${staffRole(said)}`,
+  'user.role_taken': ({ by, to, said }) => say`${by} took the role ${staffRole(said)} from ${to}`,
+  'user.roles_provided': ({ to, said }) =>
+    say`An identity provider changed the roles of ${to}: given ${said('given')}, taken ${said('taken')}`,
   'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
   'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
