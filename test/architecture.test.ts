@@ -26,7 +26,19 @@ const floors: readonly (readonly string[])[] = [
   ['audit', 'config', 'rounds'],
   ['database', 'settings'],
   ['crypto', 'words', 'name', 'repeat'],
-  ['bounded-map', 'brand', 'clock', 'cut', 'environment', 'heap', 'loopback', 'member-role', 'permission', 'printable', 'problem'],
+  [
+    'bounded-map',
+    'brand',
+    'clock',
+    'cut',
+    'environment',
+    'heap',
+    'loopback',
+    'member-role',
+    'permission',
+    'printable',
+    'problem',
+  ],
   ['rerun', 'schema', 'scope', 'single-flight', 'subnet'],
 ]
 

@@ -16,6 +16,7 @@ import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
 import { settingsCommand } from './settings.ts'
+import { staffCommands } from './staff.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   settingsCommand,
   ...userCommands,
+  ...staffCommands,
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,

@@ -330,6 +330,8 @@ const makeNothing = [
   '/console/users/:id/applications/revoke',
   '/console/users/:id/factors/reset',
   '/console/users/:id/throttle/lift',
+  '/console/staff/:id/give',
+  '/console/staff/:id/take',
 ]
 
 const forms = pageRoutes.filter(({ method }) => method === 'POST')

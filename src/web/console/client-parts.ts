@@ -16,6 +16,8 @@ interface ClientsPage {
   /** Where the forms go. */
   readonly home: string
   readonly csrf: string
+  /** Whether whoever looks may decide about them. */
+  readonly manages: boolean
 }
 
 const clientsShown = 20
@@ -28,7 +30,7 @@ ${more > 0 && html`<p>The first ${clientsShown}; ${more} more are listed by <cod
 ${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
 }
 
-function printClient(client: Client, { secrets, requests, home, csrf }: ClientsPage): Html {
+function printClient(client: Client, { secrets, requests, home, csrf, manages }: ClientsPage): Html {
   const isActive = client.status === 'active'
   const own = secrets.filter(({ clientId }) => clientId === client.id)
   const asked = requests.find(({ clientId }) => clientId === client.id)
@@ -36,8 +38,8 @@ function printClient(client: Client, { secrets, requests, home, csrf }: ClientsP
   return html`<li id="client-${client.id}"><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
-${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
-${isActive ? askToSuspend(client, at, csrf) : html`<form method="post" action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span class="unseen"> ${client.name}</span></button></form>`}</li>`
+${asked && printRequest(client, asked, at, csrf, manages)}${manages && printMost(client, at, csrf)}</div>
+${manages && (isActive ? askToSuspend(client, at, csrf) : html`<form method="post" action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span class="unseen"> ${client.name}</span></button></form>`)}</li>`
 }
 
 function askToSuspend({ name }: Client, at: string, csrf: string): Html {
@@ -55,12 +57,16 @@ function printRequest(
   { id, scopes: wanted, reason, askedAt }: ScopeRequest,
   at: string,
   csrf: string,
+  manages: boolean,
 ) {
   const of = `${wanted.join(' ')} for ${name}`
   const text = 'The partner can ask again.'
   return html`<p>${badge('wait', 'asks for more')} Asked for <strong>${wanted.join(' ')}</strong> ${printDate(askedAt)}: “${reason}”</p>
-<div class="acts"><form method="post" action="${at}/scopes/grant">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="primary">Grant<span class="unseen"> ${of}</span></button></form>
+${
+  manages &&
+  html`<div class="acts"><form method="post" action="${at}/scopes/grant">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="primary">Grant<span class="unseen"> ${of}</span></button></form>
 ${askFirst({ action: `${at}/scopes/decline`, csrf, fields: { request: id }, label: 'Decline', of, text, why: true })}</div>`
+}`
 }
 
 /** Setting the most answers a request that waits. */

@@ -33,7 +33,7 @@ const refusedLookedAt = 1_000
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
   const print = printerOf(visit, period, operator)
-  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
   return sendConsole(visit, operator, {
     title: 'Console',
     section: here,
@@ -44,9 +44,9 @@ export async function showOverview(visit: Visit, operator: Operator) {
 }
 
 /** Each part is asked anew as often as its cost allows. */
-function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () => Promise<Html> {
+function printerOf({ context }: Visit, period: Period, operator: Operator): () => Promise<Html> {
   const { db, clock, config, vault } = context
-  const attention = held(() => findAttention({ db, config, vault, csrf, now: clock.now() }), second)
+  const attention = held(() => findAttention({ db, config, vault, operator, now: clock.now() }), second)
   const depths = held(() => readDepths(db, clock.now()), second)
   const lanes = held(() => countLanes(db, clock.now()), second)
   const worst = held(
@@ -57,7 +57,7 @@ function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () =
   const workers = held(() => listWorkers(db, clock.now()), second)
   const refused = held(() => readRefused(context), second)
   const counts = held(() => readCounts(db, everyWebhook, period, clock.now()), 10 * second)
-  return async () => html`${printAttention(await attention())}
+  return async () => html`${printAttention(await attention(), operator)}
 ${printQueue(await depths(), await refused())}
 ${printLanes(await lanes(), await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}

@@ -34,7 +34,7 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
 import { printClients } from './client-parts.ts'
-import { sendConsole } from './console.ts'
+import { linkTo, sendConsole } from './console.ts'
 import { printActsOn, printConnectionsOf, printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
 
@@ -157,7 +157,8 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
   const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
   const requests = await listOpenScopeRequests(db, partner.branchId)
   const home = `/console/partners/${partner.branchId}`
-  const around = { db, now: clock.now(), most: newestShown }
+  const around = { db, now: clock.now(), most: newestShown, operator }
+  const manages = operator.may('partners.manage')
   return sendConsole(visit, operator, {
     title: partner.name,
     section: '/console/partners',
@@ -165,11 +166,11 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
     body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
 <h1>${partner.name} ${partnerBadge(partner.status)}</h1>
 ${printApplication(partner, await findApplication(db, partner))}
-${printDecision(partner, draft, home, operator)}
-${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: `${home}/message`, csrf: operator.csrf, draft: writing })}
+${manages && printDecision(partner, draft, home, operator)}
+${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: manages ? `${home}/message` : undefined, csrf: operator.csrf, draft: writing })}
 ${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
-${printClients({ clients, secrets, requests, home, csrf: operator.csrf })}
-${printMembers(await listMembers(db, partner))}
+${printClients({ clients, secrets, requests, home, csrf: operator.csrf, manages })}
+${printMembers(await listMembers(db, partner), operator)}
 <section class="card"><h2>Webhooks</h2>${await printWebhooksOf(around, partner.branchId)}</section>
 <section class="card"><h2>Failed API calls</h2>${await printFailedCallsOf(around, partner.branchId)}</section>
 <section class="card"><h2>Connections</h2>${await printConnectionsOf(around, clients)}</section>
@@ -241,17 +242,17 @@ function printRefresh(partner: Partner, request: RefreshRequest | undefined, hom
   return html`<section class="card"><h2>Refresh access ${granted ? badge('good', 'granted') : open ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, the partner's clients renew access tokens without asking the account holder again. Withdrawn, its refresh tokens are refused at once.</p>
 ${request && printRequest(request)}
-<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && withdraw('Decline the request')}${granted && withdraw('Withdraw refresh access')}</div></section>`
+${operator.may('partners.manage') && html`<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && withdraw('Decline the request')}${granted && withdraw('Withdraw refresh access')}</div>`}</section>`
 }
 
 function printRequest({ reason, askedAt, answeredAt, granted }: RefreshRequest): Html {
   return html`<p>Asked ${printDate(askedAt)}: “${reason}”${answeredAt !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answeredAt)}</span>`}</p>`
 }
 
-function printMembers(members: readonly ListedMember[]): Html {
+function printMembers(members: readonly ListedMember[], operator: Operator): Html {
   const items = members.map(
     ({ id, username, name, role, addedAt }) =>
-      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username} ${badge(role === 'owner' ? 'good' : 'off', role)}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
+      html`<li><div>${linkTo(operator, `/console/users/${id}`, html`<strong>${name}</strong>`)} ${username} ${badge(role === 'owner' ? 'good' : 'off', role)}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
   )
   return html`<section class="card"><h2>Members</h2>
 ${items.length === 0 ? html`<p class="empty">It has none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`

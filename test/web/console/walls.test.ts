@@ -17,9 +17,10 @@ import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 import { operationRows } from './operation-rows.ts'
 import { peopleRows } from './people-rows.ts'
+import { staffRows } from './staff-rows.ts'
 
-const pages = { ...operationRows.pages, ...peopleRows.pages }
-const forms = { ...operationRows.forms, ...peopleRows.forms }
+const pages = { ...operationRows.pages, ...peopleRows.pages, ...staffRows.pages }
+const forms = { ...operationRows.forms, ...peopleRows.forms, ...staffRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
 const house = await openHouse()
@@ -71,8 +72,8 @@ function asksWhy(path: string): boolean {
   )
 }
 
-/** What takes something from somebody: by its last word, so that a new one is not forgotten. */
-const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all)$/
+/** What takes something from somebody, or makes somebody more than they were: by its last word, so that a new one is not forgotten. */
+const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take)$/
 
 /** Their reason is a field of their own, which the partner reads. */
 const toldToPartner = ['/console/partners/:branch/decline', '/console/partners/:branch/suspend']

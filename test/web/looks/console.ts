@@ -37,7 +37,7 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
 }
 
 /** Where questions stand before acts, and ids behind sentences. */
-const unfoldable = /^console-(home|webhooks|partner|user|audit)$/
+const unfoldable = /^console-(home|webhooks|partner|user|audit|roles)$/
 
 async function furnishOperation({ house, receiver }: Walk): Promise<Record<string, string>> {
   const own = await openPartner(house)
@@ -92,6 +92,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await setUserStatus(db, locked, 'disabled', act)
   const details = { website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for all.' }
   const waiting = await applyWithDetails(db, await house.makeUser(), { name: 'Patient Partners', ...details }, act)
+  const staff = await house.makeOperator('Stan Staff', ['viewer', 'partner-manager'])
   const at = ({ branchId }: Partner) => `/console/partners/${branchId}`
   return {
     'console-partners': '/console/partners',
@@ -108,5 +109,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-user-member': `/console/users/${member.id}`,
     'console-user-guessed': `/console/users/${guessed.id}`,
     'console-user-locked': `/console/users/${locked.id}`,
+    'console-staff': '/console/staff',
+    'console-roles': `/console/staff/${staff.id}`,
   }
 }
