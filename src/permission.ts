@@ -20,6 +20,7 @@ export const permissions = [
   'users.see',
   'users.manage',
   'imports.manage',
+  'proposals.decide',
   'audit.see',
   'audit.export',
   'settings.see',
@@ -36,13 +37,13 @@ const looking = ['overview.see', 'partners.see', 'webhooks.see'] as const
 /** Every role opens the overview, which shows of everything what its reader may see. */
 export const permissionsOf: Readonly<Record<StaffRole, readonly Permission[]>> = {
   viewer: [...looking, 'users.see'],
-  support: [...looking, 'users.see', 'users.manage'],
-  'partner-manager': [...looking, 'partners.manage'],
+  support: [...looking, 'users.see', 'users.manage', 'proposals.decide'],
+  'partner-manager': [...looking, 'partners.manage', 'proposals.decide'],
   'webhook-operator': [...looking, 'webhooks.operate'],
   'security-officer': [
     ...looking,
     ...(['users.see', 'audit.see', 'settings.see'] as const),
-    ...(['staff.see', 'staff.manage', 'providers.manage', 'keys.manage'] as const),
+    ...(['staff.see', 'staff.manage', 'providers.manage', 'keys.manage', 'proposals.decide'] as const),
   ],
   auditor: [...looking, 'users.see', 'audit.see', 'audit.export', 'settings.see', 'staff.see'],
   administrator: permissions,

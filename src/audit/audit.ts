@@ -42,6 +42,7 @@ export type AuditAction =
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
   | `keys.${'rotated' | 'pruned'}`
+  | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
   | `audit.${'verified' | 'exported'}`
 
 /** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */

@@ -4,6 +4,8 @@
  */
 import { findMemberRole } from '../member-role.ts'
 import { findStaffRole } from '../permission.ts'
+import { proposalKinds } from '../proposal-kind.ts'
+import { proposalWords } from '../words/proposal-words.ts'
 import { roleWords } from '../words/role-words.ts'
 import { staffRoleWords } from '../words/staff-role-words.ts'
 import type { AuditAction, AuditEntry } from './audit.ts'
@@ -43,6 +45,11 @@ function invitee(said: Act['said']): string {
 function asRole(said: Act['said']): string {
   const role = findMemberRole(said('role'))
   return role ? ` as ${roleWords[role].title}` : ''
+}
+
+function proposed(said: Act['said']): string {
+  const kind = proposalKinds.find((each) => each === said('kind'))
+  return kind ? proposalWords[kind] : said('kind')
 }
 
 function staffRole(said: Act['said']): string {
@@ -155,6 +162,14 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
+  'proposal.made': ({ by, to, said }) => say`${by} proposed to ${proposed(said)} ${to}`,
+  'proposal.approved': ({ by, to, said }) => say`${by} approved the proposal to ${proposed(said)} ${to}`,
+  'proposal.declined': ({ by, to, said }) => say`${by} declined the proposal to ${proposed(said)} ${to}`,
+  'proposal.withdrawn': ({ by, to, said }) => say`${by} withdrew the proposal to ${proposed(said)} ${to}`,
+  'proposal.outdated': ({ by, to, said }) =>
+    say`${by} wanted to approve the proposal to ${proposed(said)} ${to}, but something had changed since it was made`,
+  'proposal.bypassed': ({ by, to, said }) =>
+    say`${by} did on the command line what takes two people: ${proposed(said)} ${to}`,
   'audit.verified': ({ by, said }) =>
     say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
   'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,

@@ -13,6 +13,7 @@ import {
   setUserStatus,
   type User,
 } from '../users/user.ts'
+import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
@@ -109,8 +110,10 @@ export const userCommands: readonly Command[] = [
     summary:
       'Resets two-factor: removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
-    async run({ db, act, print }, { positionals }) {
+    async run(desk, { positionals }) {
+      const { db, act, print } = desk
       const user = await getUserNamed(db, positionals[0]!)
+      await breakGlass(desk, 'user.reset-two-factor', `user:${user.id}`)
       await resetSecondFactor(db, user, act())
       print.record({ username: user.username, second_factor: 'none' })
     },

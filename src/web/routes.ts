@@ -209,12 +209,14 @@ const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
 const search = whenVisited(() => import('./console/search.ts'))
+const proposals = whenVisited(() => import('./console/proposals.ts'))
 const staffPages = whenVisited(() => import('./console/staff.ts'))
 
 /** What changes something takes every proof that whoever does it has. */
 const partnerManager = staff('partners.manage').and(strongly)
 const webhookOperator = staff('webhooks.operate').and(strongly)
 const support = staff('users.manage').and(strongly)
+const decider = staff('proposals.decide').and(strongly)
 const roleGiver = staff('staff.manage').and(strongly).and(withReason)
 
 /** How the gateway is and whom it serves. Each row names the permission that it takes. */
@@ -262,6 +264,11 @@ const consoleRows: readonly Row[] = [
   form('/console/users/:id/applications/revoke', support.and(withReason), userActs.revokeApplication),
   form('/console/users/:id/factors/reset', support.and(withReason), userActs.resetFactors),
   form('/console/users/:id/throttle/lift', support, userActs.liftThrottle),
+  page('/console/proposals', staff('overview.see'), proposals.showProposals),
+  page('/console/proposals/:id', staff('overview.see'), proposals.showProposal),
+  form('/console/proposals/:id/approve', decider, proposals.approveProposal),
+  form('/console/proposals/:id/decline', decider.and(withReason), proposals.declineProposal),
+  form('/console/proposals/:id/withdraw', decider.and(withReason), proposals.withdraw),
   page('/console/staff', staff('staff.see'), staffPages.showStaff),
   page('/console/staff/:id', staff('staff.see'), staffPages.showRoles),
   form('/console/staff/:id/give', roleGiver, staffPages.giveRole),

@@ -330,6 +330,9 @@ const makeNothing = [
   '/console/users/:id/applications/revoke',
   '/console/users/:id/factors/reset',
   '/console/users/:id/throttle/lift',
+  '/console/proposals/:id/approve',
+  '/console/proposals/:id/decline',
+  '/console/proposals/:id/withdraw',
   '/console/staff/:id/give',
   '/console/staff/:id/take',
 ]

@@ -47,11 +47,15 @@ function decline(
 const partnerPath = (branchId: number) => `/console/partners/${branchId}`
 const toPartner = (branchId: number, name: string) => html`<a href="${partnerPath(branchId)}">${name}</a>`
 
+/** What takes two people is proposed where everything about the partner is. */
+const toPropose = (branchId: number, name: string) =>
+  html`<a class="button primary" href="${partnerPath(branchId)}">Propose…<span class="unseen"> for ${name}</span></a>`
+
 const applications: AttentionKind = {
   plural: 'applications',
   all: '/console/partners?state=applied',
   permission: 'partners.manage',
-  async find({ db, operator, now }, most) {
+  async find({ db, config, operator, now }, most) {
     return (await listApplicants(db, most)).map((each) => ({
       urgency: 'decide',
       kind: 'Application',
@@ -59,7 +63,9 @@ const applications: AttentionKind = {
       reason: each.purpose === null ? 'No description given.' : quote(each.purpose),
       since: each.since,
       age: html`applied ${printAgo(each.since, now)}`,
-      acts: printDecision(each, operator.csrf),
+      acts: config.fourEyes.includes('partner.approve')
+        ? toPropose(each.branchId, each.name)
+        : printDecision(each, operator.csrf),
     }))
   },
 }
@@ -80,7 +86,7 @@ const refreshRequests: AttentionKind = {
   plural: 'requests for refresh access',
   all: '/console/partners',
   permission: 'partners.manage',
-  async find({ db, operator, now }, most) {
+  async find({ db, config, operator, now }, most) {
     return (await listRefreshAsked(db, most)).map(({ branchId, name, reason, since }) => ({
       urgency: 'decide',
       kind: 'Refresh access',
@@ -89,7 +95,15 @@ const refreshRequests: AttentionKind = {
       since,
       age: html`asked ${printAgo(since, now)}`,
       acts: [
-        act(operator.csrf, `${partnerPath(branchId)}/refresh/grant`, 'Grant', `refresh access to ${name}`, 'primary'),
+        config.fourEyes.includes('partner.refresh-access')
+          ? toPropose(branchId, name)
+          : act(
+              operator.csrf,
+              `${partnerPath(branchId)}/refresh/grant`,
+              'Grant',
+              `refresh access to ${name}`,
+              'primary',
+            ),
         decline(operator.csrf, `${partnerPath(branchId)}/refresh/withdraw`, `refresh access of ${name}`),
       ],
     }))
@@ -100,7 +114,7 @@ const scopeRequests: AttentionKind = {
   plural: 'requests for wider scopes',
   all: '/console/partners',
   permission: 'partners.manage',
-  async find({ db, operator, now }, most) {
+  async find({ db, config, operator, now }, most) {
     return (await listScopesAsked(db, most)).map(({ id, branchId, name, clientId, client, scopes, reason, since }) => {
       const at = `${partnerPath(branchId)}/clients/${clientId}/scopes`
       const request = html`<input type="hidden" name="request" value="${id}">`
@@ -113,7 +127,9 @@ const scopeRequests: AttentionKind = {
         since,
         age: html`asked ${printAgo(since, now)}`,
         acts: [
-          act(operator.csrf, `${at}/grant`, 'Grant', what, 'primary', request),
+          config.fourEyes.includes('partner.widen-scopes')
+            ? toPropose(branchId, name)
+            : act(operator.csrf, `${at}/grant`, 'Grant', what, 'primary', request),
           decline(operator.csrf, `${at}/decline`, what, { request: id }),
         ],
       }

@@ -16,6 +16,7 @@ const sections: readonly Section[] = [
   { path: '/console/partners', label: 'Partners', permission: 'partners.see' },
   { path: '/console/users', label: 'Users', permission: 'users.see' },
   { path: '/console/webhooks', label: 'Webhooks', permission: 'webhooks.see' },
+  { path: '/console/proposals', label: 'Proposals', permission: 'overview.see' },
   { path: '/console/audit', label: 'Audit log', permission: 'audit.see' },
   { path: '/console/settings', label: 'Settings', permission: 'settings.see' },
   { path: '/console/staff', label: 'Staff', permission: 'staff.see' },

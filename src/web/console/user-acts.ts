@@ -3,7 +3,6 @@ import { revokeAuthorization } from '../../oauth/authorization.ts'
 import { Conflict, Forbidden } from '../../problem.ts'
 import { revokeApiToken } from '../../users/api-token.ts'
 import { liftLoginWait } from '../../users/login-throttle.ts'
-import { hasSecondFactor, resetSecondFactor } from '../../users/second-factor.ts'
 import { closeEverySession, closeSessionOf } from '../../users/session.ts'
 import { setStatusOfOther, type User } from '../../users/user.ts'
 import { ignoreAlreadyGone, type Undo } from '../frame/done.ts'
@@ -12,6 +11,7 @@ import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
 import type { StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
+import { actOrPropose } from './four-eyes.ts'
 import { sendUser, throttleKey, userOf } from './user.ts'
 import { mayActOn } from './user-parts.ts'
 
@@ -83,13 +83,12 @@ export async function revokeApplication(visit: Visit, operator: StrongOperator, 
 
 /** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
 export async function resetFactors(visit: Visit, operator: StrongOperator) {
-  const { db } = visit.context
-  const { session, act } = operator
   const user = await targetOf(visit, operator)
-  if (user.id === session.user.id)
+  if (user.id === operator.session.user.id)
     return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
-  if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, act)
-  return back(visit, operator, user, 'reset')
+  return actOrPropose(visit, operator, 'user.reset-two-factor', { userId: user.id }, () =>
+    back(visit, operator, user, 'reset'),
+  )
 }
 
 export async function liftThrottle(visit: Visit, operator: StrongOperator) {

@@ -11,6 +11,7 @@ import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
 import type { Operator } from '../gates.ts'
+import { type Offers, printOffer } from './four-eyes.ts'
 
 interface UserPage {
   readonly user: User
@@ -19,6 +20,7 @@ interface UserPage {
   readonly csrf: string
   /** Whether whoever looks may change anything here. */
   readonly mayAct: boolean
+  readonly offers: Offers
   /** Operators who look at themselves. */
   readonly isSelf: boolean
   /** The session that looks. */
@@ -82,7 +84,8 @@ ${sessions.length > sessionsShown && html`<p class="faint">${sessions.length - s
 ${mayAct && items.length > 0 && askFirst({ action: `${home}/sessions/close/all`, csrf, label: 'Close all', text: 'The user is signed out everywhere at once, on both sites.', why: true })}</section>`
 }
 
-export function printFactors({ home, csrf, isSelf, mayAct }: UserPage, factors: SecondFactors): Html {
+export function printFactors(page: UserPage, factors: SecondFactors): Html {
+  const { isSelf, mayAct } = page
   const { totp, passkeys, recoveryCodes } = factors
   const app =
     totp &&
@@ -101,9 +104,18 @@ export function printFactors({ home, csrf, isSelf, mayAct }: UserPage, factors: 
   const reset = isSelf
     ? html`<p>Your own are changed on <a href="/account/security">your security page</a>.</p>`
     : html`<p>For somebody who has lost all of them. Make sure first who asks: afterwards the password alone is enough to sign in. Every session ends. You are asked for your own password if you entered it more than five minutes ago.</p>
-${askFirst({ action: `${home}/factors/reset`, csrf, label: 'Reset two-factor', text: 'From then on the password alone is enough.', why: true })}`
+${printReset(page)}`
   return html`<section class="card" id="two-factor"><h2>Two-factor authentication ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
 ${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && (mayAct || isSelf) && reset}</section>`
+}
+
+function printReset({ user, home, csrf, offers }: UserPage): Html {
+  const reset = { action: `${home}/factors/reset`, label: 'Reset two-factor' }
+  const kind = 'user.reset-two-factor'
+  const subject = `user:${user.id}`
+  if (offers.takesTwo(kind) || offers.findWaiting(kind, subject))
+    return printOffer(offers, { csrf }, { ...reset, kind, subject })
+  return askFirst({ ...reset, csrf, text: 'From then on the password alone is enough.', why: true })
 }
 
 export function printTokens({ home, csrf, mayAct }: UserPage, tokens: readonly ApiToken[]): Html {

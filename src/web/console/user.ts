@@ -17,6 +17,7 @@ import { paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
 import { mayFollow, sendConsole } from './console.ts'
 import { printNewest } from './entry-sentences.ts'
+import { readOffers } from './four-eyes.ts'
 import { printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
 import {
@@ -58,6 +59,7 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     csrf: operator.csrf,
     isSelf: user.id === operator.session.user.id,
     mayAct: mayActOn(operator, user),
+    offers: await readOffers(visit),
     ownSession: operator.session.id,
   }
   return sendConsole(visit, operator, {

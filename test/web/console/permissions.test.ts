@@ -28,6 +28,9 @@ await setUpApp(house, await house.signIn(guarded))
 const lockedStaff = await house.makeOperator('Left Longago', ['viewer'])
 await setUserStatus(db, lockedStaff, 'disabled', house.act())
 
+/** Of somebody else, so that only the role is missing. */
+const waiting = (await pages['/console/proposals/:id']!(house, lockedStaff)).address.replace('/console', '')
+
 function permissionOf(method: 'GET' | 'POST', address: string): Permission | undefined {
   const path = rowOf(method, address)
   const route = ofConsole.find((each) => each.method === method && each.path === path)
@@ -52,7 +55,7 @@ for (const [role, desk] of desks) {
 
   test(`a ${role} sees the pages that the role may see, and is told which roles open the others`, async () => {
     for (const { path, gate } of ofConsole.filter(({ method }) => method === 'GET')) {
-      const { address } = await pages[path]!(house)
+      const { address } = await pages[path]!(house, desk.user)
       const answer = await browser.get(address)
       const isOpen = permits([role], gate.permission!)
       assert.equal(answer.status, isOpen ? 200 : 403, `${path}: ${answer.text}`)
@@ -73,6 +76,7 @@ for (const [role, desk] of desks) {
         .replace(':client', everything.own.client.id)
         .replace('/users/:id', `/users/${guarded.id}`)
         .replace('/staff/:id', `/staff/${lockedStaff.id}`)
+        .replace('/proposals/:id', waiting)
         .replaceAll(/:\w+/g, '1')
       const answer = await browser.post(address, { csrf, reason: 'x', seen: 'approved', role: 'viewer' })
       assert.equal(answer.status, 403, path)

@@ -48,7 +48,7 @@ test('every page and every form of the console is in these tables', () => {
 
 for (const [path, aim] of Object.entries(pages)) {
   test(`GET ${path} is for operators, and is returned to after a sign-in`, async () => {
-    const { address } = await aim(house)
+    const { address } = await aim(house, desk.user)
     const anonymous = await new Browser(house.baseUrl).get(address)
     assert.equal(anonymous.status, 303)
     assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
@@ -90,7 +90,7 @@ test('whatever an operator takes from somebody takes a reason', () => {
 for (const [path, aim] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const { address, fields: aimed = {} } = await aim(house)
+    const { address, fields: aimed = {} } = await aim(house, desk.user)
     const fields = asksWhy(path) ? { ...aimed, reason: why } : aimed
     const csrf = await tokenOf(desk.browser)
     const foreign = await tokenOf(others.holder!)
@@ -142,7 +142,7 @@ for (const [path, aim] of Object.entries(forms)) {
 test('an operator who is locked out finds no console any more, with the page that was open', async () => {
   const gone = await openDesk(house)
   const csrf = await tokenOf(gone.browser)
-  const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house)
+  const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house, gone.user)
   const { db } = house.gateway.context
   await setUserStatus(db, gone.user, 'disabled', house.act())
   const before = await readTables(db)

@@ -2,6 +2,7 @@
 import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
+import { carryOut } from '../../../src/proposals/proposal.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
@@ -37,7 +38,7 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
 }
 
 /** Where questions stand before acts, and ids behind sentences. */
-const unfoldable = /^console-(home|webhooks|partner|user|audit|roles)$/
+const unfoldable = /^console-(home|webhooks|partner|user|audit|roles|proposal)$/
 
 async function furnishOperation({ house, receiver }: Walk): Promise<Record<string, string>> {
   const own = await openPartner(house)
@@ -66,6 +67,16 @@ async function furnishOperation({ house, receiver }: Walk): Promise<Record<strin
     'console-search-found': '/console/search?q=127.0.0.1',
     'console-search-none': '/console/search?q=nowhere-at-all',
   }
+}
+
+async function propose(house: Walk['house']): Promise<number> {
+  const { db } = house.gateway.context
+  const { branchId } = await house.makePartner({ refresh: false })
+  const by = { name: `user:${(await house.makeOperator('Mary Maker')).id}` }
+  const act = { by, at: house.clock.now(), reason: 'They passed the review of security and of terms.' }
+  const made = await carryOut({ db, fourEyes: ['partner.refresh-access'] }, 'partner.refresh-access', { branchId }, act)
+  if (made.kind !== 'proposed') throw new Error(made.kind)
+  return made.id
 }
 
 async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
@@ -109,6 +120,8 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-user-member': `/console/users/${member.id}`,
     'console-user-guessed': `/console/users/${guessed.id}`,
     'console-user-locked': `/console/users/${locked.id}`,
+    'console-proposals': '/console/proposals',
+    'console-proposal': `/console/proposals/${await propose(house)}`,
     'console-staff': '/console/staff',
     'console-roles': `/console/staff/${staff.id}`,
   }
