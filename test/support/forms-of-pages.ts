@@ -8,7 +8,7 @@ import { insertEvents } from '../../src/webhooks/event.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
-import { makeAdministrator } from './console.ts'
+import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
 import { openConsent } from './web.ts'
@@ -27,6 +27,8 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   const own = await openPartner(house)
   await makeAdministrator(house, own.user)
   await house.makeOperator('Vera Viewer', ['viewer'])
+  await proposeApproval(house, own.user)
+  await proposeApproval(house, await house.makeOperator('Mary Maker'))
   const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
