@@ -19,6 +19,7 @@ const floors: readonly (readonly string[])[] = [
   ['web/frame', 'api', 'doctor'],
   ['context'],
   ['metrics', 'tracing'],
+  ['proposals'],
   ['oauth', 'provisioning', 'webhooks'],
   ['partners'],
   ['users', 'described-route', 'sibling', 'storage'],
@@ -27,7 +28,7 @@ const floors: readonly (readonly string[])[] = [
   ['database', 'settings'],
   ['crypto', 'words', 'name', 'repeat'],
   ['bounded-map', 'brand', 'clock', 'cut', 'environment', 'heap', 'loopback', 'member-role', 'printable', 'problem'],
-  ['in-turn', 'rerun', 'schema', 'scope', 'single-flight', 'subnet'],
+  ['in-turn', 'permission', 'proposal-kind', 'rerun', 'schema', 'scope', 'single-flight', 'subnet'],
 ]
 
 const linesAtMost = 300
@@ -194,6 +195,11 @@ const reserved = [
     pattern: /\bprocess\.env\b/,
     // The quick starts are programs that partners copy.
     places: ['src/config.ts', 'src/settings/', 'src/cli/', 'src/processes/', 'src/web/partner/quick-starts.ts'],
+  },
+  {
+    what: 'what may take two people',
+    pattern: /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor)\(/,
+    places: ['src/partners/', 'src/users/', 'src/proposals/', 'src/cli/', 'src/demo.ts'],
   },
   {
     what: 'the clock',

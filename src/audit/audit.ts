@@ -29,7 +29,7 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'role_given' | 'role_taken' | 'roles_provided'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
@@ -44,6 +44,7 @@ export type AuditAction =
   | 'provisioning.applied'
   | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
   | `keys.${'rotated' | 'pruned'}`
+  | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
   | `audit.${'verified' | 'exported'}`
 
 /** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */

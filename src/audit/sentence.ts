@@ -3,7 +3,11 @@
  * place, and keeps the id behind it. Every action has its sentence: a new one does not compile without.
  */
 import { findMemberRole } from '../member-role.ts'
+import { findStaffRole } from '../permission.ts'
+import { proposalKinds } from '../proposal-kind.ts'
+import { proposalWords } from '../words/proposal-words.ts'
 import { roleWords } from '../words/role-words.ts'
+import { staffRoleWords } from '../words/staff-role-words.ts'
 import type { AuditAction, AuditEntry } from './audit.ts'
 
 /** Somebody or something, by the id that the log has of it. */
@@ -43,6 +47,16 @@ function asRole(said: Act['said']): string {
   return role ? ` as ${roleWords[role].title}` : ''
 }
 
+function proposed(said: Act['said']): string {
+  const kind = proposalKinds.find((each) => each === said('kind'))
+  return kind ? proposalWords[kind] : said('kind')
+}
+
+function staffRole(said: Act['said']): string {
+  const role = findStaffRole(said('role'))
+  return role ? staffRoleWords[role].title : said('role')
+}
+
 const words: Readonly<Record<AuditAction, Words>> = {
   'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
@@ -58,6 +72,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.holding_set': ({ by, to, said }) =>
     say`${by} made ${to} ${said('role')} of account ${said('account_number')}, with ${said('scopes')}`,
   'user.holding_removed': ({ by, to, said }) => say`${by} took account ${said('account_number')} from ${to}`,
+  'user.role_given': ({ by, to, said }) => say`${by} gave ${to} the role ${staffRole(said)}`,
+  'user.role_taken': ({ by, to, said }) => say`${by} took the role ${staffRole(said)} from ${to}`,
+  'user.roles_provided': ({ to, said }) =>
+    say`An identity provider changed the roles of ${to}: given ${said('given')}, taken ${said('taken')}`,
   'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
   'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
@@ -157,6 +175,14 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'import.stopped': ({ by, to }) => say`${by} stopped ${to}`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
+  'proposal.made': ({ by, to, said }) => say`${by} proposed to ${proposed(said)} ${to}`,
+  'proposal.approved': ({ by, to, said }) => say`${by} approved the proposal to ${proposed(said)} ${to}`,
+  'proposal.declined': ({ by, to, said }) => say`${by} declined the proposal to ${proposed(said)} ${to}`,
+  'proposal.withdrawn': ({ by, to, said }) => say`${by} withdrew the proposal to ${proposed(said)} ${to}`,
+  'proposal.outdated': ({ by, to, said }) =>
+    say`${by} wanted to approve the proposal to ${proposed(said)} ${to}, but something had changed since it was made`,
+  'proposal.bypassed': ({ by, to, said }) =>
+    say`${by} did on the command line what takes two people: ${proposed(said)} ${to}`,
   'audit.verified': ({ by, said }) =>
     say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
   'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,

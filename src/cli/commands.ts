@@ -17,6 +17,7 @@ import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
 import { settingsCommand } from './settings.ts'
+import { staffCommands } from './staff.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
@@ -59,6 +60,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   settingsCommand,
   ...userCommands,
+  ...staffCommands,
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,

@@ -47,6 +47,8 @@ function everyKind(text: string): NoticeToSend[] {
       ...{ seed, tokenHash: token.hash.toString('hex') },
     },
     'member-joined': { partner: text, branchId: 7, name: text, role: 'developer' },
+    proposal: { kind: 'partner.approve', proposalId: 3, expiresAt: at.toISOString() },
+    'break-glass': { kind: 'keys.rotate', by: text, subject: text },
   }
   const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }
   return Object.entries(facts).map(([kind, each]) => ({ ...common, kind, facts: each }) as NoticeToSend)

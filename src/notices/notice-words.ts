@@ -12,6 +12,7 @@ import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
+import { staffTellers } from './staff-words.ts'
 import { printMoment, type Teller, type Told } from './told.ts'
 
 const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
@@ -139,6 +140,7 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
   }),
   ...memberTellers,
+  ...staffTellers,
 }
 
 const decisionWords = {

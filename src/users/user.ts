@@ -2,11 +2,13 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { findNameProblem } from '../name.ts'
+import { permits } from '../permission.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
+import { giveByHand, listRolesOf, refuseNoAdministrator, type StaffRole } from './staff-role.ts'
 import * as table from './users.sql.ts'
 
 export interface User {
@@ -25,6 +27,8 @@ interface NewUser {
   readonly role: User['role']
   /** Where notices go. */
   readonly email?: string | undefined
+  /** Of an operator, by hand. */
+  readonly staffRoles?: readonly StaffRole[]
 }
 
 export async function createUser(db: Database, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
@@ -45,6 +49,7 @@ export async function createUser(db: Database, passwords: Passwords, user: NewUs
         throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
       })
     await recordAct(sql, act, 'user.created', `user:${id}`, { username, role: user.role })
+    if (user.role === 'operator') await giveByHand(sql, id, user.staffRoles ?? [], act)
     return created!
   })
 }
@@ -123,7 +128,7 @@ async function finishStatus(sql: Sql, user: User, status: User['status'], act: A
   await recordAct(sql, act, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`)
 }
 
-/** As one operator does it to somebody else: an active operator is always left. A second click changes nothing. */
+/** As one operator does it to somebody else: an active administrator is always left. A second click changes nothing. */
 export async function setStatusOfOther(
   db: Database,
   user: User,
@@ -135,9 +140,11 @@ export async function setStatusOfOther(
     throw new Conflict('You cannot lock out yourself. Ask another operator.')
   await db.transaction(async (sql) => {
     const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
-    if (!operators.some(({ id }) => id === acting.id))
-      throw new Conflict('You have been locked out yourself meanwhile, or are no operator any more.')
+    if (!operators.some(({ id }) => id === acting.id) || !permits(await listRolesOf(sql, acting.id), 'users.manage'))
+      throw new Conflict('You have been locked out yourself meanwhile, or may not do this any more.')
     const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at]).catch(explainLock)
-    if (changed.length > 0) await finishStatus(sql, user, status, act)
+    if (changed.length === 0) return
+    if (user.role === 'operator') await refuseNoAdministrator(sql)
+    await finishStatus(sql, user, status, act)
   })
 }

@@ -1,6 +1,5 @@
 /** Every page that links lead to, and the forms on them: read from what is printed, by whoever may see most. */
 import assert from 'node:assert/strict'
-import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
@@ -9,6 +8,7 @@ import { insertEvents } from '../../src/webhooks/event.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
+import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
 import { openConsent } from './web.ts'
@@ -25,8 +25,10 @@ export interface Everybody {
 export async function makeEverything(house: TestGateway): Promise<Everybody> {
   const { db } = house.gateway.context
   const own = await openPartner(house)
-  const run = (text: string, values: readonly unknown[]) => db.query(statement('', text), values)
-  await run(`UPDATE users SET role = 'operator' WHERE id = $1`, [own.user.id])
+  await makeAdministrator(house, own.user)
+  await house.makeOperator('Vera Viewer', ['viewer'])
+  await proposeApproval(house, own.user)
+  await proposeApproval(house, await house.makeOperator('Mary Maker'))
   const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())

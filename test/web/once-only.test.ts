@@ -331,6 +331,11 @@ const makeNothing = [
   '/console/users/:id/applications/revoke',
   '/console/users/:id/factors/reset',
   '/console/users/:id/throttle/lift',
+  '/console/proposals/:id/approve',
+  '/console/proposals/:id/decline',
+  '/console/proposals/:id/withdraw',
+  '/console/staff/:id/give',
+  '/console/staff/:id/take',
 ]
 
 const forms = pageRoutes.filter(({ method }) => method === 'POST')

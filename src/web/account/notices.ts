@@ -5,6 +5,7 @@ import {
   listNotices,
   type NoticeSeen,
   type PersonalKind,
+  staffKinds,
 } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
@@ -35,6 +36,8 @@ const kindWords: Record<PersonalKind, string> = {
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
+  proposal: 'A proposal needs your decision',
+  'break-glass': 'Something that takes two people is done on the command line',
 }
 
 export async function showNotices(visit: Visit, visitor: SignedIn) {
@@ -52,6 +55,7 @@ ${printAddress(mail)}
 <h2>What you are told</h2>
 <p>Always, because it guards your account:</p>
 <ul>${guards.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>
+${user.role === 'operator' && html`<p>Always, as staff of the brokerage:</p><ul>${staffKinds.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>`}
 ${isMember && printChoice(mail, visitor)}
 </section>
 <section class="card">
@@ -73,7 +77,7 @@ export async function chooseNotices(visit: Visit, visitor: SignedIn, form: Submi
 }
 
 const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
-  (kind) => !(declinable as readonly PersonalKind[]).includes(kind),
+  (kind) => !([...declinable, ...staffKinds] as readonly PersonalKind[]).includes(kind),
 )
 
 function printAddress({ email }: Mail): Html {

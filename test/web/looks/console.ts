@@ -3,6 +3,7 @@ import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
+import { proposeApproval } from '../../support/console.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
@@ -37,7 +38,7 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
 }
 
 /** Where questions stand before acts, and ids behind sentences. */
-const unfoldable = /^console-(home|webhooks|partner|user|audit)$/
+const unfoldable = /^console-(home|webhooks|partner|user|audit|roles|proposal)$/
 
 async function furnishOperation({ house, receiver }: Walk): Promise<Record<string, string>> {
   const own = await openPartner(house)
@@ -92,6 +93,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await setUserStatus(db, locked, 'disabled', act)
   const details = { website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for all.' }
   const waiting = await applyWithDetails(db, await house.makeUser(), { name: 'Patient Partners', ...details }, act)
+  const staff = await house.makeOperator('Stan Staff', ['viewer', 'partner-manager'])
   const at = ({ branchId }: Partner) => `/console/partners/${branchId}`
   return {
     'console-partners': '/console/partners',
@@ -108,5 +110,9 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-user-member': `/console/users/${member.id}`,
     'console-user-guessed': `/console/users/${guessed.id}`,
     'console-user-locked': `/console/users/${locked.id}`,
+    'console-proposals': '/console/proposals',
+    'console-proposal': `/console/proposals/${await proposeApproval(house, await house.makeOperator('Mary Maker'))}`,
+    'console-staff': '/console/staff',
+    'console-roles': `/console/staff/${staff.id}`,
   }
 }

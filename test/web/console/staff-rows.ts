@@ -1,0 +1,33 @@
+import type { StaffRole } from '../../../src/users/staff-role.ts'
+import { proposeApproval } from '../../support/console.ts'
+import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
+
+/** Somebody of the staff with these roles. */
+const onStaff = (verb: string, roles: readonly StaffRole[], fields = {}): Aim =>
+  async function aim(house) {
+    const { id } = await house.makeOperator('Stan Staff', roles)
+    return { address: `/console/staff/${id}${verb}`, fields }
+  }
+
+/** What waits for a second person, proposed by a colleague or by whoever looks. */
+const proposed = (verb: string, by: 'colleague' | 'self' = 'colleague'): Aim =>
+  async function aim(house, who) {
+    const proposer = by === 'self' ? who : await house.makeOperator('Mary Maker')
+    return { address: `/console/proposals/${await proposeApproval(house, proposer)}${verb}` }
+  }
+
+export const staffRows: ConsoleRows = {
+  pages: {
+    '/console/proposals': async () => ({ address: '/console/proposals' }),
+    '/console/proposals/:id': proposed(''),
+    '/console/staff': async () => ({ address: '/console/staff' }),
+    '/console/staff/:id': onStaff('', ['viewer']),
+  },
+  forms: {
+    '/console/proposals/:id/approve': proposed('/approve'),
+    '/console/proposals/:id/decline': proposed('/decline'),
+    '/console/proposals/:id/withdraw': proposed('/withdraw', 'self'),
+    '/console/staff/:id/give': onStaff('/give', [], { role: 'support' }),
+    '/console/staff/:id/take': onStaff('/take', ['support'], { role: 'support' }),
+  },
+}
