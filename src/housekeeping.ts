@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type AnchorWriter, openAnchorWriter } from './audit/anchor.ts'
 import { isUnsealed } from './audit/blocks.sql.ts'
 import { sealAll } from './audit/chain.ts'
+import { removeUnusedImages } from './brands/image.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
@@ -55,6 +56,7 @@ export interface Removed {
   readonly formerEmails: number
   readonly receipts: number
   readonly invitations: number
+  readonly images: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -72,6 +74,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
     receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
     invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
+    images: await inBatches(() => removeUnusedImages(db, now, batchSize)),
   }
 }
 

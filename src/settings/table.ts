@@ -5,7 +5,7 @@
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { brand } from '../brand.ts'
+import { houseBrand } from '../brand.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import * as kind from './kinds.ts'
 import { always, type Follow, follows, type Given, onlyWith, type Setting, setting, type Values } from './setting.ts'
@@ -259,7 +259,7 @@ export const table = {
   mail: always({
     from: setting(
       'MAIL_FROM',
-      `${brand.name} <no-reply@localhost>`,
+      `${houseBrand.name} <no-reply@localhost>`,
       kind.mailbox,
       'sender of notices: Name <address> or an address; needed with SMTP_URL',
     ),

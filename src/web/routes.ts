@@ -27,6 +27,7 @@ import {
   type Row,
   tableOf,
   whenVisited,
+  withFiles,
 } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
@@ -201,6 +202,9 @@ const audit = whenVisited(() => import('./console/audit.ts'))
 const auditExport = whenVisited(() => import('./console/audit-export.ts'))
 const chain = whenVisited(() => import('./console/chain.ts'))
 const settings = whenVisited(() => import('./console/settings.ts'))
+const brand = whenVisited(() => import('./console/brand.ts'))
+const brandActs = whenVisited(() => import('./console/brand-acts.ts'))
+const brandPreview = whenVisited(() => import('./console/brand-preview.ts'))
 const partners = whenVisited(() => import('./console/partners.ts'))
 const partner = whenVisited(() => import('./console/partner.ts'))
 const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
@@ -227,6 +231,14 @@ const consoleRows: readonly Row[] = [
   page('/console/audit/chain', operator, chain.showChain),
   form('/console/audit/chain/verify', operator, chain.startVerification),
   page('/console/settings', operator, settings.showSettings),
+  page('/console/brand/:site', operator, brand.showBrand),
+  page('/console/brand/:site/preview', operator, brandPreview.showPreview),
+  form('/console/brand/:site/save', operator.and(strongly), brandActs.saveBrand),
+  withFiles(form('/console/brand/:site/image', operator.and(strongly), brandActs.uploadImage)),
+  form('/console/brand/:site/image/remove', operator.and(strongly), brandActs.removeImage),
+  form('/console/brand/:site/activate', operator.and(strongly), brandActs.activateBrand),
+  form('/console/brand/:site/discard', operator.and(strongly), brandActs.discardBrand),
+  form('/console/brand/:site/return', operator.and(strongly), brandActs.returnToBrand),
   page('/console/partners', operator, partners.showPartners),
   page('/console/partners/:branch', operator, partner.showPartner),
   page('/console/partners/:branch/failed-calls', operator, failedCalls.showFailedCalls),

@@ -277,6 +277,7 @@ const testHook = {
 
 /** Those that change what is there, or end it: sent again they find it so. A sign-in is one whenever it is made, and listed under devices. */
 const makeNothing = [
+  ...['save', 'image', 'image/remove', 'activate', 'discard', 'return'].map((verb) => `/console/brand/:site/${verb}`),
   '/login',
   '/login/second',
   '/login/cancel',

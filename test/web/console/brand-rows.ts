@@ -1,0 +1,42 @@
+import { listBrands, saveDraft, setDraftImage } from '../../../src/brands/brand-acts.ts'
+import { check, drawPng, putSecondBrandInForce, secondWords } from '../../support/brand.ts'
+import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
+import type { TestGateway } from '../../support/gateway.ts'
+
+const home = '/console/brand/live'
+
+/** A draft with a logo, whatever was there before; its version. */
+async function draft({ gateway, act }: TestGateway): Promise<number> {
+  const { db } = gateway.context
+  const before = (await listBrands(db, 'live')).draft
+  await saveDraft(db, 'live', secondWords, before?.version ?? 0, act())
+  await setDraftImage(db, 'live', 'logoLight', await check(drawPng(64, 16)), act())
+  return (await listBrands(db, 'live')).draft!.version
+}
+
+const onDraft = (verb: string, fields = {}): Aim =>
+  async function aim(house) {
+    return { address: `${home}${verb}`, fields: { version: String(await draft(house)), ...fields } }
+  }
+
+export const brandRows: ConsoleRows = {
+  pages: {
+    '/console/brand/:site': onDraft(''),
+    '/console/brand/:site/preview': onDraft('/preview?page=consent&mode=dark'),
+  },
+  forms: {
+    '/console/brand/:site/save': onDraft('/save', { ...secondWords, shortName: 'Southwind' }),
+    '/console/brand/:site/image': async (house) => {
+      const { address, fields } = await onDraft('/image', { place: 'favicon' })(house)
+      return { address, fields: fields!, files: { image: drawPng(32, 32) } }
+    },
+    '/console/brand/:site/image/remove': onDraft('/image/remove', { place: 'logoLight' }),
+    '/console/brand/:site/activate': onDraft('/activate'),
+    '/console/brand/:site/discard': onDraft('/discard'),
+    '/console/brand/:site/return': async (house) => {
+      const { active } = await listBrands(house.gateway.context.db, 'live')
+      if (!active) await putSecondBrandInForce(house, 'live', { images: false })
+      return { address: `${home}/return` }
+    },
+  },
+}
