@@ -164,6 +164,18 @@ test('the HTML names the brand, wears its colours, and brings the logo along', a
       assert.ok(part.includes(words), words)
 })
 
+test('no message of any kind names anybody but the brand', async () => {
+  const from = { name: 'Countersign', address: 'no-reply@localhost' }
+  for (const notice of everyKind('Pal')) {
+    const words = noticeWords(notice, addresses, vault, { live: second, sandbox: second })
+    const message = { id: 1, key: 'k', to: 'ada@example.com', at, ...words }
+    const raw = String((await composer.sendMail(composeMessage(from, message))).message)
+    const { text, html } = parseMail(raw)
+    assert.doesNotMatch(`${raw} ${text} ${html}`, /countersign/i, notice.kind)
+    for (const part of [text, html!]) assert.match(part, /Northwind/, notice.kind)
+  }
+})
+
 test('without a sender of its own a brand is named at the usual address', async () => {
   const plain = { ...second, mail: { sender: undefined, replyTo: undefined, footer: undefined } }
   const words = noticeWords(everyKind('Pal')[0]!, addresses, vault, { live: plain, sandbox: plain })
