@@ -50,3 +50,28 @@ CREATE TRIGGER announce_new AFTER INSERT ON brands FOR EACH ROW
   WHEN (NEW.state = 'active') EXECUTE FUNCTION announce_change('brand', 'environment');
 CREATE TRIGGER announce_end AFTER DELETE ON brands FOR EACH ROW
   WHEN (OLD.state = 'active') EXECUTE FUNCTION announce_change('brand', 'environment');
+
+-- What a partner says of an application to account holders: shown at consent once an operator has looked at it. A change waits while what was
+-- accepted is still shown; of what was declined the partner reads why.
+CREATE TABLE client_looks (
+  client_id   text NOT NULL REFERENCES clients,
+  state       text NOT NULL CHECK (state IN ('pending', 'shown', 'declined')),
+  -- Grows with each change: an operator decides about the one that they have seen.
+  version     integer NOT NULL,
+  purpose     text CHECK (length(purpose) BETWEEN 1 AND 200),
+  website     text CHECK (length(website) <= 500),
+  privacy_url text CHECK (length(privacy_url) <= 500),
+  terms_url   text CHECK (length(terms_url) <= 500),
+  logo        text REFERENCES images,
+  given_at    timestamptz NOT NULL,
+  decided_at  timestamptz,
+  reason      text CHECK (length(reason) <= 500),
+  PRIMARY KEY (client_id, state),
+  CHECK ((state = 'pending') = (decided_at IS NULL)),
+  CHECK ((state = 'declined') = (reason IS NOT NULL))
+);
+CREATE INDEX client_looks_pending ON client_looks (given_at) WHERE state = 'pending';
+CREATE INDEX client_looks_by_logo ON client_looks (logo) WHERE logo IS NOT NULL;
+-- Nodes remember images that are for everybody: one that is withdrawn is not any more.
+CREATE TRIGGER announce_end AFTER DELETE ON client_looks FOR EACH ROW
+  WHEN (OLD.state = 'shown' AND OLD.logo IS NOT NULL) EXECUTE FUNCTION announce_change('image', 'logo');

@@ -175,7 +175,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     signatureChecks: openRateLimit(clock, checksPerMinute, tooManyChecks, sibling.openTally('signature checks', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
     brands: openBrands(db, changes),
-    images: openImages(db),
+    images: openImages(db, changes),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),

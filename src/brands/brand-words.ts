@@ -89,7 +89,7 @@ function tidy(name: Field, text: string): string {
 }
 
 /** https alone: whoever follows it from a page of ours must not be met by somebody else on the way. */
-function isWebPage(text: string): boolean {
+export function isWebPage(text: string): boolean {
   if (text.length > 500 || /[\s<>"'\\]/.test(text) || !URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)
   return protocol === 'https:' && username === '' && password === ''

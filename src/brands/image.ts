@@ -4,13 +4,14 @@
  */
 
 import { hash } from 'node:crypto'
-import { BoundedMap } from '../bounded-map.ts'
 import { type ImageType, imageTypes } from '../brand.ts'
 import { after, day } from '../clock.ts'
 
+import type { Changes } from '../database/changes.ts'
 import type { Sql } from '../database/database.ts'
+import { type Memory, openMemory } from '../database/memory.ts'
 import { type Drawn, ImageRefused } from './drawn.ts'
-import { deleteUnusedImages, insertImage, selectImage } from './images.sql.ts'
+import { deleteUnusedImages, insertImage, selectImage, selectShownImage } from './images.sql.ts'
 import { readPng } from './png.ts'
 import { readSvg } from './svg.ts'
 
@@ -54,20 +55,25 @@ export interface StoredImage {
 }
 
 export interface ImageStore {
+  /** For everybody: of a brand, or accepted. */
   find(hash: string): Promise<StoredImage | undefined>
+  /** For whoever may see what waits. */
+  findAny(hash: string): Promise<StoredImage | undefined>
 }
 
 const rememberedBytes = 4 * 1024 * 1024
 
-/** What has a hash never changes: it is remembered for as long as there is room. */
-export function openImages(sql: Sql): ImageStore {
-  const known = new BoundedMap<string, StoredImage>(rememberedBytes)
+/** What has a hash never changes; whether it is for everybody may. */
+export function openImages(sql: Sql, changes: Changes): ImageStore {
+  const memory: Memory<StoredImage> = openMemory(changes, rememberedBytes)
+  const read = async (hash: string) => {
+    const [value] = await sql.query<StoredImage>(selectShownImage, [hash])
+    return value && { value, tags: [`image:${hash}`] }
+  }
   return {
-    async find(hash) {
-      const remembered = known.get(hash)
-      if (remembered) return remembered
+    find: async (hash) => memory.recall(hash) ?? memory.learn(hash, () => read(hash)),
+    async findAny(hash) {
       const [image] = await sql.query<StoredImage>(selectImage, [hash])
-      if (image) known.set(hash, image)
       return image
     },
   }

@@ -109,6 +109,7 @@ const delivery = whenVisited(() => import('./partner/delivery.ts'))
 const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
 const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
+const ownLook = whenVisited(() => import('./partner/client-look.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
 const ownSearch = whenVisited(() => import('./partner/search.ts'))
@@ -155,6 +156,9 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/clients/:client/scopes', developer.and(freshlySignedIn), clients.askScopes)),
   makes(form('/partner/:branch/clients/:client/rotate', developer.and(freshlySignedIn), clients.rotateSecret)),
   form('/partner/:branch/clients/:client/revoke', developer, clients.revokeSecret),
+  page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
+  page('/partner/:branch/clients/:client/look/logo', viewer, ownLook.showLookLogo),
+  withFiles(form('/partner/:branch/clients/:client/look/save', developer.and(freshlySignedIn), ownLook.saveLook)),
   page('/partner/:branch/refusals', viewer, refusals.showRefusals),
   page('/partner/:branch/signature', viewer, signature.showSignature),
   form('/partner/:branch/signature/check', viewer, signature.checkSignature),
@@ -209,10 +213,13 @@ const partners = whenVisited(() => import('./console/partners.ts'))
 const partner = whenVisited(() => import('./console/partner.ts'))
 const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
 const client = whenVisited(() => import('./console/client-acts.ts'))
+const look = whenVisited(() => import('./console/client-look.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
 const search = whenVisited(() => import('./console/search.ts'))
+
+const ofClient = '/console/partners/:branch/clients/:client'
 
 /** How the gateway is and whom it serves. What changes something takes every proof that the operator has. */
 const consoleRows: readonly Row[] = [
@@ -248,19 +255,16 @@ const consoleRows: readonly Row[] = [
   makes(form('/console/partners/:branch/message', operator.and(strongly), partner.writeToPartner)),
   form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),
   form('/console/partners/:branch/refresh/withdraw', operator.and(strongly).and(withReason), partner.withdrawRefresh),
-  form(
-    '/console/partners/:branch/clients/:client/suspend',
-    operator.and(strongly).and(withReason),
-    client.suspendClient,
-  ),
-  form('/console/partners/:branch/clients/:client/activate', operator.and(strongly), client.activateClient),
-  form('/console/partners/:branch/clients/:client/scopes', operator.and(strongly), client.setMost),
-  form('/console/partners/:branch/clients/:client/scopes/grant', operator.and(strongly), client.grantScopes),
-  form(
-    '/console/partners/:branch/clients/:client/scopes/decline',
-    operator.and(strongly).and(withReason),
-    client.declineScopes,
-  ),
+  form(`${ofClient}/suspend`, operator.and(strongly).and(withReason), client.suspendClient),
+  form(`${ofClient}/activate`, operator.and(strongly), client.activateClient),
+  form(`${ofClient}/scopes`, operator.and(strongly), client.setMost),
+  form(`${ofClient}/scopes/grant`, operator.and(strongly), client.grantScopes),
+  form(`${ofClient}/scopes/decline`, operator.and(strongly).and(withReason), client.declineScopes),
+  page(`${ofClient}/look`, operator, look.showLook),
+  page(`${ofClient}/look/logo`, operator, look.showLookLogo),
+  form(`${ofClient}/look/accept`, operator.and(strongly), look.accept),
+  form(`${ofClient}/look/decline`, operator.and(strongly).and(withReason), look.decline),
+  form(`${ofClient}/look/withdraw`, operator.and(strongly).and(withReason), look.withdraw),
   page('/console/users', operator, users.showUsers),
   page('/console/users/:id', operator, user.showUser),
   form('/console/users/:id/lock', operator.and(strongly).and(withReason), userActs.lockUser),

@@ -101,7 +101,7 @@ export async function countRows(db: Database, table: string): Promise<number> {
 
 /** A file of ours, the colours of a brand, or an image that was made safe; in a preview, for one mode. */
 const ownAsset =
-  /^\/assets\/((light\/|dark\/)?[0-9a-f]{12}\/[a-z.-]+|colours\/([0-9a-f]{6}-){3}[0-9a-f]{6}(-light|-dark)?\.css|images\/[0-9a-f]{64}\.(png|svg))$/
+  /^\/assets\/((light\/|dark\/)?[0-9a-f]{12}\/[a-z.-]+|colours\/([0-9a-f]{6}-){3}[0-9a-f]{6}(-light|-dark)?\.css|images\/[0-9a-f]{64}\.(png|svg))$|^\/(partner|console\/partners)\/\d+\/clients\/\w+\/look\/logo\?version=\d+$/
 
 /** RFC 9700, 4.16 and 4.2.4: no frames, no referrer, no copy kept, no script but our own, nothing from elsewhere. */
 export function assertGuarded(answer: Answer, where: string): void {

@@ -11,7 +11,7 @@ import type { StoredImage } from '../../brands/image.ts'
 import { printPalette } from '../../brands/palette.ts'
 import type { Context } from '../../context.ts'
 import { NotFound } from '../../problem.ts'
-import { paramsOf } from './visit.ts'
+import { paramsOf, type Visit } from './visit.ts'
 
 const folder = new URL('../../../public/', import.meta.url)
 const types = new Map([
@@ -96,6 +96,14 @@ function sendImage(reply: FastifyReply, { type, bytes }: StoredImage): FastifyRe
     })
     .type(imageTypes.find((each) => each === type)!)
     .send(bytes)
+}
+
+/** Whoever asks has been let through a gate: nobody keeps it, and opened by itself it is a file. */
+export async function sendImageTo({ context, reply }: Visit, hash: string): Promise<FastifyReply> {
+  const image = await context.images.findAny(hash)
+  if (!image) throw new NotFound()
+  const name = `attachment; filename="logo.${endings[image.type]}"`
+  return sendImage(reply.headers({ 'cache-control': 'no-store', 'content-disposition': name }), image)
 }
 
 /** The part for the other mode never counts. */

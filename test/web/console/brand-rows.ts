@@ -1,4 +1,5 @@
 import { listBrands, saveDraft, setDraftImage } from '../../../src/brands/brand-acts.ts'
+import { acceptLook, giveLook } from '../../../src/partners/client-look.ts'
 import { check, drawPng, putSecondBrandInForce, secondWords } from '../../support/brand.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
 import type { TestGateway } from '../../support/gateway.ts'
@@ -19,12 +20,38 @@ const onDraft = (verb: string, fields = {}): Aim =>
     return { address: `${home}${verb}`, fields: { version: String(await draft(house)), ...fields } }
   }
 
+/** A client whose partner has said something of it. */
+const onLook = (verb: string, isShown = false): Aim =>
+  async function aim(house) {
+    const { db } = house.gateway.context
+    const client = await house.makeClient()
+    const words = {
+      purpose: 'Shows your holdings.',
+      website: 'https://app.example.com',
+      privacyUrl: null,
+      termsUrl: null,
+    }
+    await giveLook(db, client, words, await check(drawPng(32, 32)), house.act())
+    if (isShown) await acceptLook(db, client, 1, house.act())
+    return {
+      address: `/console/partners/${client.branchId}/clients/${client.id}/look${verb}`,
+      fields: { version: '1' },
+    }
+  }
+
+const ofClient = '/console/partners/:branch/clients/:client/look'
+
 export const brandRows: ConsoleRows = {
   pages: {
+    [ofClient]: onLook('', true),
+    [`${ofClient}/logo`]: onLook('/logo'),
     '/console/brand/:site': onDraft(''),
     '/console/brand/:site/preview': onDraft('/preview?page=consent&mode=dark'),
   },
   forms: {
+    [`${ofClient}/accept`]: onLook('/accept'),
+    [`${ofClient}/decline`]: onLook('/decline'),
+    [`${ofClient}/withdraw`]: onLook('/withdraw', true),
     '/console/brand/:site/save': onDraft('/save', { ...secondWords, shortName: 'Southwind' }),
     '/console/brand/:site/image': async (house) => {
       const { address, fields } = await onDraft('/image', { place: 'favicon' })(house)
