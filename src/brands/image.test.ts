@@ -62,6 +62,13 @@ test('a PNG that lies about its size, or is damaged, is refused without being un
   assert.match(await problemOf(png(headOf(4, 4), pixelsOf(10), end)), /other pixels/)
   assert.match(await problemOf(png(headOf(4, 4, [8, 5, 0]), pixelsOf(10), end)), /colours that are unknown/)
   assert.match(await problemOf(png(headOf(4, 4, [8, 3, 0]), pixelsOf(20), end)), /no palette/)
+  const palette = (bytes: number) => chunkOf('PLTE', Buffer.alloc(bytes))
+  for (const bytes of [4, 771])
+    assert.match(
+      await problemOf(png(headOf(4, 4, [8, 3, 0]), palette(bytes), pixelsOf(20), end)),
+      /a palette that is none/,
+    )
+  assert.equal((await check(png(headOf(4, 4, [8, 3, 0]), palette(6), pixelsOf(20), end))).width, 4)
   assert.match(await problemOf(png(headOf(4, 4), end)), /out of place/)
   assert.match(await problemOf(png(headOf(4, 4), headOf(4, 4), pixelsOf(68), end)), /out of place/)
   const hurt = drawPng(4, 4)

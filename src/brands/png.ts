@@ -30,7 +30,10 @@ export async function readPng(bytes: Buffer): Promise<Drawn> {
   const head = readHead(chunks[0])
   const pixels = await readPixels(head, Buffer.concat(chunks.filter(isPixels).map(({ data }) => data)))
   const kept = [chunks[0]!, ...chunks.filter(({ type }) => type === 'PLTE' || type === 'tRNS')]
-  refuse(head.colourType === 3 && !kept.some(({ type }) => type === 'PLTE'), 'has no palette')
+  checkPalette(
+    head,
+    kept.find(({ type }) => type === 'PLTE'),
+  )
   const written = [
     ...kept,
     { type: 'IDAT', data: await deflateAsync(pixels, { level: 9 }) },
@@ -43,6 +46,13 @@ const isPixels = ({ type }: Chunk) => type === 'IDAT'
 
 function refuse(isWrong: boolean, why: string): void {
   if (isWrong) throw new ImageRefused(`is not a PNG that can be used: it ${why}`)
+}
+
+/** Three bytes a colour, of 256 at most. */
+function checkPalette({ colourType }: Head, palette: Chunk | undefined): void {
+  refuse(colourType === 3 && !palette, 'has no palette')
+  const bytes = palette?.data.length ?? 0
+  refuse(bytes % 3 !== 0 || bytes > 768, 'has a palette that is none')
 }
 
 function readChunks(bytes: Buffer): Chunk[] {

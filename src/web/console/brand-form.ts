@@ -82,7 +82,7 @@ export function printBrandForm(words: BrandWords, { action, csrf, version }: For
   const draft: Draft = { values: values as Record<string, string> }
   const sets = groups.map(
     ([legend, fields]) =>
-      html`<fieldset class="group"><legend>${legend}</legend><div class="columns">${fields.map((field) => textField(draft, field))}</div></fieldset>`,
+      html`<fieldset class="group"><legend>${legend}</legend><div class="pairs">${fields.map((field) => textField(draft, field))}</div></fieldset>`,
   )
   return html`<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="version" value="${version}">
 ${sets}
