@@ -1,6 +1,8 @@
 /** What every route needs, opened once by the gateway. Live and sandbox share all of it but the desks of a site. */
 import type { Logger } from 'pino'
 import type { ChainCheck } from './audit/chain-check.ts'
+import type { BrandDesk } from './brands/brand-desk.ts'
+import type { ImageStore } from './brands/image.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Vault } from './crypto/vault.ts'
@@ -68,6 +70,9 @@ export interface SharedContext {
   readonly signatureChecks: RateLimit
   /** Of events by their names, by partners. */
   readonly eventSearches: RateLimit
+  /** Who the brokerage is on each site, and the images that were uploaded. */
+  readonly brands: BrandDesk
+  readonly images: ImageStore
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

@@ -1,6 +1,8 @@
 /** Opens everything in order and closes it in reverse. */
 import type { Logger } from 'pino'
 import { openChainCheck } from './audit/chain-check.ts'
+import { openBrands } from './brands/brand-desk.ts'
+import { openImages } from './brands/image.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { SharedContext } from './context.ts'
@@ -9,7 +11,7 @@ import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable } from './database/database.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
-import type { SiteAddresses } from './environment.ts'
+import { environments, type SiteAddresses } from './environment.ts'
 import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { openLog } from './http/log.ts'
@@ -115,6 +117,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     }
     const shared = openShared(opened, announcer, sibling)
     closers.push(shared.chainCheck.close)
+    await Promise.all(environments.map((each) => shared.brands.find(each)))
     const rounds = openRounds(shared)
     closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
     if (config.roles.includes('worker')) closers.push(openDelivery(shared, announcer, rounds, options.lingerMs))
@@ -171,6 +174,8 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
     signatureChecks: openRateLimit(clock, checksPerMinute, tooManyChecks, sibling.openTally('signature checks', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
+    brands: openBrands(db, changes),
+    images: openImages(db, changes),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type AnchorWriter, openAnchorWriter } from './audit/anchor.ts'
 import { isUnsealed } from './audit/blocks.sql.ts'
 import { sealAll } from './audit/chain.ts'
+import { removeUnusedImages } from './brands/image.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
@@ -60,6 +61,7 @@ export interface Removed {
   readonly invitations: number
   readonly imports: number
   readonly waitingHoldings: number
+  readonly images: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -79,6 +81,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
     imports: await inBatches(() => removeOldImports(db, now, batchSize)),
     waitingHoldings: await inBatches(() => removeOldWaiting(db, now, batchSize)),
+    images: await inBatches(() => removeUnusedImages(db, now, batchSize)),
   }
 }
 

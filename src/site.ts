@@ -51,14 +51,15 @@ export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibli
 }
 
 export async function openApp(context: Context, compilers: SchemaCompilers): Promise<FastifyInstance> {
-  const { config, log, metrics, tracing, db, environment } = context
+  const { config, log, metrics, tracing, db, environment, brands } = context
   const app = await openServer({
     limits: config.limits,
     compilers,
     trustProxy: config.trustProxy,
     tls: config.tls,
     log: log.child({ environment }),
-    printErrorPage: (problem, request, reply) => printErrorPage(problem, request, reply, environment),
+    printErrorPage: (problem, request, reply) =>
+      printErrorPage(problem, request, reply, { environment, brand: brands.last(environment) }),
     checkReady: openFlights(() => ping(db)).join,
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
@@ -84,7 +85,7 @@ async function addRoutes(app: FastifyInstance, context: Context): Promise<void> 
     for (const route of here) route.register(pages, context)
   })
   describeRoutes(app, [...apiRoutes, ...here].filter(isDescribed), context)
-  serveAssets(app)
+  serveAssets(app, context)
 }
 
 function isDescribed<Row extends { schema: unknown }>(row: Row): row is Row & { schema: OperationSchema } {

@@ -1,7 +1,9 @@
 /** What a node with the role `worker` does beside answering: deliveries, and notices. */
+import type { ImageStore } from './brands/image.ts'
 import type { SharedContext } from './context.ts'
 import type { SiteAddresses } from './environment.ts'
 import { wideLines } from './http/log.ts'
+import type { NoticeWords } from './notices/message.ts'
 import { noticeWords } from './notices/notice-words.ts'
 import { openCourier } from './notices/open-courier.ts'
 import { type NoticeToSend, openPost } from './notices/post.ts'
@@ -52,11 +54,21 @@ export function openDelivery(
 
 /** Opened last, when the addresses that messages name are known; closed first. */
 export function openNotices(shared: SharedContext, addresses: SiteAddresses, rounds: Rounds): () => Promise<void> {
-  const { config, db, clock, log, closing, vault } = shared
+  const { config, db, clock, log, closing, vault, brands, images } = shared
   const courier = openCourier(config.mail)
-  const findWords = (notice: NoticeToSend) => noticeWords(notice, addresses, vault)
+  const findWords = async (notice: NoticeToSend) => {
+    const [live, sandbox] = await Promise.all([brands.find('live'), brands.find('sandbox')])
+    return withLogo(noticeWords(notice, addresses, vault, { live, sandbox }), images)
+  }
   const desk = { db, clock, log, closing, courier, findWords }
   return openPost(desk, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
+}
+
+/** Programs that read mail show a PNG; of other logos they show nothing, and the name stands there. */
+async function withLogo(words: NoticeWords, images: ImageStore): Promise<NoticeWords> {
+  const picture = words.letter?.brand.logo.light
+  if (!picture || 'file' in picture || picture.type !== 'image/png') return words
+  return { ...words, logo: await images.find(picture.hash) }
 }
 
 /** Whoever wants to know of attempts. */

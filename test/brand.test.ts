@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { brand, printAccent } from '../src/brand.ts'
+import { houseAccent, printAccent } from '../src/brand.ts'
 
 /** Who is named there, and to whom. */
 const others: Record<string, string> = {
@@ -38,9 +38,9 @@ function contrast(one: string, other: string): number {
 }
 
 test('the accent can be read, by day and by night, on what it stands on', () => {
-  const { light, dark } = brand.accent
+  const { light, dark } = houseAccent
   for (const { colour, on } of [light, dark]) assert.ok(contrast(colour, on) >= 4.5, colour)
   for (const paper of ['#f6f7f4', '#ffffff', '#e4f5ee']) assert.ok(contrast(light.colour, paper) >= 4.5, paper)
   for (const paper of ['#0e1513', '#16201d', '#12312a']) assert.ok(contrast(dark.colour, paper) >= 4.5, paper)
-  assert.match(printAccent(brand.accent), /^:root \{ --act: #[0-9a-f]{6}; --act-ink: #[0-9a-f]{6}; \}\n@media/)
+  assert.match(printAccent(houseAccent), /^:root \{ --act: #[0-9a-f]{6}; --act-ink: #[0-9a-f]{6}; \}\n@media/)
 })

@@ -128,6 +128,19 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.scopes_asked': ({ by, to, said }) => say`${by} asked for wider scopes of client ${to}: ${said('scopes')}`,
   'client.scopes_granted': ({ by, to, said }) => say`${by} granted client ${to} wider scopes: ${said('scopes')}`,
   'client.scopes_declined': ({ by, to, said }) => say`${by} declined wider scopes of client ${to}: ${said('scopes')}`,
+  'client.look_given': ({ by, to }) => say`${by} sent what the consent page says of client ${to}`,
+  'client.look_accepted': ({ by, to }) => say`${by} accepted what the consent page says of client ${to}`,
+  'client.look_declined': ({ by, to, said }) =>
+    say`${by} declined what the consent page would say of client ${to}: ${said('reason')}`,
+  'client.look_withdrawn': ({ by, to, said }) =>
+    say`${by} withdrew what the consent page says of client ${to}: ${said('reason')}`,
+  'brand.drafted': ({ by, to, said }) => say`${by} changed the draft of ${to}: ${said('changed')}`,
+  'brand.draft_discarded': ({ by, to }) => say`${by} discarded the draft of ${to}`,
+  'brand.activated': ({ by, to, said }) => say`${by} activated ${to}: ${said('name')}`,
+  'brand.returned': ({ by, to, said }) =>
+    said('name') === '–'
+      ? say`${by} ended ${to}: pages and mail are as the gateway comes`
+      : say`${by} went back to ${to}: ${said('name')}`,
   'service.created': ({ by, to }) => say`${by} registered service ${to}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
   'authorization.approved': ({ by, to, said }) => say`${by} allowed ${to} access: ${said('scopes')}`,

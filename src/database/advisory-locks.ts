@@ -17,4 +17,6 @@ export const advisoryLocks = {
   clearing: 7_267_106,
   /** With the number of a worker, held as long as it lives. */
   workerLife: 7_267_107,
+  /** With the hash of a site's name: one changes which brand is in force there. */
+  brands: 7_267_122,
 } as const

@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** A JSON body as it was written, for values whose digits must not change. */
     bodyText: string
+    /** What came with a form that takes files, by the names of its fields. */
+    files: ReadonlyMap<string, Buffer> | undefined
   }
 }
 
@@ -20,6 +22,7 @@ export function addBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'ignore')
   app.removeAllContentTypeParsers()
   app.decorateRequest('bodyText', '')
+  app.decorateRequest('files', undefined)
   app.addContentTypeParser('application/json', (request, body: IncomingMessage, done) => {
     readWhole(request, body, json, (problem, text) => {
       if (problem) return done(problem)
@@ -35,6 +38,36 @@ export function addBodyParsers(app: FastifyInstance): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', (request, body: IncomingMessage, done: FormRead) => {
     readWhole(request, body, form, (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
   })
+}
+
+/**
+ * For the few addresses that take files, each for itself: forms as multipart/form-data (RFC 7578), read by the parser that Node's own fetch has.
+ * It is loaded by the first of them.
+ */
+export function addFileParser(app: FastifyInstance): void {
+  app.addContentTypeParser('multipart/form-data', (request, body: IncomingMessage, done: FormRead) => {
+    readWhole(request, body, multipart, (problem, text) => {
+      if (problem) done(problem)
+      else void parseFiles(request, text).then((form) => done(null, form), done)
+    })
+  })
+}
+
+async function parseFiles(request: FastifyRequest, text: string): Promise<Form> {
+  const headers = { 'content-type': request.headers['content-type']! }
+  const parsed = await new Response(Buffer.from(text, 'latin1'), { headers }).formData().catch(() => {
+    throw new Problem(400, 'invalid_request', 'The form cannot be read.')
+  })
+  const pairs: [string, string][] = []
+  const files = new Map<string, Buffer>()
+  for (const [name, value] of parsed) {
+    if (typeof value === 'string') pairs.push([name, value])
+    else if (files.has(name)) throw new Problem(400, 'invalid_request', `Choose one file for ${name}.`)
+    else files.set(name, Buffer.from(await value.arrayBuffer()))
+  }
+  if (pairs.flat().some((each) => each.includes('\0'))) throw hasNul()
+  request.files = files
+  return parseForm(new URLSearchParams(pairs).toString())
 }
 
 type WholeRead = (problem: Problem | null, text: string) => void
@@ -57,6 +90,13 @@ const form: Reading = {
   type: 'application/x-www-form-urlencoded',
   // All but ASCII is escaped in a form; older clients name Latin-1 all the same.
   charsets: ['utf-8', 'utf8', 'us-ascii', 'iso-8859-1'],
+  decode: (bytes) => bytes.toString('latin1'),
+}
+
+const multipart: Reading = {
+  type: 'multipart/form-data',
+  charsets: ['utf-8', 'utf8'],
+  // A character a byte.
   decode: (bytes) => bytes.toString('latin1'),
 }
 
@@ -125,6 +165,7 @@ function findForeignEncoding(headers: IncomingHttpHeaders, { type, charsets }: R
 
 const tooLong = () => new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.')
 const brokenOff = () => new Problem(400, 'invalid_request', 'The request ended before its body did.')
+const hasNul = () => new Problem(400, 'invalid_request', 'The form contains a NUL character.')
 const notUtf8 = () => new Problem(400, 'invalid_request', 'The request body is not UTF-8.')
 
 type LinesRead = (error: Error | null, body?: IncomingMessage) => void
@@ -133,7 +174,6 @@ type FormRead = (error: Error | null, form?: Form) => void
 
 /** No field needs a NUL, and the database's text cannot hold one. */
 function parseFormBody(text: string, done: FormRead): void {
-  const hasNul = text.includes('\0') || text.includes('%00')
-  if (hasNul) done(new Problem(400, 'invalid_request', 'The form contains a NUL character.'))
+  if (text.includes('\0') || text.includes('%00')) done(hasNul())
   else done(null, parseForm(text))
 }

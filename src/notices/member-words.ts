@@ -1,5 +1,4 @@
 /** What is said of members of a partner. An invitation alone has a link that carries a secret (decision 0024). */
-import { brand } from '../brand.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { roleWords } from '../words/role-words.ts'
 import { findLinkToken, linkPath } from './invitation-link.ts'
@@ -8,17 +7,17 @@ import type { NoticeFacts } from './notice.ts'
 import { printMoment, type Teller } from './told.ts'
 
 export const memberTellers: { readonly [Kind in 'invitation' | 'member-joined']: Teller<Kind> } = {
-  invitation: (facts, _at, addresses, vault) => ({
+  invitation: (facts, _at, addresses, vault, brands) => ({
     environment: 'live',
     isForStranger: true,
     subject: `Invitation to “${oneLine(facts.partner)}”`,
-    happened: `${facts.invitedBy === null ? 'You are invited' : `${oneLine(facts.invitedBy)} invites you`} to the partner portal of ${brand.name}.`,
+    happened: `${facts.invitedBy === null ? 'You are invited' : `${oneLine(facts.invitedBy)} invites you`} to the partner portal of ${brands.live.name}.`,
     facts: [
       ['Partner', `“${oneLine(facts.partner)}”`],
       ['Role', `${facts.role}. ${roleWords[facts.role].text}`],
       ['Expires', printMoment(new Date(facts.expiresAt))],
     ],
-    advice: `To accept or decline, open this link and sign in with your own account at ${brand.name}:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
+    advice: `To accept or decline, open this link and sign in with your own account at ${brands.live.name}:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
     notes: [
       'The link works once. Whoever has it can accept in your place, so do not pass it on.',
       'If you did not expect this message, ignore it: nothing happens.',

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
+import { drawPng, secondWords } from '../../test/support/brand.ts'
+import { parseMail } from '../../test/support/mail-server.ts'
+import { brandOf } from '../brands/brand-row.ts'
 import { generateKey, openVault } from '../crypto/vault.ts'
 import { issueLink } from './invitation-link.ts'
 import { composeMessage } from './message.ts'
@@ -13,6 +16,11 @@ const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbo
 const at = new Date('2026-03-02T10:00:00Z')
 const vault = openVault({ kind: 'environment', keys: [generateKey()] })
 const { seed, token } = issueLink(vault)
+
+const second = brandOf({
+  ...{ ...secondWords, id: 1, environment: 'live', state: 'active', version: 1, changedAt: at, activatedAt: at },
+  ...{ logoLight: null, logoDark: null, favicon: null },
+})
 
 /** Every kind, with this text wherever somebody else chose it. */
 function everyKind(text: string): NoticeToSend[] {
@@ -111,6 +119,72 @@ test('a name cannot add lines of its own to what is said', () => {
     assert.doesNotMatch(text, /^\s*(Your account is locked|Call 555)/m)
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Zl}\p{Zp}]/u)
   }
+})
+
+test('a message is text, and the same words as HTML, in which nobody else’s word is markup or can be followed', async () => {
+  for (const notice of everyKind('<img src=x onerror=alert(1)> https://evil.example/x "quoted" & more')) {
+    const raw = await compose(notice)
+    assert.match(raw, /^Content-Type: multipart\/alternative;/m)
+    const { text, html } = parseMail(raw)
+    assert.equal(text, noticeWords(notice, addresses, vault).text)
+    const page = html!
+    assert.doesNotMatch(page, /<img|<script|<[a-z]+[^>]*\son[a-z]+=|@import|url\(/i)
+    const followed = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map((match) => match[1]!)
+    for (const address of followed) assert.match(address, /^https:\/\/(api|sandbox)\.broker\.example(\/|$)/)
+    const words = (content: string) => content.replaceAll(/\s+/g, ' ').trim()
+    const seen = words(
+      page
+        .replace(/[\s\S]*<body/, '<body')
+        .replaceAll(/<[^>]*>/g, ' ')
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', "'")
+        .replaceAll('&amp;', '&'),
+    )
+    const facts = text.split('\n').filter((line) => line.startsWith('  '))
+    for (const line of facts) assert.ok(seen.includes(words(line.slice(line.indexOf(':') + 1))), line)
+  }
+})
+
+test('the HTML names the brand, wears its colours, and brings the logo along', async () => {
+  const words = noticeWords(everyKind('Pal')[0]!, addresses, vault, { live: second, sandbox: second })
+  const logo = { type: 'image/png' as const, bytes: drawPng(64, 16) }
+  const from = { name: 'Countersign', address: 'no-reply@localhost' }
+  const message = { id: 1, key: 'k', to: 'ada@example.com', at, ...words, logo }
+  const raw = String((await composer.sendMail(composeMessage(from, message))).message)
+  assert.match(raw, /^From: Northwind Notices <notices@northwind\.example>$/m)
+  assert.match(raw, /^Reply-To: help@northwind\.example$/m)
+  assert.doesNotMatch(raw, /Countersign/i)
+  const { text, html, types, images } = parseMail(raw)
+  assert.deepEqual(types, ['multipart/alternative', 'text/plain', 'multipart/related', 'text/html', 'image/png'])
+  const [, id] = /<img src="cid:([^"]+)" alt="Northwind"/.exec(html!)!
+  assert.deepEqual(images.get(id!), logo.bytes)
+  assert.match(html!, /#7a1f5c/)
+  assert.match(html!, /prefers-color-scheme: dark\) \{ \.paper \{ background-color: #170f14 !important; \}/)
+  for (const part of [text, html!])
+    for (const words of ['Northwind Securities Ltd', 'security@northwind.example', '+1 555 010 0199'])
+      assert.ok(part.includes(words), words)
+})
+
+test('no message of any kind names anybody but the brand', async () => {
+  const from = { name: 'Countersign', address: 'no-reply@localhost' }
+  for (const notice of everyKind('Pal')) {
+    const words = noticeWords(notice, addresses, vault, { live: second, sandbox: second })
+    const message = { id: 1, key: 'k', to: 'ada@example.com', at, ...words }
+    const raw = String((await composer.sendMail(composeMessage(from, message))).message)
+    const { text, html } = parseMail(raw)
+    assert.doesNotMatch(`${raw} ${text} ${html}`, /countersign/i, notice.kind)
+    for (const part of [text, html!]) assert.match(part, /Northwind/, notice.kind)
+  }
+})
+
+test('without a sender of its own a brand is named at the usual address', async () => {
+  const plain = { ...second, mail: { sender: undefined, replyTo: undefined, footer: undefined } }
+  const words = noticeWords(everyKind('Pal')[0]!, addresses, vault, { live: plain, sandbox: plain })
+  const message = { id: 1, key: 'k', to: 'ada@example.com', at, ...words }
+  const { from } = composeMessage({ name: 'Countersign', address: 'no-reply@localhost' }, message)
+  assert.deepEqual(from, { name: 'Northwind', address: 'no-reply@localhost' })
 })
 
 test('a long name is cut', () => {

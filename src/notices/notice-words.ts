@@ -2,18 +2,19 @@
  * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret, and no link that carries one
  * but an invitation's (decision 0024). Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
  */
-import { brand } from '../brand.ts'
+import { houseBrand } from '../brand.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
+import { type Letter, printLetter } from './letter.ts'
 import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
 import { staffTellers } from './staff-words.ts'
-import { printMoment, type Teller, type Told } from './told.ts'
+import { type Brands, printMoment, type Teller, type Told } from './told.ts'
 
 const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
@@ -161,28 +162,38 @@ const decisionWords = {
   },
 } as const
 
-export function noticeWords(notice: NoticeToSend, addresses: SiteAddresses, vault: Vault): NoticeWords {
+const ofTheHouse: Brands = { live: houseBrand, sandbox: houseBrand }
+
+export function noticeWords(
+  notice: NoticeToSend,
+  addresses: SiteAddresses,
+  vault: Vault,
+  brands = ofTheHouse,
+): NoticeWords {
   const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const told = tell(notice.facts, notice.createdAt, addresses, vault)
+  const told = tell(notice.facts, notice.createdAt, addresses, vault, brands)
   const { subject, happened, facts, advice, notes = [], environment } = told
   const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
-  const all = [...facts, ...site]
-  const width = Math.max(...all.map(([name]) => name.length)) + 3
-  const table = all.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${value}`).join('\n')
+  const brand = brands[environment]
+  const why = told.isForStranger
+    ? 'because somebody entered this address there.'
+    : 'where “Security” says which notices come.'
+  const letter: Letter = {
+    brand,
+    greeting: `Hello${notice.name === null ? '' : ` ${oneLine(notice.name)}`},`,
+    happened,
+    facts: [...facts, ...site],
+    paragraphs: [advice, ...notes],
+    closing: [
+      `Sent by ${brand.name} at ${addresses[environment]} ${why}`,
+      'Nobody who writes to you in its name asks for your password, a code or a secret.',
+    ],
+    own: Object.values(addresses),
+  }
   return {
     subject: oneLine(environment === 'sandbox' ? `${subject} (sandbox)` : subject, 200),
-    text: `Hello${notice.name === null ? '' : ` ${oneLine(notice.name)}`},
-
-${happened}
-
-${table}
-
-${[advice, ...notes].join('\n\n')}
-
---
-Sent by ${brand.name} at ${addresses[environment]} ${told.isForStranger ? 'because somebody entered this address there.' : 'where “Security” says which notices come.'}
-Nobody who writes to you in its name asks for your password, a code or a secret.
-`,
+    text: printLetter(letter),
+    letter,
   }
 }
 

@@ -40,7 +40,7 @@ export interface PostDesk {
   readonly clock: Clock
   readonly log: Logger
   readonly courier: Courier
-  readonly findWords: (notice: NoticeToSend) => NoticeWords
+  readonly findWords: (notice: NoticeToSend) => NoticeWords | Promise<NoticeWords>
   readonly closing: AbortSignal
 }
 
@@ -70,7 +70,7 @@ export async function sendDue(desk: PostDesk): Promise<SentNotices> {
 async function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Promise<Taken> {
   const { id, key, email: to, createdAt: at } = notice
   try {
-    return await courier.send({ id, key, to, at, ...findWords(notice) })
+    return await courier.send({ id, key, to, at, ...(await findWords(notice)) })
   } catch (error) {
     // A kind that only a newer node knows, for one: it is left to that node, and not for ever.
     return { kind: 'later', why: String(error) }

@@ -1,4 +1,5 @@
 /** What a notice says, before it is laid out as a message. */
+import type { Brand } from '../brand.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Environment, SiteAddresses } from '../environment.ts'
 import type { NoticeFacts, NoticeKind } from './notice.ts'
@@ -21,7 +22,11 @@ export type Teller<Kind extends NoticeKind> = (
   at: Date,
   addresses: SiteAddresses,
   vault: Vault,
+  brands: Brands,
 ) => Told
+
+/** Who tells it, on each site. */
+export type Brands = Readonly<Record<Environment, Brand>>
 
 /** `2 March 2026, 10:00 UTC` */
 export function printMoment(date: Date): string {

@@ -3,6 +3,7 @@ import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import * as table from './attention.sql.ts'
+import { selectLooksAsked } from './client-looks.sql.ts'
 import type { Seen } from './partner.ts'
 
 interface AboutPartner {
@@ -49,6 +50,14 @@ interface RefusedPartner extends Waiting {
 export const listApplicants = (sql: Sql, most: number) => sql.query<Applicant>(table.selectApplicants, [most])
 
 export const listRefreshAsked = (sql: Sql, most: number) => sql.query<RefreshAsked>(table.selectRefreshAsked, [most])
+
+interface LookAsked extends Waiting {
+  readonly clientId: string
+  readonly client: string
+  readonly purpose: string | null
+}
+
+export const listLooksAsked = (sql: Sql, most: number) => sql.query<LookAsked>(selectLooksAsked, [most])
 
 export const listScopesAsked = (sql: Sql, most: number) => sql.query<ScopesAsked>(table.selectScopesAsked, [most])
 

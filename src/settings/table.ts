@@ -5,7 +5,7 @@
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { brand } from '../brand.ts'
+import { houseBrand } from '../brand.ts'
 import * as kind from './kinds.ts'
 import { isLocal, whereLocal } from './local.ts'
 import { secondFactors } from './second-factors.ts'
@@ -249,7 +249,7 @@ export const table = {
   mail: always({
     from: setting(
       'MAIL_FROM',
-      `${brand.name} <no-reply@localhost>`,
+      `${houseBrand.name} <no-reply@localhost>`,
       kind.mailbox,
       'sender of notices: Name <address> or an address; needed with SMTP_URL',
     ),

@@ -10,7 +10,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { brand } from '../brand.ts'
+import type { Brand } from '../brand.ts'
 import { after, hour, minute } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
@@ -62,6 +62,7 @@ export function listPasskeys(sql: Sql, userId: string): Promise<Passkey[]> {
 export async function askForNew(
   vault: Vault,
   site: PasskeySite,
+  brand: Pick<Brand, 'name'>,
   user: User,
   known: readonly Passkey[],
   now: Date,

@@ -1,8 +1,10 @@
 /** Rows of the pages' table: `page` and `form` say path, gate and what happens; `tableOf` makes routes of them. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { imageMostBytes } from '../brands/image.ts'
 import type { Context } from '../context.ts'
 import type { OperationSchema } from '../described-route.ts'
 import { type Environment, environments } from '../environment.ts'
+import { addFileParser } from '../http/body.ts'
 import type { Form } from '../http/form.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
@@ -23,6 +25,8 @@ export interface Row {
   readonly schema: OperationSchema | undefined
   /** A form that makes something new: however often it is sent, there is one of it (frame/submission.ts, or a constraint of what it makes). */
   readonly makes?: true
+  /** A form that brings files along. */
+  readonly takesFiles?: true
   /** The page that a form is on, where that is not the nearest above it; with what its address asks by fields of the form. */
   readonly heldBy?: string | undefined
   /** Through the gate, and then what the row is for. */
@@ -63,6 +67,13 @@ export function makes(form: Row): Row {
   return { ...form, makes: true }
 }
 
+/** As large as what it takes, with room for the rest of the form. */
+const filesMostBytes = imageMostBytes + 16 * 1024
+
+export function withFiles(form: Row): Row {
+  return { ...form, takesFiles: true }
+}
+
 /** What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at `context.environment`. */
 export function onBothSites(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => ({ ...row, sites: environments }))
@@ -91,18 +102,29 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
       takes: 'form',
       heldBy,
       register(app, context) {
-        app.route({
+        const route: RouteOptions = {
           method: row.method,
           url: row.path,
           config: { errors: 'page' },
-          handler(request, reply) {
+          async handler(request, reply) {
             const visit = { context: contextFor(context, request), request, reply: reply.headers(pageHeaders()) }
-            setPlace(reply, { onOtherSite: context.sisterUrl + fill(onBoth, paramsOf(request)) })
+            const brand = await context.brands.find(context.environment)
+            setPlace(reply, { onOtherSite: context.sisterUrl + fill(onBoth, paramsOf(request)), brand })
             return row.method === 'GET' ? row.handle(visit, heldBy) : takeForm(visit, row, holder, heldBy)
           },
-        })
+        }
+        if (row.takesFiles) registerWithFiles(app, route)
+        else app.route(route)
       },
     }
+  })
+}
+
+/** No other address reads such a body. */
+function registerWithFiles(app: FastifyInstance, route: RouteOptions): void {
+  void app.register(async (scope) => {
+    addFileParser(scope)
+    scope.route({ ...route, bodyLimit: filesMostBytes })
   })
 }
 

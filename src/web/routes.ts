@@ -27,6 +27,7 @@ import {
   type Row,
   tableOf,
   whenVisited,
+  withFiles,
 } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
@@ -108,6 +109,7 @@ const delivery = whenVisited(() => import('./partner/delivery.ts'))
 const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
 const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients.ts'))
+const ownLook = whenVisited(() => import('./partner/client-look.ts'))
 const refusals = whenVisited(() => import('./partner/refusals.ts'))
 const reference = whenVisited(() => import('./partner/reference.ts'))
 const ownSearch = whenVisited(() => import('./partner/search.ts'))
@@ -154,6 +156,9 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/clients/:client/scopes', developer.and(freshlySignedIn), clients.askScopes)),
   makes(form('/partner/:branch/clients/:client/rotate', developer.and(freshlySignedIn), clients.rotateSecret)),
   form('/partner/:branch/clients/:client/revoke', developer, clients.revokeSecret),
+  page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
+  page('/partner/:branch/clients/:client/look/logo', viewer, ownLook.showLookLogo),
+  withFiles(form('/partner/:branch/clients/:client/look/save', developer.and(freshlySignedIn), ownLook.saveLook)),
   page('/partner/:branch/refusals', viewer, refusals.showRefusals),
   page('/partner/:branch/signature', viewer, signature.showSignature),
   form('/partner/:branch/signature/check', viewer, signature.checkSignature),
@@ -201,10 +206,14 @@ const audit = whenVisited(() => import('./console/audit.ts'))
 const auditExport = whenVisited(() => import('./console/audit-export.ts'))
 const chain = whenVisited(() => import('./console/chain.ts'))
 const settings = whenVisited(() => import('./console/settings.ts'))
+const brand = whenVisited(() => import('./console/brand.ts'))
+const brandActs = whenVisited(() => import('./console/brand-acts.ts'))
+const brandPreview = whenVisited(() => import('./console/brand-preview.ts'))
 const partners = whenVisited(() => import('./console/partners.ts'))
 const partner = whenVisited(() => import('./console/partner.ts'))
 const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
 const client = whenVisited(() => import('./console/client-acts.ts'))
+const look = whenVisited(() => import('./console/client-look.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
@@ -216,8 +225,11 @@ const staffPages = whenVisited(() => import('./console/staff.ts'))
 const partnerManager = staff('partners.manage').and(strongly)
 const webhookOperator = staff('webhooks.operate').and(strongly)
 const support = staff('users.manage').and(strongly)
+const brandKeeper = staff('brand.manage').and(strongly)
 const decider = staff('proposals.decide').and(strongly)
 const roleGiver = staff('staff.manage').and(strongly).and(withReason)
+
+const ofClient = '/console/partners/:branch/clients/:client'
 
 /** How the gateway is and whom it serves. Each row names the permission that it takes. */
 const consoleRows: readonly Row[] = [
@@ -235,6 +247,14 @@ const consoleRows: readonly Row[] = [
   page('/console/audit/export', staff('audit.export'), auditExport.exportAudit),
   page('/console/audit/chain', staff('audit.see'), chain.showChain),
   form('/console/audit/chain/verify', staff('audit.see'), chain.startVerification),
+  page('/console/brand/:site', staff('brand.manage'), brand.showBrand),
+  page('/console/brand/:site/preview', staff('brand.manage'), brandPreview.showPreview),
+  form('/console/brand/:site/save', brandKeeper, brandActs.saveBrand),
+  withFiles(form('/console/brand/:site/image', brandKeeper, brandActs.uploadImage)),
+  form('/console/brand/:site/image/remove', brandKeeper, brandActs.removeImage),
+  form('/console/brand/:site/activate', brandKeeper, brandActs.activateBrand),
+  form('/console/brand/:site/discard', brandKeeper, brandActs.discardBrand),
+  form('/console/brand/:site/return', brandKeeper, brandActs.returnToBrand),
   page('/console/settings', staff('settings.see'), settings.showSettings),
   page('/console/partners', staff('partners.see'), partners.showPartners),
   page('/console/partners/:branch', staff('partners.see'), partner.showPartner),
@@ -245,15 +265,16 @@ const consoleRows: readonly Row[] = [
   makes(form('/console/partners/:branch/message', partnerManager, partner.writeToPartner)),
   form('/console/partners/:branch/refresh/grant', partnerManager, partner.grantRefresh),
   form('/console/partners/:branch/refresh/withdraw', partnerManager.and(withReason), partner.withdrawRefresh),
-  form('/console/partners/:branch/clients/:client/suspend', partnerManager.and(withReason), client.suspendClient),
-  form('/console/partners/:branch/clients/:client/activate', partnerManager, client.activateClient),
-  form('/console/partners/:branch/clients/:client/scopes', partnerManager, client.setMost),
-  form('/console/partners/:branch/clients/:client/scopes/grant', partnerManager, client.grantScopes),
-  form(
-    '/console/partners/:branch/clients/:client/scopes/decline',
-    partnerManager.and(withReason),
-    client.declineScopes,
-  ),
+  form(`${ofClient}/suspend`, partnerManager.and(withReason), client.suspendClient),
+  form(`${ofClient}/activate`, partnerManager, client.activateClient),
+  form(`${ofClient}/scopes`, partnerManager, client.setMost),
+  form(`${ofClient}/scopes/grant`, partnerManager, client.grantScopes),
+  form(`${ofClient}/scopes/decline`, partnerManager.and(withReason), client.declineScopes),
+  page(`${ofClient}/look`, staff('partners.see'), look.showLook),
+  page(`${ofClient}/look/logo`, staff('partners.see'), look.showLookLogo),
+  form(`${ofClient}/look/accept`, partnerManager, look.accept),
+  form(`${ofClient}/look/decline`, partnerManager.and(withReason), look.decline),
+  form(`${ofClient}/look/withdraw`, partnerManager.and(withReason), look.withdraw),
   page('/console/users', staff('users.see'), users.showUsers),
   page('/console/users/:id', staff('users.see'), user.showUser),
   form('/console/users/:id/lock', support.and(withReason), userActs.lockUser),

@@ -57,6 +57,7 @@ test('with nothing dead nothing is removed', async () => {
     invitations: 0,
     imports: 0,
     waitingHoldings: 0,
+    images: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

@@ -12,7 +12,7 @@ export interface Answer {
 export interface SentRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
   readonly headers?: Record<string, string>
-  readonly body?: string
+  readonly body?: string | Buffer
 }
 
 export async function send(url: string, { method = 'GET', headers = {}, body }: SentRequest = {}): Promise<Answer> {
@@ -36,6 +36,24 @@ export function postForm(url: string, fields: Fields, headers: Record<string, st
   return send(url, { method: 'POST', headers: { ...type, ...headers }, body: formOf(fields) })
 }
 
+/** RFC 7578. */
+function multipartOf(fields: Fields, files: Readonly<Record<string, Buffer>>) {
+  const boundary = 'a-boundary-that-no-file-holds'
+  const part = (head: string, content: Buffer | string) => [
+    Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${head}\r\n\r\n`),
+    Buffer.from(content as Buffer),
+    Buffer.from('\r\n'),
+  ]
+  const parts = [
+    ...Object.entries(fields).flatMap(([name, values]) =>
+      [values].flat().flatMap((value) => part(`name="${name}"`, value)),
+    ),
+    ...Object.entries(files).flatMap(([name, bytes]) => part(`name="${name}"; filename="${name}.bin"`, bytes)),
+    Buffer.from(`--${boundary}--\r\n`),
+  ]
+  return { type: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) }
+}
+
 export class Browser {
   readonly cookies = new Map<string, string>()
   readonly origin: string
@@ -53,6 +71,20 @@ export class Browser {
   async post(path: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
     const sent = { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: 'null', ...this.#sent(), ...headers }
     return this.#keep(await postForm(this.#resolve(path), fields, sent))
+  }
+
+  /** A form with files, by the names of their fields. */
+  async upload(
+    path: string,
+    fields: Fields,
+    files: Readonly<Record<string, Buffer>>,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const sent = { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: 'null', ...this.#sent(), ...headers }
+    const { type, body } = multipartOf(fields, files)
+    return this.#keep(
+      await send(this.#resolve(path), { method: 'POST', headers: { 'content-type': type, ...sent }, body }),
+    )
   }
 
   /** Opens a page and sends its form to the same action, with these fields over the page's own hidden ones. */

@@ -111,26 +111,69 @@ function describe(raw: string, { envelope, user, secure }: SessionSeen): Mail {
   }
 }
 
-/** Enough of MIME for messages of one part of plain text. */
-export function parseMail(raw: string): Pick<Mail, 'subject' | 'messageId' | 'text'> & { headers: string[] } {
-  const [head, ...rest] = raw.replaceAll('\r\n', '\n').split('\n\n')
-  const headers = head!.replaceAll(/\n[ \t]+/g, ' ').split('\n')
+interface Parsed {
+  readonly subject: string
+  readonly messageId: string
+  readonly headers: string[]
+  /** Of the plain part. */
+  readonly text: string
+  /** Of the other, where there is one. */
+  readonly html: string | undefined
+  /** Of everything that is part of it. */
+  readonly types: readonly string[]
+  /** By the id that the HTML names it by. */
+  readonly images: ReadonlyMap<string, Buffer>
+}
+
+interface Part {
+  readonly headers: string[]
+  readonly type: string
+  readonly bytes: Buffer
+  find(name: string): string
+}
+
+/** Enough of MIME for what we send: plain text, or that beside HTML, with images that it shows. */
+export function parseMail(raw: string): Parsed {
+  const [whole, ...inside] = partsOf(raw.replaceAll('\r\n', '\n'))
+  const all = [whole!, ...inside]
+  const textOf = (type: string) => all.find((part) => part.type === type)?.bytes.toString('utf8')
+  return {
+    headers: whole!.headers,
+    subject: decodeWords(whole!.find('subject')),
+    messageId: whole!.find('message-id'),
+    text: (textOf('text/plain') ?? '').replaceAll('\r\n', '\n'),
+    html: textOf('text/html'),
+    types: all.map(({ type }) => type),
+    images: new Map(
+      all
+        .filter(({ type }) => type.startsWith('image/'))
+        .map((part) => [part.find('content-id').slice(1, -1), part.bytes]),
+    ),
+  }
+}
+
+/** Itself, and what is in it. */
+function partsOf(raw: string): Part[] {
+  const end = raw.indexOf('\n\n')
+  const headers = raw
+    .slice(0, end)
+    .replaceAll(/\n[ \t]+/g, ' ')
+    .split('\n')
   const find = (name: string) =>
     headers.find((line) => line.toLowerCase().startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
-  const body = rest.join('\n\n')
-  const encoding = find('content-transfer-encoding')
-  const text =
-    encoding === 'base64'
-      ? Buffer.from(body, 'base64').toString('utf8')
-      : encoding === 'quoted-printable'
-        ? decodeQuoted(body.replaceAll('=\n', ''))
-        : body
-  return {
-    headers,
-    subject: decodeWords(find('subject')),
-    messageId: find('message-id'),
-    text: text.replaceAll('\r\n', '\n'),
-  }
+  const body = raw.slice(end + 2)
+  const type = find('content-type').split(';')[0]!
+  const self = { headers, type, bytes: decodeBody(body, find('content-transfer-encoding')), find }
+  const boundary = /boundary="([^"]+)"/.exec(find('content-type'))?.[1]
+  if (boundary === undefined) return [self]
+  const inside = body.split(`--${boundary}`).slice(1, -1)
+  return [self, ...inside.flatMap((part) => partsOf(part.slice(1, -1)))]
+}
+
+function decodeBody(body: string, encoding: string): Buffer {
+  if (encoding === 'base64') return Buffer.from(body, 'base64')
+  if (encoding === 'quoted-printable') return Buffer.from(decodeQuoted(body.replaceAll('=\n', '')))
+  return Buffer.from(body)
 }
 
 function decodeWords(text: string): string {

@@ -84,24 +84,41 @@ const all = faultsBy({ resultTypes: ['violations'] })
 const ofColours = faultsBy({ runOnly: ['color-contrast'] })
 const ofPlaces = faultsBy({ resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } })
 
-const looks = [
+interface Look {
+  readonly name: string
+  readonly viewport: { readonly width: number; readonly height: number }
+  readonly colorScheme: 'light' | 'dark'
+  readonly forcedColors: 'none' | 'active'
+  readonly find: string
+}
+
+const looks: readonly Look[] = [
   { name: '320-light', viewport: smallPhone, colorScheme: 'light', forcedColors: 'none', find: all },
   { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
   { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
   { name: '1280-forced', viewport: desk, colorScheme: 'light', forcedColors: 'active', find: ofColours },
-] as const
+]
+
+/** For colours that are not the house's: each width by day and by night. */
+export const brandLooks: readonly Look[] = [
+  { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: all },
+  { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: all },
+  { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: all },
+  { name: '1280-dark', viewport: desk, colorScheme: 'dark', forcedColors: 'none', find: all },
+]
 
 const well = { tooWide: [], tooLow: [], tooFaint: [], faults: [] }
 /** What is found on a page that is well. */
-export const fine = Object.fromEntries(looks.map(({ name }) => [name, well]))
+export const fineIn = (seen: readonly Look[]) => Object.fromEntries(seen.map(({ name }) => [name, well]))
+export const fine = fineIn(looks)
 
 /** Looks at the page as it stands, on phones and on a desk. The context has to be opened with `bypassCSP`: the pages let no script in. */
-export async function lookAt(page: Page, name: string): Promise<Record<string, unknown>> {
+export async function lookAt(page: Page, name: string, ways = looks): Promise<Record<string, unknown>> {
   // Without its style it looks different.
   await page.waitForLoadState()
   await page.evaluate(axe)
   const found: Record<string, unknown> = {}
-  for (const { name: look, viewport, find, ...media } of looks) {
+  for (const { name: look, viewport, find, ...media } of ways) {
     await page.setViewportSize(viewport)
     await page.emulateMedia(media)
     found[look] = {

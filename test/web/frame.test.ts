@@ -1,7 +1,7 @@
 /** What stands around every page: whose it is, the first stop of a keyboard, the keys, the moments, the tables. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { brand } from '../../src/brand.ts'
+import { houseBrand as brand } from '../../src/brand.ts'
 import { withKeys } from '../../src/web/frame/bars.ts'
 import { html } from '../../src/web/frame/html.ts'
 import { printMoment, table } from '../../src/web/frame/parts.ts'

@@ -278,6 +278,9 @@ const testHook = {
 
 /** Those that change what is there, or end it: sent again they find it so. A sign-in is one whenever it is made, and listed under devices. */
 const makeNothing = [
+  '/partner/:branch/clients/:client/look/save',
+  ...['accept', 'decline', 'withdraw'].map((verb) => `/console/partners/:branch/clients/:client/look/${verb}`),
+  ...['save', 'image', 'image/remove', 'activate', 'discard', 'return'].map((verb) => `/console/brand/:site/${verb}`),
   '/login',
   '/login/second',
   '/login/cancel',

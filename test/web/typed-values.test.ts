@@ -81,6 +81,14 @@ const unseen: Record<string, string> = {
   '/console/users/:id/applications/revoke': 'a button',
   '/console/users/:id/factors/reset': 'a button',
   '/console/users/:id/throttle/lift': 'a button',
+  '/console/partners/:branch/clients/:client/look/accept': 'a button',
+  '/console/partners/:branch/clients/:client/look/decline': 'a button',
+  '/console/partners/:branch/clients/:client/look/withdraw': 'a button',
+  '/console/brand/:site/image': 'a file, which is chosen again',
+  '/console/brand/:site/image/remove': 'a button',
+  '/console/brand/:site/activate': 'a button',
+  '/console/brand/:site/discard': 'a button',
+  '/console/brand/:site/return': 'a button',
 }
 
 test('every form of the table is on a page that was looked at, or is known to have nothing to type', () => {

@@ -3,7 +3,6 @@
  * the form until then, so that a page left half-way leaves nothing behind.
  */
 
-import { brand } from '../../brand.ts'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
@@ -14,6 +13,7 @@ import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
+import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
 import { holderOf, type SignedIn } from '../frame/visitor.ts'
 import type { StronglySignedIn } from '../gates.ts'
@@ -75,7 +75,7 @@ function openOffer(context: Context, visitor: SignedIn, sealed: string | undefin
 
 function sendSetup(visit: Visit, visitor: SignedIn, secret: string, problem?: string) {
   const { context } = visit
-  const uri = printTotpUri(secret, visitor.session.user, issuerOf(context))
+  const uri = printTotpUri(secret, visitor.session.user, issuerOf(visit))
   return sendAccountPage(visit, visitor, {
     title: 'Set up an authenticator app',
     here: '/account/security',
@@ -98,6 +98,6 @@ ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time
   })
 }
 
-function issuerOf({ baseUrl }: Context): string {
-  return `${brand.name} ${new URL(baseUrl).hostname}`
+function issuerOf({ context, reply }: Visit): string {
+  return `${placeOf(reply).brand.name} ${new URL(context.baseUrl).hostname}`
 }

@@ -12,6 +12,7 @@ import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField, notice } from '../frame/page.ts'
+import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
 import { browserOf, holderOf, type SignedIn } from '../frame/visitor.ts'
 import type { StronglySignedIn } from '../gates.ts'
@@ -75,7 +76,7 @@ async function sendSetup(visit: Visit, visitor: SignedIn, site: PasskeySite, set
   const { context } = visit
   const { user } = visitor.session
   const known = await listPasskeys(context.db, user.id)
-  const asked = await askForNew(context.vault, site, user, known, context.clock.now())
+  const asked = await askForNew(context.vault, site, placeOf(visit.reply).brand, user, known, context.clock.now())
   const { name, nameProblem, problem } = setup
   const fields = html`${csrfField(visitor.csrf)}
 ${printField({ name: 'name', label: 'Name', value: name, autocomplete: 'off', maxLength: nameMaxCharacters, hint: 'To tell it from others, such as the device that holds it.', problem: nameProblem })}`

@@ -4,6 +4,7 @@ import { cut } from '../../cut.ts'
 import {
   type Applicant,
   listApplicants,
+  listLooksAsked,
   listRefreshAsked,
   listRefusedPartners,
   listScopesAsked,
@@ -20,6 +21,7 @@ import { csrfField } from '../frame/page.ts'
 import { printAge, printAgo } from './ago.ts'
 import { certificates, sealingKeys, secrets } from './attention-ends.ts'
 import type { AttentionKind } from './attention-row.ts'
+import { lookPath } from './client-look.ts'
 import { mayActOn } from './user-parts.ts'
 import { askToPause } from './webhooks.ts'
 
@@ -137,6 +139,24 @@ const scopeRequests: AttentionKind = {
   },
 }
 
+/** A logo has to be looked at: the acts are on its page. */
+const looks: AttentionKind = {
+  plural: 'consent pages to look at',
+  all: '/console/partners',
+  permission: 'partners.manage',
+  async find({ db, now }, most) {
+    return (await listLooksAsked(db, most)).map(({ branchId, name, clientId, client, purpose, since }) => ({
+      urgency: 'decide',
+      kind: 'Consent page',
+      title: toPartner(branchId, name),
+      reason: html`${client}${purpose !== null && html`: ${quote(purpose)}`}`,
+      since,
+      age: html`sent ${printAgo(since, now)}`,
+      acts: html`<a class="button" href="${lookPath({ branchId, id: clientId })}">Look<span class="unseen"> at ${client}</span></a>`,
+    }))
+  },
+}
+
 const failingWebhooks: AttentionKind = {
   plural: 'failing webhooks',
   all: '/console/webhooks',
@@ -234,6 +254,6 @@ const lockedOut: AttentionKind = {
 }
 
 export const attentionKinds: readonly AttentionKind[] = [
-  ...[applications, refreshRequests, scopeRequests, failingWebhooks, refusedPartners],
+  ...[applications, refreshRequests, scopeRequests, looks, failingWebhooks, refusedPartners],
   ...[lockedApps, throttled, lockedOut, certificates, secrets, sealingKeys],
 ]

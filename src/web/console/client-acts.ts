@@ -62,7 +62,7 @@ function pathOf({ branchId, id }: Client): string {
   return `/console/partners/${branchId}/clients/${id}`
 }
 
-async function clientOf(visit: Visit): Promise<{ partner: Partner; client: Client }> {
+export async function clientOf(visit: Visit): Promise<{ partner: Partner; client: Client }> {
   const partner = await partnerOf(visit)
   const client = await getClient(visit.context.db, paramsOf(visit.request).client ?? '')
   if (client.branchId !== partner.branchId) throw new NotFound()

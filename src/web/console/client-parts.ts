@@ -39,7 +39,7 @@ function printClient(client: Client, page: ClientsPage): Html {
   const asked = requests.find(({ clientId }) => clientId === client.id)
   const at = `${home}/clients/${client.id}`
   return html`<li id="client-${client.id}"><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
-<code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
+<code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)} · <a href="${at}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
 ${asked && printRequest(client, asked, at, page)}${manages && printMost(client, at, page)}</div>
 ${manages && (isActive ? askToSuspend(client, at, csrf) : html`<form method="post" action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span class="unseen"> ${client.name}</span></button></form>`)}</li>`

@@ -18,6 +18,7 @@ const sections: readonly Section[] = [
   { path: '/console/webhooks', label: 'Webhooks', permission: 'webhooks.see' },
   { path: '/console/proposals', label: 'Proposals', permission: 'overview.see' },
   { path: '/console/audit', label: 'Audit log', permission: 'audit.see' },
+  { path: '/console/brand/live', label: 'Brand', permission: 'brand.manage' },
   { path: '/console/settings', label: 'Settings', permission: 'settings.see' },
   { path: '/console/staff', label: 'Staff', permission: 'staff.see' },
   { path: '/partner', label: 'Partner portal' },

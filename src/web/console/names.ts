@@ -34,6 +34,9 @@ export async function findNames(sql: Sql, references: readonly string[], reader:
     ...clients.map(({ id, name, branchId }) => [`client:${id}`, { name, path: partnerPath(branchId) }] as const),
     ...partners.map(({ branchId, name }) => [`branch:${branchId}`, { name, path: partnerPath(branchId) }] as const),
     ...services.map(({ id, name }) => [`service:${id}`, { name }] as const),
+    ...idsOf(references, 'brand:').map(
+      (site) => [`brand:${site}`, { name: `the ${site} brand`, path: `/console/brand/${site}` }] as const,
+    ),
     ...idsOf(references, 'webhook:').map(
       (id) => [`webhook:${id}`, { name: `webhook ${id}`, path: `/console/webhooks/${id}` }] as const,
     ),

@@ -1,8 +1,8 @@
 /** What stands above and below every page: whose it is, which site, who is signed in, the ways on, and the keys for them. */
-import { brand } from '../../brand.ts'
+import type { Brand, Mode, Picture } from '../../brand.ts'
 import { type Environment, environments } from '../../environment.ts'
 import type { User } from '../../users/user.ts'
-import { assetUrl } from './assets.ts'
+import { pictureUrl } from './assets.ts'
 import { type Html, html } from './html.ts'
 
 export interface Link {
@@ -14,6 +14,9 @@ export interface Link {
 
 export interface Bars {
   readonly environment: Environment
+  readonly brand: Brand
+  /** Of a preview: this, whatever the browser prefers. */
+  readonly only?: Mode | undefined
   readonly account?: Account | undefined
   readonly navigation?: readonly Link[] | undefined
   /** What is looked for, is looked for there. */
@@ -43,11 +46,11 @@ const accountNavigation: readonly Link[] = [
 const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true }
 
 export function printTop(bars: Bars): Html {
-  const { environment, account, partners, onOtherSite, search } = bars
+  const { environment, account, partners, onOtherSite, search, brand, only } = bars
   return html`<a class="skip" href="#content">Skip to the content</a>
 <header class="top">
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
-<a class="brand" href="/"><img src="${assetUrl(brand.mark)}" alt="" width="28" height="28">${brand.name}</a>
+<a class="brand" href="/">${printLogo(brand, only)}</a>
 ${account && onOtherSite !== undefined && printSites(environment, onOtherSite)}
 ${partners && partners.others.length > 0 && printPartners(partners)}
 ${search !== undefined && printSearch(search)}
@@ -59,10 +62,33 @@ function printSearch(action: string): Html {
   return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Find by event, delivery, person or address" placeholder="Search" maxlength="300" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Find</button></form>`
 }
 
+/** A square logo is a mark, and stands beside the name; a wide one is the name. */
+function printLogo({ name, logo }: Brand, only?: Mode): Html {
+  const light = logo[only ?? 'light']
+  const dark = logo[only ?? 'dark']
+  if (!light) return html`${name}`
+  const isWide = widthOf(light) > 1.6 * logoHeight
+  const other = dark && dark !== light && pictureUrl(dark) !== pictureUrl(light)
+  const image = html`<img src="${pictureUrl(light)}" alt="${isWide ? name : ''}" width="${widthOf(light)}" height="${logoHeight}">`
+  const shown = other
+    ? html`<picture><source srcset="${pictureUrl(dark)}" media="(prefers-color-scheme: dark)">${image}</picture>`
+    : image
+  return html`${shown}${!isWide && name}`
+}
+
+const logoHeight = 28
+const logoMostWidth = 220
+
+function widthOf(picture: Picture): number {
+  if ('file' in picture) return logoHeight
+  return Math.min(logoMostWidth, Math.max(1, Math.round((logoHeight * picture.width) / picture.height)))
+}
+
 export function printBottom(bars: Bars): Html {
+  const { brand } = bars
   const links = brand.links.map(({ label, url }) => html`<a href="${url}">${label}</a>`)
   return html`<footer class="bottom">
-<span>${brand.name}</span>${links.length > 0 && html`<nav aria-label="About ${brand.name}">${links}</nav>`}
+<span>${brand.legalName}</span>${links.length > 0 && html`<nav aria-label="About ${brand.name}">${links}</nav>`}
 ${bars.account && html`<button class="quiet" type="button" data-opens="keys" hidden>Keyboard shortcuts</button>`}
 </footer>
 ${bars.account && printKeys(waysOn(bars))}`

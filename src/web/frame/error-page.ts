@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Brand } from '../../brand.ts'
 import type { Environment } from '../../environment.ts'
 import { Elsewhere, type Problem } from '../../problem.ts'
 import { type Html, html } from './html.ts'
@@ -21,13 +22,14 @@ export function printErrorPage(
   problem: Problem,
   request: FastifyRequest,
   reply: FastifyReply,
-  environment: Environment,
+  { environment, brand }: { readonly environment: Environment; readonly brand: Brand },
 ): string {
   reply.headers(pageHeaders())
   const title = titles[problem.status] ?? 'Something went wrong'
   return printPage({
     title,
     environment,
+    brand,
     body: html`<section class="card narrow">
 <h1>${title}</h1>
 <p>${printMessage(problem)}</p>

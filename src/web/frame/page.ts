@@ -1,16 +1,16 @@
 /** The frame of every page, and the headers that keep it from being framed, cached, leaked or scripted. */
 import type { FastifyReply } from 'fastify'
-import { brand } from '../../brand.ts'
-import { assetUrl } from './assets.ts'
+import type { Brand } from '../../brand.ts'
+import { assetUrl, brandStyleUrl, pictureUrl, styleUrl } from './assets.ts'
 import { type Bars, printBottom, printTop } from './bars.ts'
 import { type Content, type Html, html } from './html.ts'
-import { findPlace } from './place.ts'
+import { placeOf } from './place.ts'
 import { withTyped } from './typed-page.ts'
 
 export { csrfField, type Link } from './bars.ts'
 
 /** Signed-in pages say whose they are, and show the account's navigation or that of a part of the site. */
-export interface Page extends Omit<Bars, 'onOtherSite'> {
+export interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
   readonly title: string
   readonly body: Html
   /** A form of this page ends at the callback, or wherever the callback leads on to: no form-action can name that. */
@@ -27,7 +27,7 @@ export interface Page extends Omit<Bars, 'onOtherSite'> {
 }
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
-  const shown = { ...withTyped(reply, page), onOtherSite: findPlace(reply)?.onOtherSite }
+  const shown = { ...withTyped(reply, page), ...placeOf(reply) }
   return reply
     .status(shown.status ?? 200)
     .headers(pageHeaders(shown))
@@ -53,18 +53,18 @@ export function pageHeaders({
 }
 
 export function printPage(page: Page & Bars): string {
-  const { title, body, environment, wide } = page
+  const { title, body, environment, wide, brand, only } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${only ?? 'light dark'}">
 <title>${title} · ${brand.name}</title>
-<link rel="icon" href="${assetUrl(brand.mark)}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetUrl('countersign.css')}">
-<link rel="stylesheet" href="${assetUrl('brand.css')}">
-${wide && html`<link rel="stylesheet" href="${assetUrl('portal.css')}">`}
+${printIcon(brand)}
+<link rel="stylesheet" href="${styleUrl('countersign.css', only)}">
+<link rel="stylesheet" href="${brandStyleUrl(brand, only)}">
+${wide && html`<link rel="stylesheet" href="${styleUrl('portal.css', only)}">`}
 ${scriptsOf(page).map(
   (name) => html`<script src="${assetUrl(name)}" defer></script>
 `,
@@ -75,6 +75,12 @@ ${printTop(page)}
 ${printBottom(page)}
 </body>
 </html>`.text
+}
+
+function printIcon({ favicon }: Brand): Html | undefined {
+  if (!favicon) return undefined
+  const type = 'file' in favicon ? 'image/svg+xml' : favicon.type
+  return html`<link rel="icon" href="${pictureUrl(favicon)}" type="${type}">`
 }
 
 function scriptsOf({ account, live, scripts = [] }: Page): readonly string[] {

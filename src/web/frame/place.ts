@@ -1,9 +1,14 @@
 /** Where an answer stands among the pages: what the frame around it shows beside what the page says of itself. */
 import type { FastifyReply } from 'fastify'
+import type { Brand, Mode } from '../../brand.ts'
 
 interface Place {
   /** The same page on the other site, or the nearest there is. */
   readonly onOtherSite: string
+  /** Whose page it is: what is in force on this site. */
+  readonly brand: Brand
+  /** Of a preview: this, whatever the browser prefers. */
+  readonly only?: Mode
 }
 
 const places = new WeakMap<FastifyReply, Place>()
@@ -12,6 +17,7 @@ export function setPlace(reply: FastifyReply, place: Place): void {
   places.set(reply, place)
 }
 
-export function findPlace(reply: FastifyReply): Place | undefined {
-  return places.get(reply)
+/** Every row of the table has set it before anything of it runs. */
+export function placeOf(reply: FastifyReply): Place {
+  return places.get(reply)!
 }

@@ -153,7 +153,7 @@ function pathOf({ home }: Member, { id }: Client): string {
   return `${home}/clients/${id}`
 }
 
-async function clientOf({ context, request }: Visit, { branch }: Member): Promise<Client> {
+export async function clientOf({ context, request }: Visit, { branch }: Member): Promise<Client> {
   const client = await getClient(context.db, paramsOf(request).client ?? '')
   if (client.branchId !== branch.branchId || client.environment !== branch.environment) throw new NotFound()
   return client
@@ -271,6 +271,7 @@ ${problem && notice('error', problem.message)}
       ['Callback', !member.isDeveloper && client.callbackUrl],
       ['Scopes', !member.isDeveloper && client.scopes.join(' ')],
       ['Registered', printDate(client.createdAt)],
+      ['Consent page', html`<a href="${member.home}/clients/${client.id}/look">Logo, links and purpose</a>`],
     ])}</section>
 ${printSecrets(client, secrets, rotation, member, clock.now())}
 ${printScopeRequest(client, await findScopeRequest(db, client.id), asking, member)}

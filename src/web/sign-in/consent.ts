@@ -5,6 +5,7 @@ import type { Form } from '../../http/form.ts'
 import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
 import { type AuthorizationRequest, printCallback, printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
+import { findShownLook } from '../../partners/client-look.ts'
 import { mayTry } from '../../partners/tryout.ts'
 import { Conflict, Forbidden, Invalid } from '../../problem.ts'
 import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.ts'
@@ -12,6 +13,7 @@ import { findOffer, type Offer } from '../../users/offer.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { scopeWords } from '../../words/scope-words.ts'
+import { printLookLogo, printLookWords } from '../frame/client-look.ts'
 import { issueFormToken, markOwner, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { keepForm, returnKeptForm } from '../frame/kept-form.ts'
@@ -158,6 +160,7 @@ async function sendConsent(
   const offer = await offerTo(context, session, request)
   const { scopes, accounts } = offer
   const standing = await findStanding(context.db, user.id, client.id)
+  const look = await findShownLook(context.db, client.id)
   const host = new URL(client.callbackUrl).host
   return sendPage(reply, {
     title: `Allow ${client.name}?`,
@@ -165,8 +168,10 @@ async function sendConsent(
     status: problem === undefined ? 200 : 400,
     leadsOn: true,
     body: html`<section class="card narrow">
+${printLookLogo(look)}
 <h1>Allow <em>${client.name}</em> to use ${whatIsUsed(accounts)}?</h1>
 <p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
+${printLookWords(look)}
 ${problem !== undefined && notice('error', problem.text)}
 ${standing && printStanding(standing, scopes)}
 <form method="post" action="/consent">

@@ -10,18 +10,19 @@ import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { assertAnswered } from '../../support/answers.ts'
-import { Browser } from '../../support/browser.ts'
+import { Browser, type Fields } from '../../support/browser.ts'
 import { openDesk } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
+import { brandRows } from './brand-rows.ts'
 import { operationRows } from './operation-rows.ts'
 import { peopleRows } from './people-rows.ts'
 import { staffRows } from './staff-rows.ts'
 
-const pages = { ...operationRows.pages, ...peopleRows.pages, ...staffRows.pages }
-const forms = { ...operationRows.forms, ...peopleRows.forms, ...staffRows.forms }
+const pages = { ...operationRows.pages, ...peopleRows.pages, ...staffRows.pages, ...brandRows.pages }
+const forms = { ...operationRows.forms, ...peopleRows.forms, ...staffRows.forms, ...brandRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
 const house = await openHouse()
@@ -96,7 +97,9 @@ test('whatever an operator takes from somebody takes a reason', () => {
 for (const [path, aim] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const { address, fields: aimed = {} } = await aim(house, desk.user)
+    const { address, fields: aimed = {}, files } = await aim(house, desk.user)
+    const post = (browser: Browser, sent: Fields, headers = {}) =>
+      files ? browser.upload(address, sent, files, headers) : browser.post(address, sent, headers)
     const fields = asksWhy(path) ? { ...aimed, reason: why } : aimed
     const csrf = await tokenOf(desk.browser)
     const foreign = await tokenOf(others.holder!)
@@ -105,19 +108,18 @@ for (const [path, aim] of Object.entries(forms)) {
     )
     await settle()
     const before = await readTables(db)
-    const anonymous = await new Browser(house.baseUrl).post(address, { ...fields, csrf })
+    const anonymous = await post(new Browser(house.baseUrl), { ...fields, csrf })
     assert.equal(anonymous.status, 303)
     assert.match(anonymous.location!, /^\/login\?return=%2Fconsole/)
     const heldBy = decodeURIComponent(anonymous.location!.slice('/login?return='.length))
     assert.ok((await new Browser(house.baseUrl).get(anonymous.location!)).text.includes(`value="${heldBy}"`), heldBy)
     assert.match((await desk.browser.get(heldBy)).text, /<h1>/, 'the page that holds the form is there')
-    for (const [browser, token] of tokens)
-      assert.equal((await browser.post(address, { ...fields, csrf: token })).status, 404)
+    for (const [browser, token] of tokens) assert.equal((await post(browser, { ...fields, csrf: token })).status, 404)
     const attacks = [
-      await desk.browser.post(address, fields),
-      await desk.browser.post(address, { ...fields, csrf: foreign }),
-      await desk.browser.post(address, { ...fields, csrf }, { origin: 'https://evil.example' }),
-      await desk.browser.post(address, { ...fields, csrf }, { 'sec-fetch-site': 'cross-site' }),
+      await post(desk.browser, fields),
+      await post(desk.browser, { ...fields, csrf: foreign }),
+      await post(desk.browser, { ...fields, csrf }, { origin: 'https://evil.example' }),
+      await post(desk.browser, { ...fields, csrf }, { 'sec-fetch-site': 'cross-site' }),
     ]
     assert.deepEqual(
       attacks.map(({ status }) => status),
@@ -126,9 +128,9 @@ for (const [path, aim] of Object.entries(forms)) {
     assert.equal((await desk.browser.get(address)).status, 405, 'a GET never does what a form does')
     if (asksWhy(path))
       for (const reason of ['', '   ', 'x'.repeat(501), '\u202e'])
-        assert.equal((await desk.browser.post(address, { ...fields, csrf, reason })).status, 400, 'it takes a reason')
+        assert.equal((await post(desk.browser, { ...fields, csrf, reason })).status, 400, 'it takes a reason')
     assert.deepEqual(await readTables(db), before)
-    const answer = await desk.browser.post(address, { ...fields, csrf })
+    const answer = await post(desk.browser, { ...fields, csrf })
     assert.equal(answer.status, 303, answer.text)
     await settle()
     const done = await readTables(db)

@@ -1,8 +1,11 @@
 /** Every page of the operators' console, with something on it. */
+import { saveDraft, setDraftImage } from '../../../src/brands/brand-acts.ts'
+import { acceptLook, giveLook } from '../../../src/partners/client-look.ts'
 import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
+import { check, drawPng, putSecondBrandInForce, secondWords, svgLogo } from '../../support/brand.ts'
 import { proposeApproval } from '../../support/console.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
@@ -13,7 +16,7 @@ import { unfold, visitAll, type Walk } from './tour.ts'
 
 export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
   const { house, page, enter, visit } = walk
-  const pages = { ...(await furnishOperation(walk)), ...(await furnishPeople(walk)) }
+  const pages = { ...(await furnishOperation(walk)), ...(await furnishPeople(walk)), ...(await furnishBrand(walk)) }
   await enter('/console', await house.makeOperator())
   yield* visitAll(walk, pages)
   for (const [name, address] of Object.entries(pages).filter(([name]) => unfoldable.test(name))) {
@@ -38,7 +41,36 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
 }
 
 /** Where questions stand before acts, and ids behind sentences. */
-const unfoldable = /^console-(home|webhooks|partner|user|audit|roles|proposal)$/
+const unfoldable = /^console-(home|webhooks|partner|user|audit|roles|proposal|brand|look)$/
+
+/** A draft with logos, a brand that was and one that is in force in the sandbox, and an application that says something new. */
+async function furnishBrand({ house }: Walk): Promise<Record<string, string>> {
+  const { db } = house.gateway.context
+  await saveDraft(db, 'live', secondWords, 0, house.act())
+  await setDraftImage(db, 'live', 'logoLight', await check(svgLogo('#7a1f5c')), house.act())
+  await setDraftImage(db, 'live', 'logoDark', await check(svgLogo('#f09ad0')), house.act())
+  await putSecondBrandInForce(house, 'sandbox')
+  const client = await house.makeClient()
+  const words = {
+    purpose: 'Shows your holdings.',
+    website: 'https://app.example.com/',
+    privacyUrl: null,
+    termsUrl: null,
+  }
+  await giveLook(db, client, words, await check(drawPng(64, 64)), house.act())
+  await acceptLook(db, client, 1, house.act())
+  await giveLook(db, client, { ...words, purpose: 'Shows your holdings, and trades.' }, 'keep', house.act())
+  const preview = '/console/brand/live/preview'
+  return {
+    'console-brand': '/console/brand/live',
+    'console-brand-sandbox': '/console/brand/sandbox',
+    'console-preview': preview,
+    'console-preview-consent': `${preview}?page=consent&mode=dark`,
+    'console-preview-applications': `${preview}?page=applications&mode=dark`,
+    'console-preview-error': `${preview}?page=error`,
+    'console-look': `/console/partners/${client.branchId}/clients/${client.id}/look`,
+  }
+}
 
 async function furnishOperation({ house, receiver }: Walk): Promise<Record<string, string>> {
   const own = await openPartner(house)

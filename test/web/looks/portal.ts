@@ -1,7 +1,9 @@
 /** Every page of the partner portal, on both sites, and what is seen only after a button. */
 import { createHmac } from 'node:crypto'
+import { giveLook } from '../../../src/partners/client-look.ts'
 import { addMember, applyWithDetails, decide } from '../../../src/partners/partner.ts'
 import { callJson } from '../../support/branch.ts'
+import { check, drawPng } from '../../support/brand.ts'
 import { basic } from '../../support/gateway.ts'
 import { readInvitation } from '../../support/members.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
@@ -37,6 +39,13 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
   await callJson(`${house.baseUrl}/v2/webhooks/999999`, 'GET', undefined, basic(client))
   await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic({ ...client, secret: 'wrong' }))
   await house.gateway.context.refusedCalls.flush()
+  const said = {
+    purpose: 'Shows your holdings.',
+    website: 'https://app.example.com/',
+    privacyUrl: null,
+    termsUrl: null,
+  }
+  await giveLook(house.gateway.context.db, client, said, await check(drawPng(64, 64)), house.act())
   const [well, ill] = [`${home}/webhooks/${webhookId}`, `${home}/webhooks/${refusing}`]
   return {
     'portal-home': home,
@@ -58,6 +67,7 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
     'portal-test': `${home}/test`,
     'portal-clients': `${home}/clients`,
     'portal-client': `${home}/clients/${client.id}`,
+    'portal-look': `${home}/clients/${client.id}/look`,
     'portal-members': `${home}/members`,
     'portal-refusals': `${home}/refusals`,
     'portal-messages': `${home}/messages`,

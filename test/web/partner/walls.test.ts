@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Environment } from '../../../src/environment.ts'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
+import { giveLook } from '../../../src/partners/client-look.ts'
 import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
@@ -12,6 +13,7 @@ import { startReplay } from '../../../src/webhooks/replay.ts'
 import { startSkip } from '../../../src/webhooks/skip.ts'
 import { getWebhook } from '../../../src/webhooks/webhook.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
+import { check, drawPng } from '../../support/brand.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -48,6 +50,8 @@ async function furnish(): Promise<PartnerHouse> {
   const skip = await startSkip(db, webhook, 'walls', house.act())
   const replay = await startReplay(db, webhook, { from: 1 }, house.act())
   const event = await lastEvent(made)
+  const words = { purpose: 'Shows your holdings.', website: null, privacyUrl: null, termsUrl: null }
+  await giveLook(db, made.client, words, await check(drawPng(8, 8)), house.act())
   things.set(made, {
     id: String(webhookId),
     delivery: String(deliveryId),
@@ -149,6 +153,7 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/clients/:client/update': { name: 'Renamed', callback: 'https://new.example/cb', scope: 'read' },
   '/partner/:branch/clients/:client/scopes': { wider: 'trade', reason: 'orders' },
   '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
+  '/partner/:branch/clients/:client/look/save': { purpose: 'Shows the walls.' },
   '/partner/:branch/clients/:client/revoke': { secret: '1' },
   '/partner/invitation/:token/accept': { link: 'invited' },
   '/partner/invitation/:token/decline': { link: 'invited' },
@@ -223,7 +228,8 @@ for (const path of pages) {
     assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
     const page = await ofOwn.get(address)
     assert.equal(page.status, path === '/partner' ? 303 : 200, page.text)
-    if (page.status === 200) assertGuarded(page, address)
+    const isFile = String(page.headers['content-disposition']).startsWith('attachment;')
+    if (page.status === 200 && !isFile) assertGuarded(page, address)
     if (open.includes(path)) return
     for (const browser of [holder, runner, ofOther]) assert.equal((await browser.get(address)).status, 404)
     const stopped = await ofSuspended.get(addressOf(path, suspended))

@@ -1,0 +1,42 @@
+/**
+ * Which brand is in force on each site. Read once and remembered until it changes; when nobody can be asked, a page still says whose it is by the
+ * one that was in force last.
+ */
+import { type Brand, houseBrand } from '../brand.ts'
+import type { Changes } from '../database/changes.ts'
+import { type Database, DatabaseUnavailable } from '../database/database.ts'
+import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
+import type { Environment } from '../environment.ts'
+import { type BrandRow, brandOf } from './brand-row.ts'
+import { selectActiveBrand } from './brands.sql.ts'
+
+export interface BrandDesk {
+  /** Without a promise when it is known. */
+  find(environment: Environment): Brand | Promise<Brand>
+  /** For whoever cannot wait, such as the page of an error. */
+  last(environment: Environment): Brand
+}
+
+export function openBrands(db: Database, changes: Changes): BrandDesk {
+  const memory: Memory<Brand> = openMemory(changes)
+  const lasts = new Map<Environment, Brand>()
+  const last = (environment: Environment) => lasts.get(environment) ?? houseBrand
+
+  async function read(environment: Environment): Promise<Remembered<Brand>> {
+    const [row] = await db.query<BrandRow>(selectActiveBrand, [environment])
+    const value = row ? brandOf(row) : houseBrand
+    lasts.set(environment, value)
+    return { value, tags: [`brand:${environment}`] }
+  }
+
+  async function learn(environment: Environment): Promise<Brand> {
+    try {
+      return (await memory.learn(environment, () => read(environment)))!
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error
+      return last(environment)
+    }
+  }
+
+  return { find: (environment) => memory.recall(environment) ?? learn(environment), last }
+}

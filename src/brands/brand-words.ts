@@ -1,0 +1,102 @@
+/** What a brokerage may say of itself: every fault at once, with its field and the remedy. No markup: only words, colours and addresses. */
+import { houseAccent, houseBackground } from '../brand.ts'
+import { findNameProblem, findTextProblem } from '../name.ts'
+import { type FieldProblem, Invalid } from '../problem.ts'
+import { mailbox } from '../settings/kinds.ts'
+import { type BrandWords, coloursOf } from './brand-row.ts'
+import { findContrastProblems } from './palette.ts'
+
+type Field = keyof BrandWords
+
+/** Undefined: nothing is wrong. */
+type Check = (text: string) => string | undefined
+
+const must = (test: (text: string) => boolean, problem: string): Check => {
+  return (text) => (test(text) ? undefined : problem)
+}
+
+const colour = must((text) => /^#[0-9a-f]{6}$/.test(text), 'must be a colour such as #0f5c4d')
+const mailAddress = /^[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$/
+const webPage = must(isWebPage, 'must be an address such as https://www.example.com/help')
+
+const needed: { readonly [Name in Field]?: Check } = {
+  shortName: (text) => findNameProblem(text, 40),
+  legalName: (text) => findNameProblem(text, 200),
+  accentLight: colour,
+  accentDark: colour,
+  backgroundLight: colour,
+  backgroundDark: colour,
+}
+
+const optional: { readonly [Name in Field]?: Check } = {
+  helpUrl: webPage,
+  privacyUrl: webPage,
+  termsUrl: webPage,
+  securityContact: must(
+    (text) => isWebPage(text) || mailAddress.test(text),
+    'must be an e-mail address, or an address such as https://www.example.com/security',
+  ),
+  phone: must((text) => /^\+?\d[\d ()./-]{2,38}$/.test(text), 'must be a phone number such as +1 555 010 0199'),
+  mailSender: (text) => findSenderProblem(text),
+  mailReplyTo: must((text) => mailAddress.test(text), 'must be an e-mail address such as help@example.com'),
+  mailFooter: (text) => findTextProblem(text, 1_000),
+}
+
+export const brandFields = [...Object.keys(needed), ...Object.keys(optional)] as readonly Field[]
+
+/** Where a first draft begins: with the colours that pages have without one, and a name that has to be typed. */
+export const firstWords: BrandWords = {
+  shortName: '',
+  legalName: '',
+  accentLight: houseAccent.light.colour,
+  accentDark: houseAccent.dark.colour,
+  backgroundLight: houseBackground.light,
+  backgroundDark: houseBackground.dark,
+  helpUrl: null,
+  privacyUrl: null,
+  termsUrl: null,
+  securityContact: null,
+  phone: null,
+  mailSender: null,
+  mailReplyTo: null,
+  mailFooter: null,
+}
+
+export function parseBrandWords(typed: (name: Field) => string | undefined): BrandWords {
+  const values = Object.fromEntries(brandFields.map((name) => [name, tidy(name, typed(name) ?? '')]))
+  const problems = brandFields.flatMap((name): FieldProblem[] => {
+    const problem = findProblemOf(name, values[name]!)
+    return problem === undefined ? [] : [{ field: name, problem }]
+  })
+  const words = Object.fromEntries(
+    Object.entries(values).map(([name, text]) => [name, text === '' && Object.hasOwn(optional, name) ? null : text]),
+  ) as unknown as BrandWords
+  const areColours = !problems.some(({ field }) => /^(accent|background)/.test(field))
+  const all = [...problems, ...(areColours ? findContrastProblems(coloursOf(words)) : [])]
+  if (all.length > 0) throw new Invalid(all)
+  return words
+}
+
+function findProblemOf(name: Field, text: string): string | undefined {
+  if (text === '' && Object.hasOwn(optional, name)) return undefined
+  return (needed[name] ?? optional[name])!(text)
+}
+
+function tidy(name: Field, text: string): string {
+  const trimmed = text.trim()
+  if (name === 'mailFooter') return trimmed.replaceAll('\r\n', '\n')
+  return /^(accent|background)/.test(name) ? trimmed.toLowerCase() : trimmed
+}
+
+/** https alone: whoever follows it from a page of ours must not be met by somebody else on the way. */
+export function isWebPage(text: string): boolean {
+  if (text.length > 500 || /[\s<>"'\\]/.test(text) || !URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return protocol === 'https:' && username === '' && password === ''
+}
+
+function findSenderProblem(text: string): string | undefined {
+  const parsed = mailbox(text)
+  if (!('address' in parsed) || !mailAddress.test(parsed.address)) return 'must be Name <address>, or an address alone'
+  return parsed.name === '' ? undefined : findNameProblem(parsed.name, 100)
+}

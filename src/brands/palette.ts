@@ -1,0 +1,143 @@
+/**
+ * The colours of pages and mail, made of the two that a brokerage chooses for day and for night. Text colours follow from what they stand on; what
+ * cannot be read (WCAG 2.2, 1.4.3 and 1.4.11, level AA) is refused with the pair and its ratio.
+ */
+import { type ByMode, type Colours, type Mode, modes } from '../brand.ts'
+import type { FieldProblem } from '../problem.ts'
+
+/** Named as the variables of public/countersign.css are. */
+export interface Palette {
+  readonly paper: string
+  readonly card: string
+  readonly ink: string
+  readonly faint: string
+  readonly line: string
+  readonly field: string
+  readonly act: string
+  readonly 'act-ink': string
+  readonly 'good-paper': string
+}
+
+/** What means the same under every brand, as the style sheet has it. */
+export const fixed: ByMode<Readonly<Record<'money' | 'end' | 'focus', string>>> = {
+  light: { money: '#8a5200', end: '#a3251c', focus: '#1f7ae0' },
+  dark: { money: '#f3b95f', end: '#ff8a80', focus: '#7ab8ff' },
+}
+
+/** Of words, and of what only has to be seen. */
+const readable = 4.5
+const visible = 3
+const black = '#000000'
+const white = '#ffffff'
+
+export function makePalette(colours: Colours, mode: Mode): Palette {
+  const act = colours.accent[mode]
+  const paper = colours.background[mode]
+  const pole = mode === 'light' ? black : white
+  const card = mode === 'light' ? white : mix(paper, white, 0.06)
+  const firstOn = (from: number, ratio: number) =>
+    shades(from, 1).find((shade) => isSeen(mix(paper, pole, shade), [paper, card], ratio)) ?? 1
+  const tint = shades(0.12, 0).find((shade) => contrast(act, mix(card, act, shade)) >= readable) ?? 0
+  return {
+    paper,
+    card,
+    ink: mix(paper, pole, 0.9),
+    faint: mix(paper, pole, firstOn(0.58, readable + 0.2)),
+    line: mix(paper, pole, 0.14),
+    field: mix(paper, pole, firstOn(0.42, visible + 0.1)),
+    act,
+    'act-ink': contrast(act, white) >= readable ? white : black,
+    'good-paper': mix(card, act, tint),
+  }
+}
+
+/** Twenty of them, in the order of the way. */
+function shades(from: number, to: number): number[] {
+  return Array.from({ length: 21 }, (_, step) => from + ((to - from) * step) / 20)
+}
+
+function isSeen(colour: string, papers: readonly string[], ratio: number): boolean {
+  return papers.every((paper) => contrast(colour, paper) >= ratio)
+}
+
+type Pair = readonly [field: string, what: string, colour: string, on: string, paper: string, least: number]
+
+/** What is wrong with the colours, each fault with the two that are too near, and how near. */
+export function findContrastProblems(colours: Colours): FieldProblem[] {
+  return modes.flatMap((mode) => {
+    const wrong = pairsOf(colours, mode).filter(([, , colour, , paper, least]) => contrast(colour, paper) < least)
+    // One fault of a field is enough to begin with.
+    return [...new Map(wrong.reverse().map((pair) => [pair[0], pair])).values()].reverse().map(describe)
+  })
+}
+
+function pairsOf(colours: Colours, mode: Mode): Pair[] {
+  const { paper, card, ink, faint, act } = makePalette(colours, mode)
+  const { money, end, focus } = fixed[mode]
+  const [accent, background] = mode === 'light' ? ['accentLight', 'backgroundLight'] : ['accentDark', 'backgroundDark']
+  const onBackground = (what: string, colour: string, least: number): Pair => [
+    background,
+    what,
+    colour,
+    'this background',
+    paper,
+    least,
+  ]
+  return [
+    onBackground('text', ink, readable),
+    onBackground('secondary text', faint, readable),
+    onBackground('red for errors', end, readable),
+    onBackground('amber for money', money, readable),
+    onBackground('the focus ring', focus, visible),
+    [accent, 'links in this colour', act, 'the background', paper, readable],
+    [accent, 'links in this colour', act, 'cards', card, readable],
+  ]
+}
+
+function describe([field, what, colour, on, paper, least]: Pair): FieldProblem {
+  const ratio = printRatio(contrast(colour, paper))
+  return {
+    field,
+    problem: `is hard to read: ${what} (${colour}) on ${on} (${paper}) has a contrast of ${ratio} to 1, and WCAG AA asks for ${least} to 1`,
+  }
+}
+
+/** Never rounded up to what it does not reach. */
+function printRatio(ratio: number): string {
+  return (Math.floor(ratio * 100) / 100).toFixed(2)
+}
+
+/** WCAG's contrast of two colours, from 1 to 21. */
+export function contrast(one: string, other: string): number {
+  const [lighter, darker] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number]
+  return (lighter + 0.05) / (darker + 0.05)
+}
+
+function luminance(colour: string): number {
+  const [red, green, blue] = partsOf(colour).map((part) => {
+    const share = part / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  }) as [number, number, number]
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function partsOf(colour: string): number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
+}
+
+/** `share` of the way from one to the other. */
+function mix(one: string, other: string, share: number): string {
+  const to = partsOf(other)
+  const parts = partsOf(one).map((part, at) => Math.round(part + (to[at]! - part) * share))
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** Of the brand as a style sheet; where only one mode is wanted, such as in a preview, that one whatever the browser prefers. */
+export function printPalette(colours: Colours, only?: Mode): string {
+  const rule = (mode: Mode) => {
+    const variables = Object.entries(makePalette(colours, mode)).map(([name, colour]) => `--${name}: ${colour};`)
+    return `:root { ${variables.join(' ')} }`
+  }
+  if (only) return `${rule(only)}\n`
+  return `${rule('light')}\n@media (prefers-color-scheme: dark) { ${rule('dark')} }\n`
+}
