@@ -16,13 +16,8 @@ import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
-import { brandRows } from './brand-rows.ts'
-import { operationRows } from './operation-rows.ts'
-import { peopleRows } from './people-rows.ts'
-import { staffRows } from './staff-rows.ts'
+import { forms, pages } from './rows.ts'
 
-const pages = { ...operationRows.pages, ...peopleRows.pages, ...staffRows.pages, ...brandRows.pages }
-const forms = { ...operationRows.forms, ...peopleRows.forms, ...staffRows.forms, ...brandRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
 const house = await openHouse()

@@ -1,0 +1,10 @@
+/** Every page and form of the console, with how to aim at it. */
+import { brandRows } from './brand-rows.ts'
+import { operationRows } from './operation-rows.ts'
+import { peopleRows } from './people-rows.ts'
+import { staffRows } from './staff-rows.ts'
+
+const all = [operationRows, peopleRows, staffRows, brandRows]
+
+export const pages = Object.assign({}, ...all.map((rows) => rows.pages)) as (typeof all)[number]['pages']
+export const forms = Object.assign({}, ...all.map((rows) => rows.forms)) as (typeof all)[number]['forms']
