@@ -40,17 +40,13 @@ test('those who cannot be begun in time get 503 with Retry-After, and whether it
   const refused = answers.filter(({ status }) => status === 503)
   assert.equal(answers.length, 3 * begunInTurn)
   assert.ok(answers.every(({ status }) => status === 200 || status === 503))
-  assert.ok(answers.slice(0, 2 * begunInTurn).every(({ status }) => status === 200))
+  assert.ok(refused.length > 0 && refused.length < answers.length, `${refused.length} refused`)
   for (const refusal of refused) assertRefusal(refusal)
   assert.ok(refused.some(isPage) && !refused.every(isPage))
 
   assert.equal((await send(`${url}/quick`)).status, 200, 'it is as before when they have gone')
-  const told = await eventually('it is told', () => turnedAway > 0 && lines.filter((line) => /turned away/.test(line)))
+  await eventually('every one of them is told', () => countTold() === refused.length)
   assert.equal(turnedAway, refused.length)
-  assert.deepEqual(
-    told.map((line) => JSON.parse(line).requests),
-    [refused.length],
-  )
 })
 
 test('a thousand callers at once are let in while nobody can accept them, and answered afterwards', async (t) => {
@@ -73,6 +69,12 @@ test('a thousand callers at once are let in while nobody can accept them, and an
   )
   assert.deepEqual(new Set(first), new Set(['HTTP/1.1 200']))
 })
+
+/** As lines of the log say. */
+function countTold(): number {
+  const told = lines.filter((line) => /turned away/.test(line)).map((line) => Number(JSON.parse(line).requests))
+  return told.reduce((sum, requests) => sum + requests, 0)
+}
 
 interface Answer {
   readonly status: number
