@@ -42,10 +42,13 @@ export interface OperationSchema {
   readonly mayConflict?: true
 }
 
+/** A form, JSON, or lines of JSON without end. */
+export type BodyKind = 'form' | 'json' | 'lines'
+
 export interface DescribedRoute {
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: ErrorShape | undefined
-  readonly takes: 'form' | 'json'
+  readonly takes: BodyKind
   readonly schema: OperationSchema
 }

@@ -14,7 +14,9 @@ import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
 import { deleteSpentGrants } from './oauth/codes.sql.ts'
 import { removeOldInvitations } from './partners/invitation.ts'
+import { areRemoving } from './provisioning/imports.sql.ts'
 import { removeOldWaiting } from './provisioning/provisioning.ts'
+import { removeAllMissing, removeOldImports } from './provisioning/snapshot.ts'
 import { type Repeated, repeat } from './repeat.ts'
 import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
@@ -56,6 +58,7 @@ export interface Removed {
   readonly formerEmails: number
   readonly receipts: number
   readonly invitations: number
+  readonly imports: number
   readonly waitingHoldings: number
 }
 
@@ -74,6 +77,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
     receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
     invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
+    imports: await inBatches(() => removeOldImports(db, now, batchSize)),
     waitingHoldings: await inBatches(() => removeOldWaiting(db, now, batchSize)),
   }
 }
@@ -170,6 +174,11 @@ function keepHouse(context: SharedContext, rounds: Rounds, inbox: InboxClearing,
     }),
     rounds.add({ name: 'replays', question: areReplaysRunning, work: () => replayAll(context) }),
     rounds.add({ name: 'clearing', question: areToBeCleared, work: () => clearDeleted(deleted, context.closing) }),
+    rounds.add({
+      name: 'imports',
+      question: areRemoving,
+      work: () => removeAllMissing(context.db, context.clock),
+    }),
     rounds.add({ name: 'skips', question: areSkipsRunning, work: () => skipAll(context) }),
   ]
 }

@@ -9,6 +9,7 @@ import { describeWebhooks } from './openapi-webhooks.ts'
 import { about, headers, schemes, tags } from './openapi-words.ts'
 import { OAuthErrorBody, ProblemBody } from './problem-body.ts'
 import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from './refusals.ts'
+import { mediaTypes } from './route.ts'
 
 export type OpenApiDocument = ReturnType<typeof describeInterface>
 
@@ -56,7 +57,7 @@ function describeOperation(row: DescribedRoute, place: Place) {
 }
 
 function mediaTypeOf({ takes }: DescribedRoute): string {
-  return takes === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+  return mediaTypes[takes]
 }
 
 function describeContent(schema: TSchema & { examples?: unknown[] }, place: Place) {

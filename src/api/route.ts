@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import type { Context } from '../context.ts'
-import type { OperationSchema } from '../described-route.ts'
+import type { BodyKind, OperationSchema } from '../described-route.ts'
 import type { ErrorShape } from '../http/addresses.ts'
 import { Problem } from '../problem.ts'
 import { readFormFault } from './form-fields.ts'
@@ -15,7 +15,7 @@ export interface Endpoint<Caller> {
   readonly errors?: ErrorShape
   readonly bodyLimit?: number
   /** What a body must be; JSON unless given. */
-  readonly takes?: 'form' | 'json'
+  readonly takes?: BodyKind
   /** Public and the same for everybody: pages of any origin may read it. */
   readonly cors?: '*'
   handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
@@ -28,7 +28,7 @@ export interface Route {
   readonly protection?: Protection | undefined
   /** Undefined where readers of the interface have nothing of it. */
   readonly schema: OperationSchema | undefined
-  readonly takes: 'form' | 'json'
+  readonly takes: BodyKind
   readonly cors: '*' | undefined
   register(app: FastifyInstance, context: Context): void
 }
@@ -54,10 +54,11 @@ export function route<Caller>(
       app.route({
         method,
         url: path,
-        schema,
+        // Lines are judged one by one, as they come.
+        schema: takes === 'lines' ? withoutBody(schema) : schema,
         // The gate comes first: a stranger learns nothing about what a good request looks like.
         attachValidation: true,
-        config: errors ? { errors } : {},
+        config: { ...(errors && { errors }), ...(takes === 'lines' && { takesLines: true }) },
         ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
         ...((early || cors) && { onRequest: [...(cors ? [allowAnyOrigin] : []), ...(early ? [admit] : [])] }),
         ...(readIntegers && { preValidation: readIntegers }),
@@ -74,6 +75,10 @@ export function route<Caller>(
       })
     },
   }
+}
+
+function withoutBody({ body: _, ...schema }: OperationSchema): Omit<OperationSchema, 'body'> {
+  return schema
 }
 
 async function allowAnyOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -106,11 +111,15 @@ function readIntegers(values: Record<string, unknown>, names: readonly string[])
   }
 }
 
-const mediaTypes = { form: 'application/x-www-form-urlencoded', json: 'application/json' }
+export const mediaTypes: Readonly<Record<BodyKind, string>> = {
+  form: 'application/x-www-form-urlencoded',
+  json: 'application/json',
+  lines: 'application/x-ndjson',
+}
 
 /** The parser takes both; an endpoint takes one. */
-function refuseOtherMediaTypes(request: FastifyRequest, takes: 'form' | 'json'): void {
-  if (request.body === undefined) return
+function refuseOtherMediaTypes(request: FastifyRequest, takes: BodyKind): void {
+  if (request.body === undefined && takes !== 'lines') return
   const sent = request.headers['content-type']
   if (sent === mediaTypes[takes]) return
   const type = (sent ?? '').split(';')[0]!.trim().toLowerCase()

@@ -1,6 +1,7 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
 import { anyone, bearer, branch, client, clientOrService, service } from './gates.ts'
 import { publishEvents } from './internal/events.ts'
+import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
 import { putRecord, removeRecord } from './internal/provisioning.ts'
 import { internalOpenApi, openApi } from './openapi-endpoint.ts'
 import { type Route, route } from './route.ts'
@@ -71,6 +72,10 @@ const table: readonly Route[] = [
   route('DELETE', '/internal/v1/accounts/:externalId', service, removeRecord('account')),
   route('PUT', '/internal/v1/holdings/:customer/:account', service, putRecord('holding')),
   route('DELETE', '/internal/v1/holdings/:customer/:account', service, removeRecord('holding')),
+  route('POST', '/internal/v1/imports', service, startsImport),
+  route('GET', '/internal/v1/imports', service, fetchImports),
+  route('GET', '/internal/v1/imports/:id', service, fetchImport),
+  route('PATCH', '/internal/v1/imports/:id', service, continuesImport),
   route('GET', '/internal/openapi.json', service, internalOpenApi),
 ]
 

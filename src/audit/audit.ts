@@ -42,6 +42,7 @@ export type AuditAction =
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
   | 'provisioning.applied'
+  | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
   | `keys.${'rotated' | 'pruned'}`
   | `audit.${'verified' | 'exported'}`
 

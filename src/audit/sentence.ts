@@ -150,6 +150,11 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
   'provisioning.applied': ({ by, to, said }) =>
     say`${by} provisioned ${to}: ${said('outcome')}, version ${said('version')}`,
+  'import.started': ({ by, to, said }) => say`${by} started ${to} from ${said('source')}`,
+  'import.finished': ({ to, said }) =>
+    say`${to} finished: ${said('created')} created, ${said('changed')} changed, ${said('removed')} removed, ${said('failed')} failed`,
+  'import.allowed': ({ by, to, said }) => say`${by} allowed ${to} to remove ${said('missing')} records`,
+  'import.stopped': ({ by, to }) => say`${by} stopped ${to}`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
   'audit.verified': ({ by, said }) =>

@@ -10,6 +10,7 @@ import { clientCommands } from './client.ts'
 import { type Command, type ConfiguredDesk, type Desk, parseWords, printHelp, UsageError } from './command.ts'
 import { deliveryCommands } from './delivery.ts'
 import { eventCommands } from './event.ts'
+import { importCommands } from './import.ts'
 import { keyCommands } from './keys.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
@@ -65,6 +66,7 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...deliveryCommands,
   ...eventCommands,
+  ...importCommands,
   ...keyCommands,
   ...auditCommands,
 ]

@@ -6,6 +6,10 @@ import { Problem } from '../problem.ts'
 import { type Form, parseForm } from './form.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a body is read by whoever handles the request, as it comes. */
+    takesLines?: true
+  }
   interface FastifyRequest {
     /** A JSON body as it was written, for values whose digits must not change. */
     bodyText: string
@@ -22,6 +26,11 @@ export function addBodyParsers(app: FastifyInstance): void {
       request.bodyText = text
       parseJson(request, text, done)
     })
+  })
+  // Only where they are wanted: nobody else reads a body that is still coming.
+  app.addContentTypeParser('application/x-ndjson', (request, body: IncomingMessage, done: LinesRead) => {
+    if (request.routeOptions.config.takesLines) done(null, body)
+    else done(new Problem(415, 'invalid_request', 'This address takes no lines of JSON.'))
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', (request, body: IncomingMessage, done: FormRead) => {
     readWhole(request, body, form, (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
@@ -117,6 +126,8 @@ function findForeignEncoding(headers: IncomingHttpHeaders, { type, charsets }: R
 const tooLong = () => new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.')
 const brokenOff = () => new Problem(400, 'invalid_request', 'The request ended before its body did.')
 const notUtf8 = () => new Problem(400, 'invalid_request', 'The request body is not UTF-8.')
+
+type LinesRead = (error: Error | null, body?: IncomingMessage) => void
 
 type FormRead = (error: Error | null, form?: Form) => void
 

@@ -17,6 +17,7 @@ import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './schema-compilers.ts'
 import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
+import { isUnhurried } from './unhurried.ts'
 
 /** Imported, it would bring along all of Node's own fetch and WebSocket, which nobody here uses: ten megabytes. */
 const { createServer } = process.getBuiltinModule('node:http')
@@ -89,6 +90,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       },
     },
     clientErrorHandler: (error: BrokenRequest, socket: Socket) => {
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnhurried(socket)) return
       const requestId = nextId()
       logBroken(requestId, socket, answerBrokenRequest(error, socket, requestId))
     },

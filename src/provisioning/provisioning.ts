@@ -16,15 +16,18 @@ export interface Origin {
   readonly environment: Environment
 }
 
+export const allowedModes = ['changes', 'snapshot'] as const
+export const importStates = ['running', 'needs approval', 'removing', 'finished', 'stopped'] as const
+
 export const outcomes = ['created', 'changed', 'removed', 'unchanged', 'skipped', 'waiting', 'failed'] as const
 type RecordOutcome = (typeof outcomes)[number]
-type RecordCounts = Readonly<Record<RecordOutcome, number>>
+export type RecordCounts = Readonly<Record<RecordOutcome, number>>
 
-interface LineFault extends FieldProblem {
+export interface LineFault extends FieldProblem {
   readonly line: number
 }
 
-interface Merged extends RecordCounts {
+export interface Merged extends RecordCounts {
   readonly faults: readonly LineFault[]
 }
 

@@ -186,7 +186,7 @@ export const describeRemoval = () => describe(common, {})
 
 export interface SourceRecord {
   readonly kind: RecordKind
-  readonly op: 'upsert' | 'remove'
+  readonly op: 'upsert' | 'remove' | 'absent'
   readonly version: number
   readonly [field: string]: unknown
 }

@@ -55,6 +55,7 @@ test('with nothing dead nothing is removed', async () => {
     formerEmails: 0,
     receipts: 0,
     invitations: 0,
+    imports: 0,
     waitingHoldings: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)

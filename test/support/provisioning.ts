@@ -8,6 +8,7 @@ import type { Answer } from './browser.ts'
 import { basic, type TestGateway } from './gateway.ts'
 
 export interface Core {
+  readonly id: string
   readonly headers: Readonly<Record<string, string>>
   put(path: string, body: object): Promise<Answer>
   remove(path: string, version: number): Promise<Answer>
@@ -21,6 +22,7 @@ export async function openCore(house: TestGateway, environment: Environment = 'l
   const url = `${environment === 'live' ? house.baseUrl : house.sandboxUrl}/internal/v1`
   const put = (path: string, body: object) => callJson(`${url}/${path}`, 'PUT', body, headers)
   return {
+    id: service.id,
     headers,
     put,
     remove: (path, version) => callJson(`${url}/${path}?version=${version}`, 'DELETE', undefined, headers),

@@ -15,7 +15,7 @@ import {
 import { oneOf, Type, text } from '../../schema.ts'
 import type { Endpoint } from '../route.ts'
 
-const sourceParameter = {
+export const sourceParameter = {
   source: Type.Optional(
     text(
       'Which of the brokerage’s systems says so. Unless given, `core` on the live site and `sandbox` on the sandbox.',
@@ -27,7 +27,7 @@ const sourceParameter = {
   ),
 }
 
-function originOf({ environment }: Context, query: unknown): Origin {
+export function originOf({ environment }: Context, query: unknown): Origin {
   return { source: (query as { source?: string }).source ?? defaultSource[environment], environment }
 }
 

@@ -1,0 +1,263 @@
+/** Files of customers, accounts and holdings: streamed in, followed, and gone on with after whatever cut them. */
+import { createGunzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Act } from '../../audit/audit.ts'
+import { minute } from '../../clock.ts'
+import type { Context } from '../../context.ts'
+import { readUnhurried } from '../../http/unhurried.ts'
+import { Conflict, Invalid, Problem } from '../../problem.ts'
+import { getImport, type Import, listFaults, listImports, readImport, startImport } from '../../provisioning/import.ts'
+import { allowedModes, importStates, outcomes } from '../../provisioning/provisioning.ts'
+import { finishImport } from '../../provisioning/snapshot.ts'
+import { instant, integer, oneOf, Type, text } from '../../schema.ts'
+import { service } from '../gates.ts'
+import type { Endpoint } from '../route.ts'
+import { originOf, sourceParameter } from './provisioning.ts'
+
+const count = (description: string, example = 0) => integer(description, example, { minimum: 0 })
+
+const ImportFault = Type.Object(
+  {
+    line: count('Which line.', 17),
+    field: text('Which field of it.', 'version'),
+    problem: text('What is wrong with it, and what it should be.', 'must be a whole number from 0 to 9007199254740991'),
+  },
+  { title: 'ImportFault', description: 'What is wrong with a line. The others are applied.' },
+)
+
+const ImportResource = Type.Object(
+  {
+    id: integer('The number of the import.', 1),
+    source: text('Of which source.', 'core'),
+    mode: oneOf(allowedModes, { description: 'Whether what is not in it is removed.' }),
+    dryRun: Type.Boolean({ description: 'Whether nothing is applied.' }),
+    state: oneOf(importStates, {
+      description:
+        '`running`: more lines may come, after `lines`. `needs approval`: it would remove more than is allowed without an operator’s yes.',
+    }),
+    lines: count('The last line that is committed.', 3),
+    bytes: count('How many bytes that is.', 210),
+    ...Object.fromEntries(outcomes.map((each) => [each, count(`How many records were ${each}.`)])),
+    missing: Type.Optional(count('What a snapshot does not have, and what is removed therefore.')),
+    known: Type.Optional(count('Of how many.')),
+    startedAt: instant('When it began'),
+    finishedAt: Type.Optional(instant('When it ended')),
+    requestId: Type.Optional(text('The request that began it.', 'nightly-2026-01-31')),
+    faults: Type.Optional(Type.Array(ImportFault, { description: 'The first thousand.' })),
+  },
+  { title: 'Import', description: 'A file of records, as far as it has been read.' },
+)
+
+const lines = [
+  { kind: 'customer', externalId: 'C-1001', name: 'Ada Lovelace', version: 7 },
+  { kind: 'account', externalId: 'A-2001', number: '6YA20001', type: 'margin', version: 7 },
+  { kind: 'holding', customer: 'C-1001', account: 'A-2001', role: 'owner', version: 7 },
+]
+const RecordLines = Type.String({
+  title: 'RecordLines',
+  description:
+    'A record a line, each a JSON object: `kind`, the fields of a customer, an account or a holding, and `"op": "remove"` for what is gone. UTF-8; with `Content-Encoding: gzip` if you like.',
+  examples: [lines.map((line) => `${JSON.stringify(line)}\n`).join('')],
+})
+
+const shared = { tags: ['Internal'] as const, security: [{ serviceBasic: [] }] }
+const params = Type.Object({
+  id: integer('The number of the import.', 1, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+})
+
+interface ImportQuery {
+  readonly mode?: Import['mode']
+  readonly dryRun?: 'true' | 'false'
+  readonly asOf?: number
+  readonly after?: number
+}
+
+export const startsImport: Endpoint<Act> = {
+  takes: 'lines',
+  schema: {
+    operationId: 'startImport',
+    summary: 'Import records',
+    description:
+      'For systems of the brokerage. Reads the lines as they come, commits them by the thousand, and answers when all are read. Lines with a fault are counted and told; the others are applied. After a cut connection `GET /internal/v1/imports` names the import and its last committed line: go on with `PATCH`.',
+    ...shared,
+    querystring: Type.Object({
+      ...sourceParameter,
+      mode: Type.Optional(
+        oneOf(allowedModes, {
+          description:
+            '`changes` unless given. A `snapshot` is everything that the source has: what is not in it is removed.',
+        }),
+      ),
+      dryRun: Type.Optional(
+        oneOf(['true', 'false'], { description: '`true` applies nothing, and tells what would come of it.' }),
+      ),
+      asOf: Type.Optional(
+        Type.Integer({
+          format: 'int64',
+          description:
+            'Of a snapshot: the greatest version that it can have. What is newer stays. Unless given, what is said while it runs stays.',
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+        }),
+      ),
+    }),
+    body: RecordLines,
+    response: { 201: ImportResource },
+    answerHeaders: ['Location'],
+    mayConflict: true,
+  },
+  async handle(context, act, request, reply) {
+    const { mode = 'changes', dryRun, asOf } = request.query as ImportQuery
+    if (asOf !== undefined && mode !== 'snapshot')
+      throw new Invalid([
+        { field: 'asOf', problem: 'is for a snapshot alone: give mode=snapshot too, or leave it out' },
+      ])
+    const totalBytes = request.headers['content-encoding'] ? undefined : lengthOf(request)
+    const draft = { ...originOf(context, request.query), mode, dryRun: dryRun === 'true', asOf, totalBytes }
+    const started = await startImport(context.db, draft, act)
+    const ended = await readAll(context, request, reply, started)
+    return reply
+      .status(201)
+      .header('location', `${context.baseUrl}/internal/v1/imports/${started.id}`)
+      .send(await print(context, ended))
+  },
+}
+
+export const continuesImport: Endpoint<Act> = {
+  takes: 'lines',
+  schema: {
+    operationId: 'continueImport',
+    summary: 'Go on with an import',
+    description: 'For systems of the brokerage. The lines after the last that is committed; `after` is its number.',
+    ...shared,
+    params,
+    querystring: Type.Object({
+      after: integer('The last line that is committed, as the import says.', 3, {
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
+    }),
+    body: RecordLines,
+    response: { 200: ImportResource },
+    mayConflict: true,
+  },
+  async handle(context, _act, request, reply) {
+    const { id } = request.params as { id: number }
+    const { after } = request.query as { after: number }
+    const running = await getImport(context.db, id, context.environment)
+    if (running.state !== 'running') throw new Conflict(`Import ${id} takes no more lines: it is ${running.state}.`)
+    if (running.lines !== after)
+      throw new Conflict(`Import ${id} is committed up to line ${running.lines}: go on after that one.`)
+    return print(context, await readAll(context, request, reply, running))
+  },
+}
+
+export const fetchImport: Endpoint<Act> = {
+  schema: {
+    operationId: 'getImport',
+    summary: 'Fetch an import',
+    description: 'For systems of the brokerage. How far it is, what came of it, and what is wrong with which line.',
+    ...shared,
+    params,
+    response: { 200: ImportResource },
+  },
+  async handle(context, _act, request) {
+    const { id } = request.params as { id: number }
+    return print(context, await getImport(context.db, id, context.environment))
+  },
+}
+
+const listed = 50
+
+export const fetchImports: Endpoint<Act> = {
+  schema: {
+    operationId: 'listImports',
+    summary: 'List imports',
+    description: `For systems of the brokerage. The newest ${listed} of this site.`,
+    ...shared,
+    response: {
+      200: Type.Object(
+        { imports: Type.Array(ImportResource, { description: 'Newest first, without their faults.' }) },
+        { title: 'Imports', description: 'What was imported.' },
+      ),
+    },
+  },
+  async handle({ db, environment }) {
+    return { imports: (await listImports(db, environment, listed)).map(printImport) }
+  },
+}
+
+/** Whoever sends is asked for again before each batch: a service that was revoked meanwhile adds nothing more. */
+async function readAll(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  started: Import,
+): Promise<Import> {
+  const { db, config } = context
+  const act = async () => service(context, request, reply)
+  const read = await readImport(db, started, unpack(request), { act })
+  return finishImport(db, read, config.limits.removalPercent, await act())
+}
+
+/** Whoever sends nothing for so long has gone. */
+const silentMs = minute
+
+async function* unpack(request: FastifyRequest): AsyncGenerator<Buffer> {
+  const bytes = readUnhurried(request, silentMs)
+  const packing = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (packing === 'identity') return yield* bytes
+  if (packing !== 'gzip')
+    throw new Problem(415, 'invalid_request', 'Send the body as it is, or with Content-Encoding: gzip.')
+  yield* gunzip(bytes)
+}
+
+/** A fault of what is read is one of the reader's, so that whoever sends it is told. */
+async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip()
+  const feeding = (async () => {
+    for await (const chunk of bytes) if (!unpacked.write(chunk)) await drained(unpacked)
+    unpacked.end()
+  })()
+  feeding.catch((error: Error) => unpacked.destroy(error))
+  try {
+    yield* unpacked
+  } catch (error) {
+    throw error instanceof Problem
+      ? error
+      : new Problem(400, 'invalid_request', 'The body is not gzip, or was cut short.')
+  }
+  await feeding
+}
+
+function drained(stream: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      stream.off('drain', go).off('close', go)
+      resolve()
+    }
+    stream.on('drain', go).on('close', go)
+  })
+}
+
+function lengthOf({ headers }: FastifyRequest): number | undefined {
+  const length = Number(headers['content-length'])
+  return Number.isSafeInteger(length) && length > 0 ? length : undefined
+}
+
+async function print({ db }: Context, read: Import) {
+  return { ...printImport(read), faults: await listFaults(db, read.id) }
+}
+
+function printImport(read: Import) {
+  const { id, source, mode, dryRun, state, bytes, missing, known, startedAt, finishedAt, requestId } = read
+  return {
+    ...{ id, source, mode, dryRun, state, lines: read.lines, bytes },
+    ...Object.fromEntries(outcomes.map((each) => [each, read[each]])),
+    ...(missing !== null && { missing }),
+    ...(known !== null && { known }),
+    startedAt: startedAt.getTime(),
+    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
+    ...(requestId !== null && { requestId }),
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Files of records, a line each, of any length: five thousand lines are read, merged by one statement and committed together with how far they reach; then
+ * the next. Whatever cuts an import, it goes on from the last line that was committed, and lines that come twice do no harm.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import type { Database, Sql } from '../database/database.ts'
+import type { Environment } from '../environment.ts'
+import { Conflict, NotFound } from '../problem.ts'
+import * as table from './imports.sql.ts'
+import { readLines, type TextLine } from './lines.ts'
+import {
+  type allowedModes,
+  type importStates,
+  type LineFault,
+  type Merged,
+  mergeAll,
+  type Origin,
+  outcomes,
+  type RecordCounts,
+} from './provisioning.ts'
+import { findFault, type SourceRecord } from './record.ts'
+
+export interface Import extends Origin, RecordCounts {
+  readonly id: number
+  readonly mode: (typeof allowedModes)[number]
+  readonly dryRun: boolean
+  readonly asOf: number | null
+  readonly state: (typeof importStates)[number]
+  /** The last line that is committed. */
+  readonly lines: number
+  readonly bytes: number
+  readonly totalBytes: number | null
+  readonly missing: number | null
+  readonly known: number | null
+  readonly actor: string
+  readonly requestId: string | null
+  readonly startedAt: Date
+  readonly updatedAt: Date
+  readonly finishedAt: Date | null
+}
+
+interface NewImport extends Origin {
+  readonly mode: Import['mode']
+  readonly dryRun: boolean
+  readonly asOf?: number | undefined
+  readonly totalBytes?: number | undefined
+}
+
+export async function startImport(db: Database, draft: NewImport, act: Act): Promise<Import> {
+  const { source, environment, mode, dryRun, asOf, totalBytes } = draft
+  const values = [source, environment, mode, dryRun, asOf, totalBytes, act.by.name, act.by.requestId, act.at]
+  return db.transaction(async (sql) => {
+    const [started] = await sql.query<Import>(table.insertImport, values)
+    await recordAct(sql, act, 'import.started', `import:${started!.id}`, { source, mode, dryRun })
+    return started!
+  })
+}
+
+export async function getImport(sql: Sql, id: number, environment?: Environment): Promise<Import> {
+  const [found] = await sql.query<Import>(table.selectImport, [id])
+  if (!found || (environment !== undefined && found.environment !== environment))
+    throw new NotFound(`There is no import ${id}.`)
+  return found
+}
+
+export function listImports(sql: Sql, environment: Environment | undefined, most: number): Promise<Import[]> {
+  return sql.query<Import>(table.selectImports, [environment, most])
+}
+
+/** Kept of one import. */
+const faultsAtMost = 1_000
+
+export function listFaults(sql: Sql, id: number, most = faultsAtMost): Promise<LineFault[]> {
+  return sql.query<LineFault>(table.selectFaults, [id, most])
+}
+
+const linesABatch = 5_000
+/** Long lines make a batch early, so that what is in memory has a bound. */
+const bytesABatch = 8 * 1024 * 1024
+
+interface Batch {
+  lines: number
+  bytes: number
+  records: SourceRecord[]
+  faults: LineFault[]
+}
+
+export interface Reading {
+  /** Told after each batch. */
+  readonly progress?: (running: Import) => void
+  readonly act: () => Act | Promise<Act>
+}
+
+/** Reads all of it, from the line after the last that is committed. */
+export async function readImport(
+  db: Database,
+  started: Import,
+  stream: AsyncIterable<Buffer>,
+  reading: Reading,
+): Promise<Import> {
+  let running = started
+  let batch = newBatch()
+  const commit = async () => {
+    running = await commitBatch(db, running, batch, await reading.act())
+    reading.progress?.(running)
+    batch = newBatch()
+  }
+  for await (const line of readLines(stream)) {
+    readLine(batch, line, running.lines + batch.lines + 1)
+    if (batch.lines === linesABatch || batch.bytes >= bytesABatch) await commit()
+  }
+  if (batch.lines > 0) await commit()
+  return running
+}
+
+const newBatch = (): Batch => ({ lines: 0, bytes: 0, records: [], faults: [] })
+
+function readLine(batch: Batch, { text, bytes }: TextLine, line: number): void {
+  batch.lines++
+  batch.bytes += bytes
+  if (text === undefined)
+    return void batch.faults.push({ line, field: 'line', problem: 'must be UTF-8, and 64 KiB at most' })
+  if (text.trim() === '') return
+  const record = parseJson(text)
+  const fault = record === undefined ? { field: 'line', problem: 'must be a JSON object' } : findFault(record)
+  if (fault) batch.faults.push({ line, ...fault })
+  else batch.records.push({ ...(record as SourceRecord), op: (record as SourceRecord).op ?? 'upsert', line })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const triesAtMost = 5
+
+/** Two who name somebody at once, or lock the same rows in another order, are told so by the database: the same again finds it settled. */
+async function commitBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await (running.dryRun
+        ? tryBatch(db, running, batch, act)
+        : db.transaction((sql) => applyBatch(sql, running, batch, act)))
+    } catch (error) {
+      if (tries === triesAtMost || !['23505', '40P01', '40001'].includes(String((error as { code?: string }).code)))
+        throw error
+    }
+  }
+}
+
+async function applyBatch(sql: Sql, running: Import, batch: Batch, act: Act): Promise<Import> {
+  return settle(sql, running, batch, await mergeAll(sql, running, batch.records, act), act)
+}
+
+/** What would come of it, undone again. */
+async function tryBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
+  const undone = new Error('undone')
+  let merged: Merged | undefined
+  const tried = db.transaction(async (sql) => {
+    merged = await mergeAll(sql, running, batch.records, act)
+    throw undone
+  })
+  await tried.catch((error: unknown) => {
+    if (error !== undone) throw error
+  })
+  return db.transaction((sql) => settle(sql, running, batch, merged!, act))
+}
+
+async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, act: Act): Promise<Import> {
+  const faults = [...batch.faults, ...merged.faults]
+  const counts = outcomes.map((each) => merged[each] + (each === 'failed' ? batch.faults.length : 0))
+  const reached = running.lines + batch.lines
+  const [next] = await sql.query<Import>(table.advanceImport, [
+    running.id,
+    running.lines,
+    reached,
+    batch.bytes,
+    ...counts,
+    act.at,
+  ])
+  if (!next) throw new Conflict(`Somebody else goes on with import ${running.id}, or it has ended.`)
+  if (faults.length > 0) {
+    const fields = (name: keyof LineFault) => faults.map((fault) => fault[name])
+    await sql.query(table.insertFaults, [running.id, fields('line'), fields('field'), fields('problem'), faultsAtMost])
+  }
+  if (running.mode === 'snapshot') {
+    const kinds = batch.records.map(({ kind }) => kind)
+    await sql.query(table.insertSeen, [running.id, reached, kinds, batch.records.map(keyOf)])
+  }
+  return next
+}
+
+function keyOf({ externalId, customer, account }: SourceRecord): string {
+  return externalId === undefined ? `${customer} ${account}` : String(externalId)
+}
