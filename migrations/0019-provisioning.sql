@@ -420,7 +420,7 @@ BEGIN
 
   customers := merge_customers($1, winners, actor, moment);
   accounts := merge_accounts($1, $2, winners, actor, moment);
-  IF cardinality(customers.made) + cardinality(accounts.made) > 0 THEN
+  IF cardinality(customers.made) + cardinality(accounts.made) > 0 AND EXISTS (SELECT FROM waiting_holdings w WHERE w.source = $1) THEN
     winners := winners || take_waiting($1, customers.made, accounts.made);
     SELECT array_agg(r) INTO winners FROM (
       SELECT DISTINCT ON (r.customer, r.account) r FROM unnest(winners) AS r WHERE r.kind = 'holding'
@@ -591,12 +591,11 @@ CREATE TABLE import_faults (
   PRIMARY KEY (import_id, line)
 );
 
--- What a snapshot has, and then what it does not: a batch a row, so that a million names are a few hundred rows. Of a holding, customer and account with a space between.
-CREATE TABLE import_keys (
-  import_id bigint NOT NULL REFERENCES imports ON DELETE CASCADE,
-  number    bigint NOT NULL,
+-- What a snapshot has, and what is known and it does not have. Of a holding, customer and account with a space between.
+CREATE TABLE import_seen (
+  import_id bigint NOT NULL,
   kind      text NOT NULL CHECK (kind IN ('customer', 'account', 'holding')),
-  is_there  boolean NOT NULL,
-  keys      text[] NOT NULL,
-  PRIMARY KEY (import_id, is_there, number, kind)
+  key       text NOT NULL COLLATE "C",
+  PRIMARY KEY (import_id, kind, key)
 );
+CREATE TABLE import_missing (LIKE import_seen INCLUDING ALL);

@@ -188,7 +188,7 @@ async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, a
   }
   if (running.mode === 'snapshot') {
     const kinds = batch.records.map(({ kind }) => kind)
-    await sql.query(table.insertSeen, [running.id, reached, kinds, batch.records.map(keyOf)])
+    await sql.query(table.insertSeen, [running.id, kinds, batch.records.map(keyOf)])
   }
   return next
 }
