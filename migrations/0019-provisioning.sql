@@ -116,7 +116,7 @@ CREATE TRIGGER forget_suspended AFTER UPDATE ON holdings FOR EACH ROW
 -- What a person holds changes what their tokens count for, with the next request on every node.
 DROP TRIGGER announce ON accounts;
 DROP TRIGGER announce_lost ON accounts;
-CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON holdings FOR EACH ROW EXECUTE FUNCTION announce_change('user', 'user_id');
+CREATE TRIGGER announce AFTER UPDATE OR DELETE ON holdings FOR EACH ROW EXECUTE FUNCTION announce_change('user', 'user_id');
 CREATE TRIGGER announce_lost AFTER UPDATE ON holdings FOR EACH ROW
   WHEN (OLD.user_id IS DISTINCT FROM NEW.user_id) EXECUTE FUNCTION announce_lost_account();
 
@@ -126,6 +126,14 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER announce AFTER UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION announce_holders('user');
+
+-- Those that come by the thousand are told of together.
+CREATE FUNCTION announce_added() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM announce(TG_ARGV[0] || ':' || user_id) FROM (SELECT DISTINCT user_id FROM added) AS who;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER announce_added AFTER INSERT ON holdings REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION announce_added('user');
 
 ALTER TABLE notices DROP CONSTRAINT notices_kind_check;
 ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (kind IN (
@@ -149,7 +157,10 @@ BEGIN
       revoked_at = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN moment END,
       revoked_reason = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN reason END,
       updated_at = moment
-    FROM lost WHERE a.user_id = lost.user_id AND a.revoked_at IS NULL AND (a.account_numbers && lost.numbers OR '*' = ANY (lost.numbers))
+    FROM lost CROSS JOIN LATERAL (
+      SELECT x.ctid AS place FROM authorizations x WHERE x.user_id = lost.user_id AND x.revoked_at IS NULL
+        AND (x.account_numbers && lost.numbers OR '*' = ANY (lost.numbers)) OFFSET 0) AS found
+    WHERE a.ctid = found.place AND a.revoked_at IS NULL
     RETURNING a.id, a.user_id, a.client_id, a.revoked_at IS NOT NULL AS ended,
       ARRAY(SELECT n FROM unnest(lost.numbers) AS n WHERE n <> '*' ORDER BY n) AS numbers),
   entered AS (
@@ -193,43 +204,43 @@ DECLARE
   unlocked text[];
 BEGIN
   WITH judged AS MATERIALIZED (
-    SELECT r.*, u.id AS user_id, u.email AS old_email, coalesce(lower(r.username), u.username, lower($1 || ':' || r."externalId")) AS called,
-      CASE WHEN greatest(u.version, t.version) > r.version THEN 'skipped' WHEN greatest(u.version, t.version) = r.version AND (r.op <> 'absent' OR u.removed_at IS NOT NULL) THEN 'unchanged'
-        WHEN r.op <> 'upsert' THEN 'removed' WHEN u.version IS NULL AND u.id IS NULL THEN 'created' ELSE 'changed' END AS what
-    FROM unnest(rows) AS r LEFT JOIN users u ON u.source = $1 AND u.external_id = r."externalId"
-    LEFT JOIN tombstones t ON t.source = $1 AND t.kind = 'customer' AND t.external_id = r."externalId"
+    SELECT r.*, u.id AS user_id, u.name AS old_name, u.email AS old_email, u.status AS old_status, t.grave,
+      coalesce(lower(r.username), u.username, lower($1 || ':' || r."externalId")) AS called,
+      CASE WHEN greatest(u.version, t.version) > r.version THEN 'skipped'
+        WHEN greatest(u.version, t.version) = r.version AND (r.op <> 'absent' OR u.removed_at IS NOT NULL) THEN 'unchanged'
+        WHEN r.op <> 'upsert' THEN 'removed' WHEN u.id IS NULL THEN 'created' ELSE 'changed' END AS what
+    FROM unnest(rows) AS r LEFT JOIN LATERAL (SELECT * FROM users WHERE users.source = $1 AND external_id = r."externalId" OFFSET 0) AS u ON true
+    LEFT JOIN LATERAL (SELECT version, ctid AS grave FROM tombstones g WHERE g.source = $1 AND g.kind = 'customer' AND external_id = r."externalId" OFFSET 0) AS t ON true
     WHERE r.kind = 'customer'),
   faults AS MATERIALIZED (
-    SELECT j.line FROM judged j JOIN users x ON x.username = j.called AND x.id IS DISTINCT FROM j.user_id WHERE j.what IN ('created', 'changed')
+    SELECT j.line FROM judged j CROSS JOIN LATERAL (SELECT FROM users x WHERE x.username = j.called AND x.id IS DISTINCT FROM j.user_id OFFSET 0) AS taken
+    WHERE j.what IN ('created', 'changed')
     UNION
     SELECT line FROM (SELECT line, row_number() OVER (PARTITION BY called ORDER BY line) AS place FROM judged
       WHERE what IN ('created', 'changed')) AS twice WHERE place > 1),
   written AS (
-    INSERT INTO users AS u (id, username, name, email, locale, role, status, source, external_id, version, source_status, created_at, updated_at)
-    SELECT coalesce(user_id, new_user_id()), called, btrim(name), CASE WHEN email = '' THEN NULL ELSE coalesce(email, old_email) END, locale, 'holder',
-      coalesce(status, 'active'), $1, "externalId", version, coalesce(status, 'active'), moment, moment
-    FROM judged WHERE what IN ('created', 'changed') AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
+    INSERT INTO users AS u (id, username, name, email, locale, role, status, source, external_id, version, source_status, removed_at, created_at, updated_at)
+    SELECT coalesce(user_id, new_user_id()), called, coalesce(btrim(name), old_name), CASE WHEN email = '' THEN NULL ELSE coalesce(email, old_email) END,
+      locale, 'holder', said, $1, "externalId", version, said, CASE WHEN what = 'removed' THEN moment END, moment, moment
+    FROM judged, LATERAL (SELECT CASE WHEN what = 'removed' THEN 'disabled' ELSE coalesce(status, 'active') END AS said) AS s
+    WHERE (what IN ('created', 'changed') OR (what = 'removed' AND user_id IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
     ON CONFLICT (source, external_id) DO UPDATE SET
       username = excluded.username, name = excluded.name, email = excluded.email, locale = coalesce(excluded.locale, u.locale),
-      version = excluded.version, source_status = excluded.source_status, removed_at = NULL, updated_at = excluded.updated_at,
+      version = excluded.version, source_status = excluded.source_status, removed_at = excluded.removed_at, updated_at = excluded.updated_at,
       status = CASE WHEN excluded.source_status = 'disabled' OR u.locked_here THEN 'disabled' WHEN u.source_status = 'disabled' THEN 'active' ELSE u.status END,
       locked_here = u.locked_here OR (excluded.source_status = 'disabled' AND u.status = 'disabled' AND coalesce(u.source_status, 'active') = 'active')
-    WHERE u.version IS NULL OR u.version < excluded.version
-    RETURNING u.id, u.external_id, u.status, u.locked_here),
+    WHERE u.version IS NULL OR u.version < excluded.version OR (u.version = excluded.version AND u.removed_at IS NULL AND excluded.removed_at IS NOT NULL)
+    RETURNING u.id, u.status, u.removed_at),
   -- Those whom the source locked, and those whom it let in again, as they were before.
   turned AS (
-    SELECT w.id, w.status FROM written w JOIN users before ON before.id = w.id WHERE before.status <> w.status),
-  removed AS (
-    UPDATE users u SET removed_at = moment, status = 'disabled', source_status = 'disabled', version = j.version, updated_at = moment,
-      locked_here = u.locked_here OR (u.status = 'disabled' AND coalesce(u.source_status, 'active') = 'active')
-    FROM judged j WHERE j.what = 'removed' AND u.id = j.user_id AND (u.version IS NULL OR u.version < j.version OR (j.op = 'absent' AND u.version = j.version)) RETURNING u.id),
+    SELECT w.id, w.status FROM written w CROSS JOIN LATERAL (SELECT FROM users old WHERE old.id = w.id AND old.status <> w.status OFFSET 0) AS before
+    WHERE w.removed_at IS NULL),
   buried AS (
     INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
     SELECT $1, 'customer', "externalId", version, moment FROM judged WHERE what = 'removed' AND user_id IS NULL
     ON CONFLICT ON CONSTRAINT tombstones_pkey DO UPDATE SET version = excluded.version, removed_at = excluded.removed_at WHERE t.version < excluded.version),
   raised AS (
-    DELETE FROM tombstones t USING judged j WHERE t.source = $1 AND t.kind = 'customer' AND t.external_id = j."externalId" AND j.what = 'created'
-      AND j.line NOT IN (SELECT line FROM faults)),
+    DELETE FROM tombstones WHERE ctid = ANY (ARRAY(SELECT grave FROM judged WHERE what = 'created' AND line NOT IN (SELECT line FROM faults)))),
   moved AS (
     INSERT INTO former_emails (user_id, email, replaced_at)
     SELECT user_id, old_email, moment FROM judged WHERE what = 'changed' AND old_email IS NOT NULL AND email IS DISTINCT FROM old_email AND email IS NOT NULL
@@ -238,7 +249,7 @@ BEGIN
         SELECT CASE WHEN line IN (SELECT line FROM faults) THEN 'failed' ELSE what END AS what, count(*) AS n FROM judged GROUP BY 1) AS c),
       'faults', (SELECT jsonb_agg(jsonb_build_object('line', line, 'field', 'username', 'problem', 'is taken by somebody else: give another') ORDER BY line) FROM faults)),
     ARRAY(SELECT "externalId" FROM judged WHERE what = 'created'),
-    ARRAY(SELECT id FROM removed), ARRAY(SELECT id FROM turned WHERE status = 'disabled'), ARRAY(SELECT id FROM turned WHERE status = 'active')
+    ARRAY(SELECT id FROM written WHERE removed_at IS NOT NULL), ARRAY(SELECT id FROM turned WHERE status = 'disabled'), ARRAY(SELECT id FROM turned WHERE status = 'active')
   INTO outcomes, made, gone, locked, unlocked;
 
   IF cardinality(gone) > 0 THEN
@@ -263,45 +274,45 @@ DECLARE
   lost text[];
 BEGIN
   WITH judged AS MATERIALIZED (
-    SELECT r.*, a.account_number AS known, a.status = 'active' AS was_open, a.date_created,
-      CASE WHEN greatest(a.version, t.version) > r.version THEN 'skipped' WHEN greatest(a.version, t.version) = r.version AND (r.op <> 'absent' OR a.removed_at IS NOT NULL) THEN 'unchanged'
+    SELECT r.*, a.account_number AS known, a.type AS old_type, a.classification AS old_classification, a.option_level, a.day_trader, a.date_created, t.grave,
+      CASE WHEN greatest(a.version, t.version) > r.version THEN 'skipped'
+        WHEN greatest(a.version, t.version) = r.version AND (r.op <> 'absent' OR a.removed_at IS NOT NULL) THEN 'unchanged'
         WHEN r.op <> 'upsert' THEN 'removed' WHEN a.account_number IS NULL THEN 'created' ELSE 'changed' END AS what
-    FROM unnest(rows) AS r LEFT JOIN accounts a ON a.source = $1 AND a.external_id = r."externalId"
-    LEFT JOIN tombstones t ON t.source = $1 AND t.kind = 'account' AND t.external_id = r."externalId"
+    FROM unnest(rows) AS r LEFT JOIN LATERAL (SELECT * FROM accounts WHERE accounts.source = $1 AND external_id = r."externalId" OFFSET 0) AS a ON true
+    LEFT JOIN LATERAL (SELECT version, ctid AS grave FROM tombstones g WHERE g.source = $1 AND g.kind = 'account' AND external_id = r."externalId" OFFSET 0) AS t ON true
     WHERE r.kind = 'account'),
   faults AS MATERIALIZED (
     SELECT line, 'cannot change: it was ' || known || '. Remove this account, and open another' AS problem FROM judged WHERE what = 'changed' AND number <> known
     UNION ALL
-    SELECT j.line, 'is the number of another account: give its own' FROM judged j JOIN accounts x ON x.account_number = j.number WHERE j.what = 'created'
+    SELECT j.line, 'is the number of another account: give its own'
+    FROM judged j CROSS JOIN LATERAL (SELECT FROM accounts x WHERE x.account_number = j.number OFFSET 0) AS taken WHERE j.what = 'created'
     UNION ALL
     SELECT line, 'is the number of another account: give its own' FROM (
       SELECT line, row_number() OVER (PARTITION BY number ORDER BY line) AS place FROM judged WHERE what = 'created') AS twice WHERE place > 1),
   written AS (
     INSERT INTO accounts AS a (account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date,
-      source, external_id, version)
-    SELECT number, $2, coalesce(btrim(classification), 'individual'), coalesce("openedAt", date_created, moment), coalesce("dayTrader", false),
-      coalesce("optionLevel", 1), coalesce(status, 'active'), type, moment, $1, "externalId", version
-    FROM judged WHERE what IN ('created', 'changed') AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
+      source, external_id, version, removed_at)
+    SELECT coalesce(number, known), $2, CASE WHEN what = 'removed' THEN old_classification ELSE coalesce(btrim(classification), 'individual') END,
+      coalesce("openedAt", date_created, moment), CASE WHEN what = 'removed' THEN day_trader ELSE coalesce("dayTrader", false) END,
+      CASE WHEN what = 'removed' THEN option_level ELSE coalesce("optionLevel", 1) END, CASE WHEN what = 'removed' THEN 'closed' ELSE coalesce(status, 'active') END,
+      coalesce(type, old_type), moment, $1, "externalId", version, CASE WHEN what = 'removed' THEN moment END
+    FROM judged WHERE (what IN ('created', 'changed') OR (what = 'removed' AND known IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
     ON CONFLICT (source, external_id) DO UPDATE SET
       classification = excluded.classification, date_created = excluded.date_created, day_trader = excluded.day_trader, option_level = excluded.option_level,
-      status = excluded.status, type = excluded.type, last_update_date = excluded.last_update_date, version = excluded.version, removed_at = NULL
-    WHERE a.version IS NULL OR a.version < excluded.version
+      status = excluded.status, type = excluded.type, last_update_date = excluded.last_update_date, version = excluded.version, removed_at = excluded.removed_at
+    WHERE a.version IS NULL OR a.version < excluded.version OR (a.version = excluded.version AND a.removed_at IS NULL AND excluded.removed_at IS NOT NULL)
     RETURNING a.account_number, a.status),
-  removed AS (
-    UPDATE accounts a SET removed_at = moment, status = 'closed', version = j.version, last_update_date = moment
-    FROM judged j WHERE j.what = 'removed' AND a.account_number = j.known AND (a.version IS NULL OR a.version < j.version OR (j.op = 'absent' AND a.version = j.version)) RETURNING a.account_number),
   buried AS (
     INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
     SELECT $1, 'account', "externalId", version, moment FROM judged WHERE what = 'removed' AND known IS NULL
     ON CONFLICT ON CONSTRAINT tombstones_pkey DO UPDATE SET version = excluded.version, removed_at = excluded.removed_at WHERE t.version < excluded.version),
   raised AS (
-    DELETE FROM tombstones t USING judged j WHERE t.source = $1 AND t.kind = 'account' AND t.external_id = j."externalId" AND j.what = 'created'
-      AND j.line NOT IN (SELECT line FROM faults))
+    DELETE FROM tombstones WHERE ctid = ANY (ARRAY(SELECT grave FROM judged WHERE what = 'created' AND line NOT IN (SELECT line FROM faults))))
   SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (
         SELECT CASE WHEN line IN (SELECT line FROM faults) THEN 'failed' ELSE what END AS what, count(*) AS n FROM judged GROUP BY 1) AS c),
       'faults', (SELECT jsonb_agg(jsonb_build_object('line', line, 'field', 'number', 'problem', problem) ORDER BY line) FROM faults)),
     ARRAY(SELECT "externalId" FROM judged WHERE what = 'created'),
-    ARRAY(SELECT account_number FROM removed UNION SELECT w.account_number FROM written w WHERE w.status = 'closed')
+    ARRAY(SELECT w.account_number FROM written w WHERE w.status = 'closed')
   INTO outcomes, made, closed;
 
   IF cardinality(closed) > 0 THEN
@@ -318,15 +329,16 @@ DECLARE
   lost text[];
 BEGIN
   WITH judged AS MATERIALIZED (
-    SELECT r.*, u.id AS user_id, a.account_number,
+    SELECT r.*, u.id AS user_id, a.account_number, w.place,
       CASE WHEN r.op <> 'upsert' THEN 'removed' ELSE coalesce(r.status, 'active') END AS state,
       CASE WHEN greatest(h.version, w.version) > r.version THEN 'skipped' WHEN greatest(h.version, w.version) = r.version AND (r.op <> 'absent' OR h.status = 'removed') THEN 'unchanged'
         WHEN u.id IS NULL OR a.account_number IS NULL THEN CASE WHEN r.op = 'remove' THEN 'removed' ELSE 'waiting' END
         WHEN r.op <> 'upsert' THEN 'removed' WHEN h.user_id IS NULL THEN 'created' ELSE 'changed' END AS what
-    FROM unnest(rows) AS r LEFT JOIN users u ON u.source = $1 AND u.external_id = r.customer
-    LEFT JOIN accounts a ON a.source = $1 AND a.external_id = r.account
-    LEFT JOIN holdings h ON h.user_id = u.id AND h.account_number = a.account_number
-    LEFT JOIN waiting_holdings w ON w.source = $1 AND w.customer = r.customer AND w.account = r.account
+    FROM unnest(rows) AS r LEFT JOIN LATERAL (SELECT id FROM users WHERE users.source = $1 AND external_id = r.customer OFFSET 0) AS u ON true
+    LEFT JOIN LATERAL (SELECT account_number FROM accounts WHERE accounts.source = $1 AND external_id = r.account OFFSET 0) AS a ON true
+    LEFT JOIN LATERAL (SELECT user_id, version, status FROM holdings k WHERE k.user_id = u.id AND k.account_number = a.account_number OFFSET 0) AS h ON true
+    LEFT JOIN LATERAL (SELECT version, ctid AS place FROM waiting_holdings k
+      WHERE k.source = $1 AND k.customer = r.customer AND k.account = r.account OFFSET 0) AS w ON true
     WHERE r.kind = 'holding'),
   applied AS MATERIALIZED (
     SELECT *, coalesce("mayAuthorize", scopes_of_role(role)) AS scopes FROM judged WHERE what NOT IN ('skipped', 'unchanged')),
@@ -337,8 +349,7 @@ BEGIN
       role = excluded.role, scopes = excluded.scopes, status = excluded.status, version = excluded.version, since = excluded.since
     WHERE w.version < excluded.version),
   settled AS (
-    DELETE FROM waiting_holdings w USING applied x
-    WHERE w.source = $1 AND w.customer = x.customer AND w.account = x.account AND x.user_id IS NOT NULL AND x.account_number IS NOT NULL),
+    DELETE FROM waiting_holdings WHERE ctid = ANY (ARRAY(SELECT place FROM applied WHERE user_id IS NOT NULL AND account_number IS NOT NULL))),
   written AS (
     INSERT INTO holdings AS h (user_id, account_number, role, scopes, status, version, created_at, updated_at)
     SELECT user_id, account_number, coalesce(role, 'viewer'), CASE WHEN op <> 'upsert' THEN '{}' ELSE scopes END, state, version, moment, moment
@@ -357,9 +368,12 @@ END $$;
 -- Holdings that have waited, of which customer and account have come: as records again.
 CREATE FUNCTION take_waiting(source text, customers text[], accounts text[]) RETURNS provisioned[] LANGUAGE sql AS $$
   WITH taken AS (
-    DELETE FROM waiting_holdings w USING users u, accounts a
-    WHERE w.source = $1 AND (w.customer = ANY ($2) OR w.account = ANY ($3))
-      AND u.source = $1 AND u.external_id = w.customer AND a.source = $1 AND a.external_id = w.account
+    DELETE FROM waiting_holdings w WHERE w.ctid = ANY (ARRAY(
+      SELECT k.place FROM (
+        SELECT ctid AS place, customer, account FROM waiting_holdings k WHERE k.source = $1 AND k.customer = ANY ($2)
+        UNION SELECT ctid, customer, account FROM waiting_holdings k WHERE k.source = $1 AND k.account = ANY ($3)) AS k
+      CROSS JOIN LATERAL (SELECT FROM users WHERE users.source = $1 AND external_id = k.customer OFFSET 0) AS u
+      CROSS JOIN LATERAL (SELECT FROM accounts WHERE accounts.source = $1 AND external_id = k.account OFFSET 0) AS a))
     RETURNING w.customer, w.account, w.role, w.scopes, w.status, w.version)
   SELECT array_agg(jsonb_populate_record(NULL::provisioned, jsonb_build_object('kind', 'holding', 'op', CASE WHEN status = 'removed' THEN 'remove' ELSE 'upsert' END,
     'customer', customer, 'account', account, 'role', role, 'mayAuthorize', scopes, 'status', nullif(status, 'removed'), 'version', version))) FROM taken
@@ -386,17 +400,17 @@ BEGIN
   IF site <> $2 THEN
     RAISE invalid_parameter_value USING MESSAGE = format('source: %s belongs to the %s site', $1, site);
   END IF;
-  SELECT array_agg(r) INTO winners FROM (
-    SELECT DISTINCT ON (r.kind, r."externalId", r.customer, r.account) r FROM unnest(records) AS r
-    ORDER BY r.kind, r."externalId", r.customer, r.account, r.version DESC, r.line) AS one (r);
-  SELECT count(*) FILTER (WHERE r.version = w.version) - cardinality(winners), count(*) FILTER (WHERE r.version < w.version) INTO repeated, outdated
-  FROM unnest(records) AS r JOIN unnest(winners) AS w ON w.kind = r.kind AND w."externalId" IS NOT DISTINCT FROM r."externalId"
-    AND w.customer IS NOT DISTINCT FROM r.customer AND w.account IS NOT DISTINCT FROM r.account;
+  SELECT array_agg(one.r) FILTER (WHERE one.place = 1), count(*) FILTER (WHERE one.place > 1 AND one.version = one.greatest),
+    count(*) FILTER (WHERE one.version < one.greatest) INTO winners, repeated, outdated
+  FROM (SELECT r, r.version, row_number() OVER said AS place, first_value(r.version) OVER said AS greatest FROM unnest(records) AS r
+    WINDOW said AS (PARTITION BY r.kind, r."externalId", r.customer, r.account ORDER BY r.version DESC, r.line)) AS one;
 
   SELECT bool_or(CASE WHEN w.kind = 'customer' THEN w.op = 'remove' AND u.id IS NULL WHEN w.kind = 'account' THEN w.op = 'remove' AND a.account_number IS NULL
     ELSE u.id IS NULL OR a.account_number IS NULL END) INTO alone
-  FROM unnest(winners) AS w LEFT JOIN users u ON u.source = $1 AND u.external_id = CASE WHEN w.kind = 'customer' THEN w."externalId" ELSE w.customer END
-  LEFT JOIN accounts a ON a.source = $1 AND a.external_id = CASE WHEN w.kind = 'account' THEN w."externalId" ELSE w.account END
+  FROM unnest(winners) AS w
+  LEFT JOIN LATERAL (SELECT id FROM users WHERE users.source = $1 AND external_id = CASE w.kind WHEN 'customer' THEN w."externalId" ELSE w.customer END OFFSET 0) AS u ON true
+  LEFT JOIN LATERAL (SELECT account_number FROM accounts
+    WHERE accounts.source = $1 AND external_id = CASE w.kind WHEN 'account' THEN w."externalId" ELSE w.account END OFFSET 0) AS a ON true
   WHERE w.op = 'remove' OR w.kind = 'holding';
   IF alone THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('provisioning:' || $1, 0));
@@ -406,7 +420,7 @@ BEGIN
 
   customers := merge_customers($1, winners, actor, moment);
   accounts := merge_accounts($1, $2, winners, actor, moment);
-  IF cardinality(customers.made) + cardinality(accounts.made) > 0 THEN
+  IF cardinality(customers.made) + cardinality(accounts.made) > 0 AND EXISTS (SELECT FROM waiting_holdings w WHERE w.source = $1) THEN
     winners := winners || take_waiting($1, customers.made, accounts.made);
     SELECT array_agg(r) INTO winners FROM (
       SELECT DISTINCT ON (r.customer, r.account) r FROM unnest(winners) AS r WHERE r.kind = 'holding'
@@ -529,7 +543,7 @@ DO $$
 DECLARE
   name regproc;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'announce_holders', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
+  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'announce_holders', 'announce_added', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
     'take_waiting', 'merge_records', 'is_instant', 'record_fault', 'provision']::regproc[] LOOP
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
   END LOOP;
@@ -577,12 +591,11 @@ CREATE TABLE import_faults (
   PRIMARY KEY (import_id, line)
 );
 
--- What a snapshot has, and then what it does not: a batch a row, so that a million names are a few hundred rows. Of a holding, customer and account with a space between.
-CREATE TABLE import_keys (
-  import_id bigint NOT NULL REFERENCES imports ON DELETE CASCADE,
-  number    bigint NOT NULL,
+-- What a snapshot has, and what is known and it does not have. Of a holding, customer and account with a space between.
+CREATE TABLE import_seen (
+  import_id bigint NOT NULL,
   kind      text NOT NULL CHECK (kind IN ('customer', 'account', 'holding')),
-  is_there  boolean NOT NULL,
-  keys      text[] NOT NULL,
-  PRIMARY KEY (import_id, is_there, number, kind)
+  key       text NOT NULL COLLATE "C",
+  PRIMARY KEY (import_id, kind, key)
 );
+CREATE TABLE import_missing (LIKE import_seen INCLUDING ALL);

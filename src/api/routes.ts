@@ -1,5 +1,6 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
 import { anyone, bearer, branch, client, clientOrService, service } from './gates.ts'
+import { fetchCustomers } from './internal/customers.ts'
 import { publishEvents } from './internal/events.ts'
 import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
 import { putRecord, removeRecord } from './internal/provisioning.ts'
@@ -66,6 +67,7 @@ const table: readonly Route[] = [
   route('GET', '/v2/events', branch('viewer'), pullEvents),
 
   route('POST', '/internal/v1/events', service, publishEvents),
+  route('GET', '/internal/v1/customers', service, fetchCustomers),
   route('PUT', '/internal/v1/customers/:externalId', service, putRecord('customer')),
   route('DELETE', '/internal/v1/customers/:externalId', service, removeRecord('customer')),
   route('PUT', '/internal/v1/accounts/:externalId', service, putRecord('account')),

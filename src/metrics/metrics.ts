@@ -15,6 +15,7 @@ import {
 } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { listSources } from '../provisioning/reconciliation.ts'
 import type { AttemptMade } from '../webhooks/attempt-made.ts'
 import { type Depths, readDepths } from '../webhooks/depths.ts'
 import { promises } from '../webhooks/invariants.ts'
@@ -112,6 +113,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
   })
   const swept = addPromises(registers)
   addDepths(registers, pools.db, clock)
+  addSources(registers, pools.db, clock)
   addPools(registers, pools)
   return {
     request({ site, method, route, status, seconds }) {
@@ -191,6 +193,25 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
       },
     })
   }
+}
+
+const sourceHelp: readonly [key: 'lagSeconds' | 'silentSeconds' | 'waiting', name: string, help: string][] = [
+  ['lagSeconds', 'countersign_source_lag_seconds', 'How old the newest change is that a source has told of.'],
+  ['silentSeconds', 'countersign_source_silent_seconds', 'How long ago a source last said anything.'],
+  ['waiting', 'countersign_source_waiting_holdings', 'Holdings whose customer or account has not come.'],
+]
+
+/** Sources are named by the brokerage. */
+function addSources(registers: Registry[], db: Database, clock: Clock): void {
+  for (const [key, name, help] of sourceHelp)
+    new Gauge({
+      ...{ name, help, registers, labelNames: ['source'], aggregator: 'first' },
+      async collect() {
+        this.reset()
+        const sources = await listSources(db, clock.now()).catch(() => [])
+        for (const each of sources) this.set({ source: each.source }, each[key])
+      },
+    })
 }
 
 function addPools(registers: Registry[], { db, streamDb }: Pools): void {

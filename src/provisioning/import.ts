@@ -7,7 +7,7 @@ import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import * as table from './imports.sql.ts'
-import { type Line, readLines } from './lines.ts'
+import { readLines, type TextLine } from './lines.ts'
 import {
   type allowedModes,
   type importStates,
@@ -39,7 +39,7 @@ export interface Import extends Origin, RecordCounts {
   readonly finishedAt: Date | null
 }
 
-export interface NewImport extends Origin {
+interface NewImport extends Origin {
   readonly mode: Import['mode']
   readonly dryRun: boolean
   readonly asOf?: number | undefined
@@ -115,7 +115,7 @@ export async function readImport(
 
 const newBatch = (): Batch => ({ lines: 0, bytes: 0, records: [], faults: [] })
 
-function readLine(batch: Batch, { text, bytes }: Line, line: number): void {
+function readLine(batch: Batch, { text, bytes }: TextLine, line: number): void {
   batch.lines++
   batch.bytes += bytes
   if (text === undefined)
@@ -188,7 +188,7 @@ async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, a
   }
   if (running.mode === 'snapshot') {
     const kinds = batch.records.map(({ kind }) => kind)
-    await sql.query(table.insertSeen, [running.id, reached, kinds, batch.records.map(keyOf)])
+    await sql.query(table.insertSeen, [running.id, kinds, batch.records.map(keyOf)])
   }
   return next
 }

@@ -41,30 +41,46 @@ export const insertFaults = statement(
 
 export const insertSeen = statement(
   'insert_import_seen',
-  `INSERT INTO import_keys (import_id, number, kind, is_there, keys)
-   SELECT $1, $2, kind, true, array_agg(key) FROM unnest($3::text[], $4::text[]) AS seen (kind, key) GROUP BY kind`,
+  `INSERT INTO import_seen (import_id, kind, key)
+   SELECT $1, kind, key FROM unnest($2::text[], $3::text[]) AS seen (kind, key) ORDER BY kind, key COLLATE "C" ON CONFLICT DO NOTHING`,
 )
 
-/** Everything that a source has said is there, under the names that a snapshot has for it. $2 is when the snapshot began, $3 the greatest version that it can have. */
-const known = `SELECT 'customer' AS kind, u.external_id AS key, u.version, u.updated_at FROM users u WHERE u.source = $2 AND u.removed_at IS NULL
-   UNION ALL SELECT 'account', a.external_id, a.version, a.last_update_date FROM accounts a WHERE a.source = $2 AND a.removed_at IS NULL
-   UNION ALL SELECT 'holding', u.external_id || ' ' || a.external_id, h.version, h.updated_at
-     FROM holdings h JOIN users u ON u.id = h.user_id JOIN accounts a USING (account_number)
-     WHERE u.source = $2 AND a.source = $2 AND h.status <> 'removed' AND h.version IS NOT NULL`
+/** $3 is when the snapshot began, $4 the greatest version that it can have: what is newer is not missing. */
+const isOlder = 'CASE WHEN $4::bigint IS NULL THEN k.updated_at < $3 ELSE k.version <= $4 END'
 
-/** Answers how many there are, and how many of them the snapshot does not have, which are written down in rows of $5. */
-export const findMissing = statement(
-  'find_missing',
-  `WITH known AS MATERIALIZED (${known}),
-   seen AS MATERIALIZED (SELECT kind, unnest(keys) COLLATE "C" AS key FROM import_keys WHERE import_id = $1 AND is_there),
-   missing AS MATERIALIZED (
-     SELECT k.kind, k.key, (row_number() OVER (PARTITION BY k.kind ORDER BY k.key) - 1) / $5 AS number FROM known k
-     WHERE NOT EXISTS (SELECT FROM seen s WHERE s.kind = k.kind AND s.key = k.key)
-       AND CASE WHEN $4::bigint IS NULL THEN k.updated_at < $3 ELSE k.version <= $4 END),
-   kept AS (
-     INSERT INTO import_keys (import_id, number, kind, is_there, keys)
-     SELECT $1, number, kind, false, array_agg(key) FROM missing GROUP BY kind, number)
-   SELECT (SELECT count(*) FROM known) AS known, (SELECT count(*) FROM missing) AS missing`,
+const noteMissing = `missing AS (
+     INSERT INTO import_missing (import_id, kind, key)
+     SELECT $1, k.kind, k.key FROM known k
+     LEFT JOIN LATERAL (SELECT true AS is_there FROM import_seen s WHERE s.import_id = $1 AND s.kind = k.kind AND s.key = k.key OFFSET 0) AS s ON true
+     WHERE s.is_there IS NULL AND ${isOlder} ON CONFLICT DO NOTHING)
+   SELECT (SELECT max(external_id) FROM page) AS last, (SELECT count(*) FROM known) AS known`
+
+/** A page of customers with what they hold, after $5; answers the last of them, and how many records that are. */
+export const findMissingCustomers = statement(
+  'find_missing_customers',
+  `WITH page AS MATERIALIZED (
+     SELECT id, external_id, version, updated_at FROM users
+     WHERE source = $2 AND external_id > $5 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $6),
+   known AS MATERIALIZED (
+     SELECT 'customer' AS kind, external_id AS key, version, updated_at FROM page
+     UNION ALL SELECT 'holding', page.external_id || ' ' || held.external_id, held.version, held.updated_at FROM page CROSS JOIN LATERAL (
+       SELECT a.external_id, h.version, h.updated_at FROM holdings h JOIN accounts a USING (account_number)
+       WHERE h.user_id = page.id AND a.source = $2 AND h.status <> 'removed' AND h.version IS NOT NULL OFFSET 0) AS held),
+   ${noteMissing}`,
+)
+
+export const findMissingAccounts = statement(
+  'find_missing_accounts',
+  `WITH page AS MATERIALIZED (
+     SELECT external_id, version, last_update_date AS updated_at FROM accounts
+     WHERE source = $2 AND external_id > $5 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $6),
+   known AS MATERIALIZED (SELECT 'account' AS kind, external_id AS key, version, updated_at FROM page),
+   ${noteMissing}`,
+)
+
+export const countMissing = statement(
+  'count_missing',
+  'SELECT count(*) AS missing FROM import_missing WHERE import_id = $1',
 )
 
 /** From one state to another, once. */
@@ -75,20 +91,29 @@ export const turnImport = statement(
    WHERE id = $1 AND state = ANY ($2::text[]) RETURNING ${columns}`,
 )
 
-/** One row of what is missing, holdings first: what somebody held ends as that, and not because they are gone. */
+/** Whoever removes goes alone: the next one finds what is left. */
+export const lockImport = statement('lock_import', 'SELECT FROM imports WHERE id = $1 FOR NO KEY UPDATE')
+
+/** Some of what is missing, holdings first: what somebody held ends as that, and not because they are gone. */
 export const takeMissing = statement(
   'take_missing',
-  `DELETE FROM import_keys WHERE (import_id, is_there, number, kind) = (
-     SELECT k.import_id, k.is_there, k.number, k.kind FROM import_keys k JOIN imports i ON i.id = k.import_id
-     WHERE k.import_id = $1 AND NOT k.is_there AND i.state = 'removing'
-     ORDER BY k.kind DESC, k.number LIMIT 1 FOR UPDATE OF k SKIP LOCKED) RETURNING kind, keys`,
+  `DELETE FROM import_missing WHERE ctid = ANY (ARRAY(
+     SELECT m.ctid FROM import_missing m WHERE m.import_id = $1 AND EXISTS (SELECT FROM imports i WHERE i.id = $1 AND i.state = 'removing')
+     ORDER BY m.kind DESC, m.key LIMIT $2)) RETURNING kind, key`,
 )
 
 /** Those of which nothing newer was said meanwhile, with the versions that are known of them. */
 export const selectStillMissing = statement(
   'select_still_missing',
-  `SELECT k.key, k.version FROM (${known}) AS k
-   WHERE k.kind = $1 AND k.key = ANY ($5::text[]) AND CASE WHEN $4::bigint IS NULL THEN k.updated_at < $3 ELSE k.version <= $4 END`,
+  `SELECT t.kind, t.key, k.version FROM unnest($1::text[], $5::text[]) AS t (kind, key) CROSS JOIN LATERAL (
+     SELECT u.version, u.updated_at FROM users u WHERE t.kind = 'customer' AND u.source = $2 AND u.external_id = t.key COLLATE "C" AND u.removed_at IS NULL
+     UNION ALL SELECT a.version, a.last_update_date FROM accounts a
+       WHERE t.kind = 'account' AND a.source = $2 AND a.external_id = t.key COLLATE "C" AND a.removed_at IS NULL
+     UNION ALL SELECT h.version, h.updated_at FROM users u, accounts a, holdings h
+       WHERE t.kind = 'holding' AND u.source = $2 AND u.external_id = split_part(t.key, ' ', 1) COLLATE "C"
+         AND a.source = $2 AND a.external_id = split_part(t.key, ' ', 2) COLLATE "C"
+         AND h.user_id = u.id AND h.account_number = a.account_number AND h.status <> 'removed' OFFSET 0) AS k
+   WHERE ${isOlder}`,
 )
 
 export const countRemoved = statement(
@@ -99,10 +124,19 @@ export const countRemoved = statement(
 export const finishRemoving = statement(
   'finish_removing',
   `UPDATE imports SET state = 'finished', finished_at = $2, updated_at = $2
-   WHERE id = $1 AND state = 'removing' AND NOT EXISTS (SELECT FROM import_keys WHERE import_id = $1 AND NOT is_there) RETURNING ${columns}`,
+   WHERE id = $1 AND state = 'removing' AND NOT EXISTS (SELECT FROM import_missing WHERE import_id = $1) RETURNING ${columns}`,
 )
 
-export const forgetKeys = statement('forget_import_keys', 'DELETE FROM import_keys WHERE import_id = $1')
+/** What nobody asks for any more: of imports that have ended, and of those that nobody went on with since $1. */
+const forget = (table: string) =>
+  statement(
+    `forget_${table}`,
+    `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+       SELECT k.ctid FROM imports i CROSS JOIN LATERAL (SELECT ctid FROM ${table} WHERE import_id = i.id LIMIT $2) AS k
+       WHERE i.finished_at IS NOT NULL OR i.updated_at <= $1 LIMIT $2)) RETURNING key`,
+  )
+export const forgetSeen = forget('import_seen')
+export const forgetMissing = forget('import_missing')
 
 export const areRemoving = `EXISTS (SELECT FROM imports WHERE state = 'removing')`
 

@@ -1,8 +1,8 @@
 /** Lines of a stream, one after the other, however long the stream is. */
 
-export const lineBytesAtMost = 64 * 1024
+const lineBytesAtMost = 64 * 1024
 
-export interface Line {
+export interface TextLine {
   /** Undefined for one that is longer than any record, or no UTF-8. */
   readonly text: string | undefined
   /** With its end. */
@@ -19,7 +19,7 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<TextLine> {
   let rest: Buffer = Buffer.alloc(0)
   /** Bytes of a line that is too long, of which nothing is kept. */
   let dropped = 0

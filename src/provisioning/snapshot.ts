@@ -3,7 +3,7 @@
  * that is known waits for somebody's yes, because a file that was cut short looks like a house that lost its customers.
  */
 import { type Act, gatewayAct, recordAct } from '../audit/audit.ts'
-import { after, type Clock, day } from '../clock.ts'
+import { type Clock, day, after as later } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
 import { getImport, type Import } from './import.ts'
@@ -15,22 +15,28 @@ const keysABatch = 1_000
 
 /** After its last line. `guardPercent`: more than so much of what is known is not removed without a yes. */
 export async function finishImport(db: Database, read: Import, guardPercent: number, act: Act): Promise<Import> {
-  const turned = await db.transaction(async (sql) => {
-    if (read.mode === 'changes') return end(sql, read, ['running'], 'finished', act)
-    const { source, startedAt, asOf } = read
-    const [found] = await sql.query<{ known: number; missing: number }>(table.findMissing, [
-      read.id,
-      source,
-      startedAt,
-      asOf,
-      keysABatch,
-    ])
-    if (read.dryRun) return end(sql, read, ['running'], 'finished', act, found)
-    const { known, missing } = found!
-    const state = missing * 100 > known * guardPercent ? 'needs approval' : 'removing'
-    return turn(sql, read, ['running'], state, act, found)
-  })
-  return turned.state === 'removing' ? removeMissing(db, turned, act) : turned
+  if (read.mode === 'changes') return db.transaction((sql) => end(sql, read, ['running'], 'finished', act))
+  const found = await compare(db, read)
+  if (read.dryRun) return db.transaction((sql) => end(sql, read, ['running'], 'finished', act, found))
+  const state = found.missing * 100 > found.known * guardPercent ? 'needs approval' : 'removing'
+  const turned = await turn(db, read, ['running'], state, act, found)
+  return state === 'removing' ? removeMissing(db, turned, act) : turned
+}
+
+/** Page by page, so that no statement takes long. Cut, it is done again, and finds the same. */
+async function compare(db: Database, { id, source, startedAt, asOf }: Import): Promise<Found> {
+  let known = 0
+  for (const find of [table.findMissingCustomers, table.findMissingAccounts]) {
+    let after: string | null = ''
+    while (after !== null) {
+      const values: unknown[] = [id, source, startedAt, asOf, after, keysABatch]
+      const [page]: { last: string | null; known: number }[] = await db.query(find, values)
+      known += page!.known
+      after = page!.last
+    }
+  }
+  const [counted] = await db.query<{ missing: number }>(table.countMissing, [id])
+  return { known, missing: counted!.missing }
 }
 
 type Found = { readonly known: number; readonly missing: number }
@@ -57,7 +63,6 @@ async function end(
   found?: Found,
 ): Promise<Import> {
   const ended = await turn(sql, read, from, to, act, found)
-  await sql.query(table.forgetKeys, [read.id])
   await recordEnd(sql, ended, act)
   return ended
 }
@@ -87,13 +92,13 @@ export async function stopImport(db: Database, id: number, act: Act): Promise<Im
   )
 }
 
-/** A batch after the other, each committed; several may do it at once. */
+/** A batch after the other, each committed; several may be at it. */
 export async function removeMissing(db: Database, removing: Import, act: Act): Promise<Import> {
   while (await db.transaction((sql) => removeBatch(sql, removing, act)));
   return db.transaction(async (sql) => {
+    await sql.query(table.lockImport, [removing.id])
     const [finished] = await sql.query<Import>(table.finishRemoving, [removing.id, act.at])
     if (!finished) return getImport(sql, removing.id)
-    await sql.query(table.forgetKeys, [removing.id])
     await recordEnd(sql, finished, act)
     return finished
   })
@@ -101,27 +106,22 @@ export async function removeMissing(db: Database, removing: Import, act: Act): P
 
 async function removeBatch(sql: Sql, removing: Import, act: Act): Promise<boolean> {
   const { id, source, startedAt, asOf } = removing
-  const [taken] = await sql.query<{ kind: RecordKind; keys: string[] }>(table.takeMissing, [id])
-  if (!taken) return false
-  const still = await sql.query<{ key: string; version: number }>(table.selectStillMissing, [
-    taken.kind,
-    source,
-    startedAt,
-    asOf,
-    taken.keys,
-  ])
-  if (still.length === 0) return true
-  const merged = await mergeAll(
-    sql,
-    removing,
-    still.map(({ key, version }, line) => absent(taken.kind, key, version, line)),
-    act,
-  )
+  await sql.query(table.lockImport, [id])
+  const taken = await sql.query<Named>(table.takeMissing, [id, keysABatch])
+  if (taken.length === 0) return false
+  const asked = [taken.map(({ kind }) => kind), source, startedAt, asOf, taken.map(({ key }) => key)]
+  const still = await sql.query<Named & { version: number }>(table.selectStillMissing, asked)
+  const merged = await mergeAll(sql, removing, still.map(absent), act)
   await sql.query(table.countRemoved, [id, merged.removed, act.at])
   return true
 }
 
-function absent(kind: RecordKind, key: string, version: number, line: number): SourceRecord {
+interface Named {
+  readonly kind: RecordKind
+  readonly key: string
+}
+
+function absent({ kind, key, version }: Named & { version: number }, line: number): SourceRecord {
   const [customer, account] = key.split(' ')
   return { kind, op: 'absent', version, line, ...(kind === 'holding' ? { customer, account } : { externalId: key }) }
 }
@@ -135,6 +135,8 @@ export async function removeAllMissing(db: Database, clock: Clock): Promise<void
 /** What has ended, and what nobody went on with, is kept for so long. */
 const keptMs = 90 * day
 
-export function removeOldImports(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldImports, [after(now, -keptMs), most])
+export async function removeOldImports(sql: Sql, now: Date, most: number): Promise<object[]> {
+  const limits = [later(now, -keptMs), most]
+  const forgotten = [...(await sql.query(table.forgetSeen, limits)), ...(await sql.query(table.forgetMissing, limits))]
+  return forgotten.length > 0 ? forgotten.slice(0, most) : sql.query(table.deleteOldImports, limits)
 }

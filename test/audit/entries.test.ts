@@ -1,5 +1,7 @@
 /** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
@@ -237,6 +239,12 @@ test('every command of an operator that changes something is recorded, and those
   const [granted, declined] = [await asking(), await asking()]
   await applyAsPartner(db, 'Late', gatewayAct(house.clock.now()))
   const made: Record<string, Record<string, unknown>> = {}
+  const [customers, nobody] = ['customers.ndjson', 'nobody.ndjson'].map((name) => join(makeFolder(), name)) as [
+    string,
+    string,
+  ]
+  writeFileSync(customers, JSON.stringify({ kind: 'customer', externalId: 'C-1', name: 'Ada', version: 1 }))
+  writeFileSync(nobody, '')
   const acts: [name: string, args: () => string[], actions: AuditAction[] | 'anything'][] = [
     ['user create', () => ['--username', 'otto', '--name', 'Otto'], ['user.created']],
     ['user password', () => ['otto'], ['user.password_changed']],
@@ -286,6 +294,11 @@ test('every command of an operator that changes something is recorded, and those
     ['authorization revoke', () => [String(authorization!.id), '--reason', 'asked'], ['authorization.revoked']],
     ['service create', () => ['--name', 'orders'], ['service.created']],
     ['service revoke', () => [String(made['service create']!.id)], ['service.revoked']],
+    ['import', () => [customers], ['import.started', 'import.finished']],
+    ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],
+    ['import stop', () => [String(made.import!.id)], ['import.stopped']],
+    ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],
+    ['import allow', () => [String(made.import!.id)], ['import.allowed', 'user.removed', 'import.finished']],
     ['keys rotate', () => [], ['keys.rotated']],
     ['keys prune', () => [], 'anything'],
   ]
@@ -316,6 +329,7 @@ test('every command of an operator that changes something is recorded, and those
 
   const reads: Record<string, string[]> = {
     'user show': ['otto'],
+    'import show': ['1'],
     'partner show': ['Quant'],
     'partner messages': ['Quant'],
     'partner members': ['Quant'],

@@ -8,6 +8,7 @@ import { clientCommands } from '../../src/cli/client.ts'
 import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
 import { deliveryCommands } from '../../src/cli/delivery.ts'
 import { eventCommands } from '../../src/cli/event.ts'
+import { importCommands } from '../../src/cli/import.ts'
 import { keyCommands } from '../../src/cli/keys.ts'
 import { partnerCommands } from '../../src/cli/partner.ts'
 import { partnerMemberCommands } from '../../src/cli/partner-members.ts'
@@ -33,6 +34,7 @@ export const commands = [
   ...webhookCommands,
   ...deliveryCommands,
   ...eventCommands,
+  ...importCommands,
   ...keyCommands,
   ...auditCommands,
 ]
@@ -94,8 +96,8 @@ async function runHere(db: Database, settings: NodeJS.ProcessEnv, args: readonly
   let stdout = ''
   const out = { write: (text: string) => (stdout += text) } as unknown as NodeJS.WriteStream
   try {
-    const command = commands.find(({ name }) => name === args.slice(0, 2).join(' '))!
-    const words = parseWords(command, args.slice(2))
+    const command = commands.find(({ name }) => name === args[0] || name === args.slice(0, 2).join(' '))!
+    const words = parseWords(command, args.slice(command.name.split(' ').length))
     if (words.has('help')) return { code: 0, stdout: printHelp(command), stderr: '' }
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)

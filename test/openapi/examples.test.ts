@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readImport, startImport } from '../../src/provisioning/import.ts'
 import { createService } from '../../src/services/service.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { type Answer, formOf, type SentRequest, send } from '../support/browser.ts'
@@ -38,6 +39,13 @@ test('what the examples name is there', async () => {
   assert.equal(deliveries[0]?.id, 2_603_020_000_000_000)
   const replay = await program.call('POST', '/v2/webhooks/1/replays', { entity: 'transaction:42' })
   assert.equal(replay.json().id, 1)
+  const draft = { source: 'core', environment: 'live', mode: 'changes', dryRun: false } as const
+  const act = house.act()
+  async function* lines() {
+    yield Buffer.from('\n\n\n')
+  }
+  const { id } = await readImport(db, await startImport(db, draft, act), lines(), { act: () => act })
+  assert.equal(id, 1)
 })
 
 /** What ends or holds up the webhook comes after all that needs it. */
@@ -94,6 +102,7 @@ async function credentialsFor({ security }: Operation): Promise<Record<string, s
 
 async function bodyFor(operation: Operation): Promise<{ type: string; text: string }> {
   const [type, { example }] = bodyOf(operation)
+  if (type === 'application/x-ndjson') return { type, text: String(example) }
   if (type === 'application/json')
     return { type, text: JSON.stringify({ ...(example as object), ...ownBranch(example) }) }
   const fields = Object.entries(example as Record<string, string>).map(async ([name, value]) => [

@@ -1,5 +1,6 @@
 /** /internal/v1/customers, accounts and holdings, and provision() in SQL: the brokerage's own systems say who there is. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { day } from '../../src/clock.ts'
@@ -400,4 +401,44 @@ test('provision takes the records that the interface takes, and no others', asyn
       if (found) assert.equal(row!.fault!.split(' ')[0], found.field, JSON.stringify(record))
     }
   }
+})
+
+test('both sides prove that they are equal by checksums of a thousand, and find what differs by pages', async () => {
+  const source = 'proof'
+  const lines: string[] = []
+  for (let n = 0; n < 3; n++) {
+    const [customer, account] = [`P-${n}`, `PA-${n}`]
+    await core.put(`customers/${customer}?source=${source}`, { name: 'Ada', version: n + 1 })
+    await core.put(`accounts/${account}?source=${source}`, { number: `PROOF${n}`, type: 'cash', version: 5 })
+    await core.put(`holdings/${customer}/${account}?source=${source}`, { role: 'owner', version: 6 })
+    lines.push(`${customer} ${n + 1} ${account} 5 6\n`)
+  }
+  await core.put(`customers/P-9?source=${source}`, { name: 'Gone', version: 1 })
+  await core.remove(`customers/P-9?source=${source}&`, 2)
+  const ask = async <Told>(query: string) =>
+    (
+      await send(`${house.baseUrl}/internal/v1/customers?source=${source}&${query}`, { headers: core.headers })
+    ).json() as Told
+  const sum = (some: readonly string[]) => createHash('sha256').update(some.join('')).digest('hex')
+  assert.deepEqual(await ask('only=checksums'), { checksums: [{ last: 'P-2', customers: 3, checksum: sum(lines) }] })
+  const page = await ask<{ customers: { externalId: string; holdings: object[] }[]; checksum: string; next: string }>(
+    'limit=2',
+  )
+  assert.deepEqual(
+    [page.checksum, page.next, page.customers.map((each) => each.externalId)],
+    [sum(lines.slice(0, 2)), 'P-1', ['P-0', 'P-1']],
+  )
+  assert.deepEqual(page.customers[0]!.holdings, [
+    {
+      account: 'PA-0',
+      number: 'PROOF0',
+      accountVersion: 5,
+      accountStatus: 'active',
+      role: 'owner',
+      status: 'active',
+      version: 6,
+    },
+  ])
+  const rest = await ask<{ customers: object[]; next?: string }>('after=P-1')
+  assert.deepEqual([rest.customers.length, rest.next], [1, undefined])
 })

@@ -25,7 +25,8 @@ export async function openCore(house: TestGateway, environment: Environment = 'l
     id: service.id,
     headers,
     put,
-    remove: (path, version) => callJson(`${url}/${path}?version=${version}`, 'DELETE', undefined, headers),
+    remove: (path, version) =>
+      callJson(`${url}/${path}${path.includes('?') ? '' : '?'}version=${version}`, 'DELETE', undefined, headers),
     async open(customer, account, { number = account.replaceAll('-', ''), name = 'Ada Holder', role = 'owner' } = {}) {
       for (const answer of [
         await put(`customers/${customer}`, { name, version: 1 }),

@@ -92,11 +92,13 @@ export const startsImport: Endpoint<Act> = {
         oneOf(['true', 'false'], { description: '`true` applies nothing, and tells what would come of it.' }),
       ),
       asOf: Type.Optional(
-        integer(
-          'Of a snapshot: the greatest version that it can have. What is newer stays. Unless given, what is said while it runs stays.',
-          7,
-          { minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-        ),
+        Type.Integer({
+          format: 'int64',
+          description:
+            'Of a snapshot: the greatest version that it can have. What is newer stays. Unless given, what is said while it runs stays.',
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+        }),
       ),
     }),
     body: RecordLines,
@@ -195,7 +197,7 @@ async function readAll(
   const { db, config } = context
   const act = async () => service(context, request, reply)
   const read = await readImport(db, started, unpack(request), { act })
-  return finishImport(db, read, config.provisioning.removalPercent, await act())
+  return finishImport(db, read, config.limits.removalPercent, await act())
 }
 
 /** Whoever sends nothing for so long has gone. */

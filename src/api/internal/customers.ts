@@ -1,0 +1,92 @@
+/** GET /internal/v1/customers: what is known of a source, for whoever proves that both sides are equal. */
+import type { Act } from '../../audit/audit.ts'
+import { customersAPage, listChecksums, listCustomers } from '../../provisioning/reconciliation.ts'
+import { integer, oneOf, Type, text } from '../../schema.ts'
+import type { Endpoint } from '../route.ts'
+import { originOf, sourceParameter } from './provisioning.ts'
+
+const version = (of: string) => integer(`The version that is known of ${of}; 0 for one that was made by hand.`, 7)
+
+const KnownHolding = Type.Object(
+  {
+    account: text('What the source calls the account.', 'A-2001'),
+    number: text('Its number.', '6YA20001'),
+    accountVersion: version('the account'),
+    accountStatus: oneOf(['active', 'closed'], { description: 'Whether it is open.' }),
+    role: text('How they hold it.', 'owner'),
+    status: oneOf(['active', 'suspended'], { description: 'Whether that counts.' }),
+    version: version('the holding'),
+  },
+  { title: 'KnownHolding', description: 'An account that the customer holds.' },
+)
+
+const KnownCustomer = Type.Object(
+  {
+    id: text('Our id of the user.', 'id-4f7k2m9q1x3z'),
+    externalId: text('What the source calls the customer.', 'C-1001'),
+    version: version('the customer'),
+    name: text('Their name.', 'Ada Lovelace'),
+    status: oneOf(['active', 'disabled'], { description: 'Whether they may sign in; operators lock people too.' }),
+    holdings: Type.Array(KnownHolding, { description: 'By account.' }),
+  },
+  { title: 'KnownCustomer', description: 'A customer as they are known here.' },
+)
+
+const sum = text('SHA-256, in hexadecimal digits.', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08')
+
+const KnownCustomers = Type.Object(
+  {
+    customers: Type.Optional(Type.Array(KnownCustomer, { description: 'In the order of the bytes of `externalId`.' })),
+    checksum: Type.Optional(sum),
+    checksums: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            last: text('The last of them.', 'C-2000'),
+            customers: integer('How many they are.', customersAPage),
+            checksum: sum,
+          },
+          { title: 'CustomerChecksum', description: 'Of a thousand customers.' },
+        ),
+        { description: 'One after the other.' },
+      ),
+    ),
+    next: Type.Optional(text('There are more: ask with `after` for those.', 'C-2000')),
+  },
+  { title: 'KnownCustomers', description: 'What is known of a source.' },
+)
+
+interface CustomerQuery {
+  readonly after?: string
+  readonly limit?: number
+  readonly only?: 'checksums'
+}
+
+export const fetchCustomers: Endpoint<Act> = {
+  schema: {
+    operationId: 'listCustomers',
+    summary: 'List customers',
+    description:
+      'For systems of the brokerage. Customers of a source that are not removed, with what they hold, and a checksum: the SHA-256 of a line for each, `externalId version`, then for each holding by account ` account accountVersion version`, and a line feed. With `only=checksums`, the checksums of up to a hundred thousand, one a thousand.',
+    tags: ['Internal'],
+    security: [{ serviceBasic: [] }],
+    querystring: Type.Object({
+      ...sourceParameter,
+      after: Type.Optional(
+        Type.String({ description: 'Those after this `externalId`; from the first unless given.', maxLength: 64 }),
+      ),
+      limit: Type.Optional(
+        integer(`How many at most; ${customersAPage} unless given.`, 100, { minimum: 1, maximum: customersAPage }),
+      ),
+      only: Type.Optional(
+        Type.Unsafe<'checksums'>({ type: 'string', enum: ['checksums'], description: 'Checksums alone.' }),
+      ),
+    }),
+    response: { 200: KnownCustomers },
+  },
+  handle(context, _act, request) {
+    const { after = '', limit = customersAPage, only } = request.query as CustomerQuery
+    const origin = originOf(context, request.query)
+    return only ? listChecksums(context.db, origin, after) : listCustomers(context.db, origin, after, limit)
+  },
+}

@@ -1,0 +1,97 @@
+/** countersign import, as somebody at the machine uses it. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { listImports, readImport, startImport } from '../../src/provisioning/import.ts'
+import { operatorAct } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { makeFolder } from '../support/process.ts'
+import { readSource } from '../support/provisioning.ts'
+import { openCommandLine } from './desk.ts'
+
+const line = await keepOpen(openCommandLine())
+
+function write(name: string, content: string | Buffer): string {
+  const path = join(makeFolder(), name)
+  writeFileSync(path, content)
+  return path
+}
+
+const customers = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => ({
+    kind: 'customer',
+    externalId: `C${from + n}`,
+    name: `Name ${from + n}`,
+    version: 1,
+  }))
+const print = (records: readonly object[]) => records.map((each) => `${JSON.stringify(each)}\n`).join('')
+
+test('a file of records is imported, packed or not', async () => {
+  const told = await line.read('import', write('a.ndjson', print(customers(0, 10))), '--source', 'plain')
+  assert.deepEqual([told.state, told.created, told.lines], ['finished', 10, 10])
+  const packed = await line.read(
+    'import',
+    write('a.ndjson.gz', gzipSync(print(customers(0, 10)))),
+    '--source',
+    'packed',
+  )
+  assert.equal(packed.created, 10)
+})
+
+test('a table of a small house is imported, and what is wrong with it is told with its line', async () => {
+  const table = 'externalId,name,version,email\nC-1,"Lovelace, Ada",7,ada@example.com\nC-2,Bob,seven,\n'
+  const told = await line.read('import', write('customers.csv', table), '--source', 'table', '--kind', 'customer')
+  assert.deepEqual([told.created, told.failed], [1, 1])
+  assert.deepEqual(told.faults, [
+    { line: 3, field: 'version', problem: 'must be a whole number from 0 to 9007199254740991' },
+  ])
+  const [customer] = (await readSource(line.db, 'table')).customers!
+  assert.deepEqual(customer, {
+    id: 'C-1',
+    version: 7,
+    said: ['Lovelace, Ada', 'ada@example.com', 'table:c-1', 'active'],
+  })
+})
+
+test('an import that was cut goes on with the same file', async () => {
+  const act = () => operatorAct(new Date())
+  const started = await startImport(
+    line.db,
+    { source: 'cut', environment: 'live', mode: 'changes', dryRun: false },
+    act(),
+  )
+  async function* part() {
+    yield Buffer.from(print(customers(0, 30)))
+  }
+  await readImport(line.db, started, part(), { act })
+  const told = await line.read('import', write('all.ndjson', print(customers(0, 50))), '--continue', String(started.id))
+  assert.deepEqual([told.id, told.lines, told.created, told.unchanged], [started.id, 50, 50, 0])
+})
+
+test('a snapshot that would remove too much says what to do, and does it when told', async () => {
+  await line.read('import', write('all.ndjson', print(customers(0, 10))), '--source', 'snap')
+  const done = await line.run(
+    'import',
+    write('few.ndjson', print(customers(0, 5))),
+    '--source',
+    'snap',
+    '--mode',
+    'snapshot',
+    '--as-of',
+    '9',
+  )
+  const [asked] = await listImports(line.db, 'live', 1)
+  assert.match(
+    done.stdout,
+    new RegExp(`It would remove 5 of 10 records. If that is right: countersign import allow ${asked!.id}`),
+  )
+  const allowed = await line.read('import', 'allow', String(asked!.id))
+  assert.deepEqual([allowed.state, allowed.removed], ['finished', 5])
+})
+
+test('words that mean nothing are refused in a sentence', async () => {
+  assert.match((await line.fail('import', write('x.ndjson', ''), '--mode', 'some')).stderr, /--mode must be one of/)
+  assert.match((await line.fail('import', 'show', 'x')).stderr, /An import has a number/)
+})
