@@ -37,14 +37,20 @@ ${imprint.length === 0 ? '' : `\n${imprint.join('\n')}\n`}`
 }
 
 /** What a brokerage says of itself at the end of every message. */
-function imprintOf({ name, legalName, links, mail }: Brand): string[] {
+function imprintOf(brand: Brand): string[] {
+  const { legalName, links, mail } = brand
   return [
-    ...(legalName === name ? [] : [legalName]),
+    ...(isSaid(brand) ? [] : [legalName]),
     ...(mail.footer === undefined ? [] : [mail.footer]),
     ...links.map(({ label, url }) =>
       url.startsWith('tel:') ? `Phone: ${label}` : `${label}: ${url.replace('mailto:', '')}`,
     ),
   ]
+}
+
+/** The legal name is the other one, or stands in the footer. */
+function isSaid({ name, legalName, mail }: Brand): boolean {
+  return legalName === name || mail.footer?.includes(legalName) === true
 }
 
 const houseColours: Colours = {
@@ -103,17 +109,14 @@ function printMark({ name }: Brand, day: Palette, logo: string | undefined): Htm
   return html`<span class="ink" style="font-size:18px;font-weight:600;${style(day, 'ink')}">${name}</span>`
 }
 
-function printImprint(
-  { name, legalName, links, mail }: Brand,
-  small: (content: Content) => Html,
-  day: Palette,
-): Content {
+function printImprint(brand: Brand, small: (content: Content) => Html, day: Palette): Content {
+  const { legalName, links, mail } = brand
   const named = links.map(
     ({ label, url }, place) =>
       html`${place > 0 && ' · '}<a class="act" href="${url}" style="${style(day, 'act')}">${label}</a>`,
   )
   return [
-    legalName !== name && small(legalName),
+    !isSaid(brand) && small(legalName),
     mail.footer !== undefined &&
       small(mail.footer.split('\n').map((line, place) => html`${place > 0 && html`<br>`}${line}`)),
     named.length > 0 && small(named),

@@ -10,6 +10,7 @@ import { printLetterPage } from '../../src/notices/letter.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
 import type { NoticeToSend } from '../../src/notices/post.ts'
 import { acceptLook, giveLook } from '../../src/partners/client-look.ts'
+import { previewPages } from '../../src/web/console/brand.ts'
 import { brandInForce, check, drawPng, putSecondBrandInForce } from '../support/brand.ts'
 import { openChromium } from '../support/chromium.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -78,6 +79,25 @@ test('each of an account holder’s pages in a second brand fits a phone and a d
     complaints.filter((text) => !/status of 40[0-9]/.test(text)),
     [],
   )
+})
+
+/** By night, whatever the browser prefers. */
+async function* previewTour(): AsyncGenerator<string, void> {
+  await walk.enter('/console/brand/live', await house.makeOperator())
+  for (const name of previewPages.filter((each) => each !== 'mail')) {
+    await walk.visit(`/console/brand/live/preview?page=${name}&mode=dark`)
+    yield `preview-${name}`
+  }
+}
+
+test('the previews of a brand show it by night in a browser that prefers the day, and axe finds nothing', async () => {
+  assert.deepEqual(await findFaults(previewTour()), {})
+  const paper = `getComputedStyle(document.body).backgroundColor`
+  await page.emulateMedia({ colorScheme: 'light' })
+  assert.equal(await page.evaluate(paper), 'rgb(23, 15, 20)')
+  await walk.visit('/console/brand/live/preview?mode=light')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  assert.equal(await page.evaluate(paper), 'rgb(250, 245, 248)')
 })
 
 const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbox.broker.example' }

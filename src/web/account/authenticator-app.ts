@@ -98,6 +98,7 @@ ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time
   })
 }
 
+/** A colon ends an issuer. */
 function issuerOf({ context, reply }: Visit): string {
-  return `${placeOf(reply).brand.name} ${new URL(context.baseUrl).hostname}`
+  return `${placeOf(reply).brand.name.replaceAll(':', '')} ${new URL(context.baseUrl).hostname}`
 }

@@ -31,7 +31,7 @@ export async function showPreview(visit: Visit, _operator: Operator) {
   return sendPage(reply, {
     title,
     environment: site,
-    body: html`<aside class="card narrow preview"><p><strong>Preview.</strong> <a href="${homeOf(site)}">Back to the brand</a></p>${printPreviews(homeOf(site), { page, mode })}</aside>${body}`,
+    body: html`<div class="card narrow"><p><strong>Preview.</strong> <a href="${homeOf(site)}">Back to the brand</a></p>${printPreviews(homeOf(site), { page, mode })}</div>${body}`,
   })
 }
 
@@ -98,7 +98,7 @@ function sendMail({ context, reply }: Visit, site: Environment, brand: Brand, mo
     .headers({
       ...pageHeaders(),
       'content-security-policy':
-        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; sandbox; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
     })
     .type('text/html; charset=utf-8')
     .send(fixMode(printLetterPage(letter!, subject, logo), mode))

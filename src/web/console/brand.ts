@@ -69,7 +69,7 @@ ${facts([
 function printDraft(site: Environment, { draft, active }: BrandsOfSite, { csrf }: Operator): Html {
   const home = homeOf(site)
   return html`<section class="card" id="draft"><h2>Draft ${draft ? badge('wait', 'not in force') : badge('off', 'none')}</h2>
-${draft ? html`<p>Changed ${printDate(draft.changedAt)}. Nobody sees it until it is activated.</p>` : html`<p>Saving makes a draft${active && ' of what is in force'}. Nobody sees it until it is activated.</p>`}
+${draft ? html`<p>Changed ${printDate(draft.changedAt)}. Nobody sees it until it is activated. Previews:</p>` : html`<p>Saving makes a draft${active && ' of what is in force'}. Nobody sees it until it is activated.</p>`}
 ${draft && printPreviews(home)}
 ${printBrandForm(draft ?? active ?? firstWords, { action: `${home}/save`, csrf, version: draft?.version ?? 0 })}</section>
 ${draft && printImages(draft, home, csrf)}

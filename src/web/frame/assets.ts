@@ -109,7 +109,8 @@ export async function sendImageTo({ context, reply }: Visit, hash: string): Prom
 /** The part for the other mode never counts. */
 function fix(name: string, only: Mode): string {
   const always = only === 'dark' ? 'all' : 'not all'
-  return files.get(name)!.bytes.toString().replaceAll('(prefers-color-scheme: dark)', always)
+  const text = files.get(name)!.bytes.toString().replaceAll('(prefers-color-scheme: dark)', always)
+  return text.replace('color-scheme: light dark', `color-scheme: ${only}`)
 }
 
 const coloursName = /^([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-f]{6})-([0-9a-f]{6})(?:-(light|dark))?\.css$/

@@ -42,6 +42,14 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
     const preview = await desk.browser.get(`${home}/preview?page=consent&mode=dark`)
     assert.match(preview.text, /<title>Allow Portfolio\? · Northwind<\/title>/)
     assert.match(preview.text, /colours\/7a1f5c-f09ad0-faf5f8-170f14-dark\.css/)
+    const mail = await desk.browser.get(`${home}/preview?page=mail&mode=dark`)
+    assert.match(
+      String(mail.headers['content-security-policy']),
+      /^default-src 'none'; style-src 'unsafe-inline'; img-src 'self';/,
+    )
+    assert.match(mail.text, /Sent by Northwind at[\s\S]*Northwind Securities Ltd/)
+    assert.match(mail.text, /@media all \{ \.paper/)
+    assert.doesNotMatch(mail.text, /Countersign/)
     const done = await press(desk.browser, home, '/activate')
     for (const baseUrl of [house.baseUrl, other.baseUrl]) {
       const page = await shown(baseUrl)

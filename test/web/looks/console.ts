@@ -65,8 +65,8 @@ async function furnishBrand({ house }: Walk): Promise<Record<string, string>> {
     'console-brand': '/console/brand/live',
     'console-brand-sandbox': '/console/brand/sandbox',
     'console-preview': preview,
-    'console-preview-consent': `${preview}?page=consent&mode=dark`,
-    'console-preview-applications': `${preview}?page=applications&mode=dark`,
+    'console-preview-consent': `${preview}?page=consent`,
+    'console-preview-applications': `${preview}?page=applications`,
     'console-preview-error': `${preview}?page=error`,
     'console-look': `/console/partners/${client.branchId}/clients/${client.id}/look`,
   }
