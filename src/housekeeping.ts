@@ -9,6 +9,8 @@ import { isUnsealed } from './audit/blocks.sql.ts'
 import { sealAll } from './audit/chain.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
+import { removeOldSignIns } from './identity/journey.ts'
+import { removeSpentLogoutTokens } from './identity/logout.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
@@ -55,6 +57,8 @@ export interface Removed {
   readonly formerEmails: number
   readonly receipts: number
   readonly invitations: number
+  readonly providerSignIns: number
+  readonly logoutTokens: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -72,6 +76,8 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
     receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
     invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
+    providerSignIns: await inBatches(() => removeOldSignIns(db, now, batchSize)),
+    logoutTokens: await inBatches(() => removeSpentLogoutTokens(db, now, batchSize)),
   }
 }
 

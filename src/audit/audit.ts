@@ -30,13 +30,15 @@ export function gatewayAct(at: Date): Act {
 
 export type AuditAction =
   | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
-  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
+  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'ended_by_provider' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
   | `partner.${'applied' | 'renamed' | 'approved' | 'declined' | 'suspended' | 'message_sent' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_resent' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed' | 'role_changed'}`
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined'}`
   | `service.${'created' | 'revoked'}`
+  | `provider.${'added' | 'removed'}`
+  | `identity.${'linked' | 'unlinked' | 'unknown' | 'refused'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`

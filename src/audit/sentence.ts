@@ -54,14 +54,15 @@ const words: Readonly<Record<AuditAction, Words>> = {
     isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
   'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
   'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
-  'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
-  'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
+  'session.opened': ({ by, said }) => say`${by} signed in${atProvider(said)}${withFactor(said)}`,
+  'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${atProvider(said)}${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
   'session.throttled': ({ to, said }) =>
     say`A ${refusedAt(said)} of ${to} was refused, and further attempts have to wait`,
   'session.closed': ({ by, to, isOwn }) => (isOwn ? say`${by} signed out` : say`${by} signed out a device of ${to}`),
   'session.others_closed': ({ by, count }) => say`${by} signed out ${count('sessions', 'other device')}`,
   'session.all_closed': ({ by, to, count }) => say`${by} signed out ${to} everywhere: ${count('sessions', 'session')}`,
+  'session.ended_by_provider': ({ by, to, count }) => say`${by} signed out ${to}: ${count('sessions', 'session')}`,
   'session.wait_lifted': ({ by, to }) => say`${by} let ${to} sign in again without waiting`,
   'second_factor.added': ({ by, said }) => say`${by} set up two-factor sign-in: ${said('factor')}`,
   'second_factor.removed': ({ by, said }) => say`${by} removed from two-factor sign-in: ${said('factor')}`,
@@ -108,6 +109,13 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.scopes_declined': ({ by, to, said }) => say`${by} declined wider scopes of client ${to}: ${said('scopes')}`,
   'service.created': ({ by, to }) => say`${by} registered service ${to}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
+  'provider.added': ({ by, to, said }) =>
+    say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,
+  'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,
+  'identity.linked': ({ by, to, said }) => say`${by} linked ${to} to their identity at ${said('provider')}`,
+  'identity.unlinked': ({ by, to, said }) => say`${by} unlinked ${to} from their identity at ${said('provider')}`,
+  'identity.unknown': ({ to, said }) => say`Somebody whom ${to} vouched for is not known here: ${said('why')}`,
+  'identity.refused': ({ to, said }) => say`A sign-in at ${to} was refused: ${said('why')}`,
   'authorization.approved': ({ by, to, said }) => say`${by} allowed ${to} access: ${said('scopes')}`,
   'authorization.denied': ({ by, to }) => say`${by} denied ${to} access`,
   'authorization.revoked': ({ by, to, user }) =>
@@ -147,6 +155,14 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'audit.verified': ({ by, said }) =>
     say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
   'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,
+}
+
+function kindOf(said: Act['said']): string {
+  return said('kind') === 'staff' ? 'staff' : 'holders'
+}
+
+function atProvider(said: Act['said']): string {
+  return said('provider') === '–' ? '' : ` at ${said('provider')}`
 }
 
 function withFactor(said: Act['said']): string {

@@ -15,6 +15,7 @@ import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
+import { providerCommands } from './provider.ts'
 import { settingsCommand } from './settings.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   settingsCommand,
   ...userCommands,
+  ...providerCommands,
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,

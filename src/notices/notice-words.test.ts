@@ -45,6 +45,7 @@ function everyKind(text: string): NoticeToSend[] {
       ...{ partner: text, branchId: 7, role: 'owner', invitedBy: text, expiresAt: at.toISOString() },
       ...{ seed, tokenHash: token.hash.toString('hex') },
     },
+    'staff-password': { name: text, environment: 'live', from: text, userAgent: text },
     'member-joined': { partner: text, branchId: 7, name: text, role: 'developer' },
   }
   const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }

@@ -123,6 +123,18 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
   }),
+  'staff-password': ({ name, environment, from, userAgent }, at, addresses) => ({
+    environment,
+    subject: `“${oneLine(name)}” signed in with a password`,
+    happened: 'Somebody of the staff signed in with a password instead of at your identity provider.',
+    facts: [
+      ['Who', `“${oneLine(name)}”`],
+      ['When', printMoment(at)],
+      ...(from === null ? [] : [['From', oneLine(from)] as const]),
+      ...(userAgent === null ? [] : [['Device', deviceWords(userAgent)] as const]),
+    ],
+    advice: `That is meant for when the provider is away. If it was not: ask them, and lock them out at ${addresses.live}/console/users if it was somebody else.`,
+  }),
   ...memberTellers,
 }
 

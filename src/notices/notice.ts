@@ -51,6 +51,13 @@ export interface NoticeFacts {
     readonly seed: string
     readonly tokenHash: string
   }
+  /** Somebody of the staff signed in past their provider. */
+  readonly 'staff-password': {
+    readonly name: string
+    readonly environment: Environment
+    readonly from: string | null
+    readonly userAgent: string | null
+  }
   readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
 }
 

@@ -9,6 +9,7 @@ import { brand } from '../brand.ts'
 import { isLoopbackUrl } from '../loopback.ts'
 import * as kind from './kinds.ts'
 import { always, type Follow, follows, type Given, onlyWith, type Setting, setting, type Values } from './setting.ts'
+import { signIn } from './sign-in.ts'
 
 /** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
 export const leastRetentionDays = 4
@@ -166,6 +167,7 @@ export const table = {
       'false lets operators into the console with a password alone (false on loopback addresses)',
     ),
   }),
+  signIn,
   limits: always({
     bodyBytes: setting('BODY_LIMIT_BYTES', '65536', kind.integer(1024), 'largest request body'),
     headerBytes: setting('HEADER_LIMIT_BYTES', '16384', kind.integer(4096), 'largest request head'),

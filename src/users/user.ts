@@ -19,17 +19,21 @@ export interface User {
   readonly createdAt: Date
 }
 
+/** The password is null for somebody who signs in elsewhere. */
+export type UserWithPassword = User & { readonly passwordHash: string | null }
+
 interface NewUser {
   readonly username: string
   readonly name: string
-  readonly password: string
+  /** Undefined for somebody who signs in at a provider. */
+  readonly password: string | undefined
   readonly role: User['role']
   /** Where notices go. */
   readonly email?: string | undefined
 }
 
 export async function createUser(db: Database, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
-  const problem = findPasswordProblem(user.password)
+  const problem = user.password === undefined ? undefined : findPasswordProblem(user.password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const username = user.username.toLowerCase()
   const usernameProblem = findUsernameProblem(username)
@@ -37,7 +41,7 @@ export async function createUser(db: Database, passwords: Passwords, user: NewUs
   const nameProblem = findNameProblem(user.name, 200)
   if (nameProblem) throw new Invalid([{ field: 'name', problem: nameProblem }])
   const email = user.email === undefined ? undefined : parseEmail(user.email)
-  const hash = await passwords.hash(user.password)
+  const hash = user.password === undefined ? undefined : await passwords.hash(user.password)
   const id = `id-${randomLetters(12).toLowerCase()}`
   return db.transaction(async (sql) => {
     const [created] = await sql
@@ -60,11 +64,8 @@ function findUsernameProblem(username: string): string | undefined {
 }
 
 /** For sign-in and for what an operator types; everything else knows people by their id. */
-export async function findUserByUsername(
-  sql: Sql,
-  username: string,
-): Promise<(User & { readonly passwordHash: string }) | undefined> {
-  const [user] = await sql.query<User & { passwordHash: string }>(table.selectUserByUsername, [username])
+export async function findUserByUsername(sql: Sql, username: string): Promise<UserWithPassword | undefined> {
+  const [user] = await sql.query<UserWithPassword>(table.selectUserByUsername, [username])
   return user
 }
 

@@ -13,11 +13,10 @@ import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import { readWhy } from './frame/ask.ts'
+import { sendFactorNeeded } from './frame/factor-needed.ts'
 import { readForm, type SubmittedForm } from './frame/forms.ts'
-import { html } from './frame/html.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
 import type { Watcher } from './frame/live.ts'
-import { sendPage } from './frame/page.ts'
 import { sendRoleNeeded } from './frame/role-needed.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import { currentSession, type SignedIn, signedInAs } from './frame/visitor.ts'
@@ -99,13 +98,17 @@ async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined>
   return leadAway(visit, here, '')
 }
 
-/** The one way in which a page asks for a proof once more. */
+/** The one way in which a page asks for a proof once more. A provider that says when a factor was given is asked for one. */
 function askToConfirm(visit: Visit, here: string): Promise<undefined> {
   return leadAway(visit, here, '&confirm=1')
 }
 
+function askForFactor(visit: Visit, here: string, { upstream }: Session): Promise<undefined> {
+  return upstream?.vouches ? leadAway(visit, here, '&confirm=factor') : askToConfirm(visit, here)
+}
+
 /** A form that comes too early or too late waits until its owner is back. */
-async function leadAway(visit: Visit, here: string, why: '' | '&confirm=1'): Promise<undefined> {
+async function leadAway(visit: Visit, here: string, why: '' | '&confirm=1' | '&confirm=factor'): Promise<undefined> {
   const { request, reply } = visit
   if (request.method === 'POST') await keepForm(visit, here)
   reply.redirect(`/login?return=${encodeURIComponent(here)}${why}`, 303)
@@ -130,7 +133,8 @@ export interface WithFactor extends SignedIn {
 
 /** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
 export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
-  if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at))) return askToConfirm(visit, here)
+  if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at)))
+    return askForFactor(visit, here, visitor.session)
   return { ...visitor, isProven: true }
 })
 
@@ -227,31 +231,21 @@ export const operator = gate<Operator>('operator', [], async (visit, visitor, he
   const { session } = visitor
   if (session.user.role !== 'operator') throw new NotFound()
   const lack = await findLack(visit, session)
-  if (lack === 'proof') return askToConfirm(visit, here)
-  if (lack === 'factor') return sendSetupFirst(visit, visitor)
+  if (lack === 'proof') return askForFactor(visit, here, session)
+  if (lack === 'factor') return sendFactorNeeded(visit, visitor)
   return { ...visitor, isOperator: true }
 })
 
 /** What an operator lacks: a second factor, or the proof of it in this session. */
-async function findLack({ context }: Visit, { user, proofs }: Session): Promise<'factor' | 'proof' | undefined> {
+async function findLack(
+  { context }: Visit,
+  { user, proofs, upstream }: Session,
+): Promise<'factor' | 'proof' | undefined> {
   if (!context.config.secondFactorForOperators) return undefined
+  if (upstream && proofs.factorAt) return undefined
+  if (upstream?.vouches) return 'proof'
   if (!(await hasSecondFactor(context.db, user.id))) return 'factor'
   return proofs.factorAt === undefined ? 'proof' : undefined
-}
-
-function sendSetupFirst({ context, reply }: Visit, { session, csrf }: SignedIn): undefined {
-  sendPage(reply, {
-    title: 'Set up two-factor sign-in first',
-    environment: context.environment,
-    status: 403,
-    account: { user: session.user, csrf, here: '/console' },
-    body: html`<section class="card narrow">
-<h1>Set up two-factor sign-in first</h1>
-<p>The console can stop partners and lock people out. It opens to operators who have shown, with a second factor, that it is them.</p>
-<p><a class="button primary" href="/account/security">Set it up now</a></p>
-<p>Then <a href="/console">come back to the console</a>.</p>
-</section>`,
-  })
 }
 
 interface WithReason extends SignedIn {

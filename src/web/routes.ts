@@ -32,7 +32,9 @@ import { authorize, authorizeSchema } from './sign-in/authorize.ts'
 
 const home = whenVisited(() => import('./sign-in/home.ts'))
 const login = whenVisited(() => import('./sign-in/login.ts'))
+const logout = whenVisited(() => import('./sign-in/logout.ts'))
 const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
+const provider = whenVisited(() => import('./sign-in/provider.ts'))
 const consent = whenVisited(() => import('./sign-in/consent.ts'))
 
 /** Each site has its own way in. */
@@ -42,8 +44,13 @@ const signInRows: readonly Row[] = [
   form('/login', anyone, login.submitLogin),
   page('/login/second', anyone, secondStep.showSecondStep),
   form('/login/second', anyone, secondStep.submitSecondStep),
+  page('/login/password', anyone, login.showPasswordLogin),
+  page('/login/with/:provider', anyone, provider.setOutTo),
+  page('/login/from/:provider', anyone, provider.comeBackFrom),
   form('/login/cancel', anyone, login.cancelLogin),
-  form('/logout', anyone, login.logout),
+  form('/logout', anyone, logout.logout),
+  page('/signed-out', anyone, logout.showSignedOut),
+  form('/logout/from/:provider', anyone, logout.takeLogout),
   page('/consent', anyone, consent.showConsent),
   makes(form('/consent', anyone, consent.submitConsent)),
   page('/', anyone, home.showHome),

@@ -55,6 +55,8 @@ test('with nothing dead nothing is removed', async () => {
     formerEmails: 0,
     receipts: 0,
     invitations: 0,
+    providerSignIns: 0,
+    logoutTokens: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

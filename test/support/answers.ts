@@ -12,6 +12,7 @@ export const otherAnswers: Readonly<Record<string, string>> = {
   '/login/second': 'whoever signs in is led to where they wanted to go',
   '/login/cancel': 'nothing was done yet',
   '/logout': 'whoever has signed out sees no page of theirs',
+  '/logout/from/:provider': 'a machine sends it',
   '/consent': 'it leads on to the application',
   '/account/api/tokens': once,
   '/account/security/recovery': once,

@@ -37,6 +37,7 @@ const anySession: Record<string, string> = {
   '/login/second': 'it is the proof',
   '/login/cancel': 'it ends what was begun',
   '/logout': 'it ends the session',
+  '/logout/from/:provider': 'a provider sends it, and proves itself by what it signed',
   '/consent': 'it depends on the scopes: findObstacle asks',
   '/account/revoke': 'it takes power away',
   '/account/pause': 'it takes power away',
@@ -84,7 +85,10 @@ const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
   [/^\/partner\/:branch(\/apply|\/messages(\/send)?)?$/, 'member'],
   [/^\/partner\/:branch\//, 'approved member'],
   [/^\/(partner|account)\b/, 'signed in'],
-  [/^\/(v1\/oauth\/authorize|login(\/second|\/cancel)?|logout|consent)?$/, 'anyone'],
+  [
+    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|signed-out|consent)?$/,
+    'anyone',
+  ],
 ]
 
 test('an address says whom it is for, and its gate lets nobody else through', () => {

@@ -46,6 +46,7 @@ const unseen: Record<string, string> = {
   '/login': 'it is the sign-in; what is typed into it is a test of its own',
   '/login/second': 'codes alone',
   '/login/cancel': 'a button',
+  '/logout/from/:provider': 'a provider sends it',
   '/consent': 'a test of its own',
   '/account/revoke': 'a button',
   '/account/pause': 'a button',

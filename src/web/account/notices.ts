@@ -33,6 +33,7 @@ const kindWords: Record<PersonalKind, string> = {
   'secret-expiring': 'A client secret ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
+  'staff-password': 'An operator signs in with a password although there is a provider for staff',
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
 }
 
@@ -71,8 +72,9 @@ export async function chooseNotices(visit: Visit, visitor: SignedIn, form: Submi
   return leadToDone(visit, visitor, here, { text: 'Your choice is saved.', undo })
 }
 
+/** Not those of operators alone. */
 const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
-  (kind) => !(declinable as readonly PersonalKind[]).includes(kind),
+  (kind) => kind !== 'staff-password' && !(declinable as readonly PersonalKind[]).includes(kind),
 )
 
 function printAddress({ email }: Mail): Html {
