@@ -10,7 +10,13 @@ const users = 1_000_000
 const partners = 1_000
 const entriesOfUser = 5
 const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
-const olga = { username: 'olga', name: 'Olga Operator', password: 'correct horse battery', role: 'operator' } as const
+const olga = {
+  username: 'olga',
+  name: 'Olga Operator',
+  password: 'correct horse battery',
+  role: 'operator',
+  staffRoles: ['administrator'],
+} as const
 
 export interface FilledHouse {
   readonly db: Database

@@ -69,6 +69,8 @@ export interface SharedContext {
   readonly signatureChecks: RateLimit
   /** Ways to a provider that one network sets out on in a minute. */
   readonly providerSignIns: RateLimit
+  /** Links for forgotten passwords that one network asks for in a minute. */
+  readonly passwordResets: RateLimit
   /** Of events by their names, by partners. */
   readonly eventSearches: RateLimit
   /** The brokerage's identity providers, as they say they are. */

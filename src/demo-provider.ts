@@ -114,7 +114,7 @@ function configure({ interactionPolicy }: Library, { people, clients, keys }: De
     features: {
       devInteractions: { enabled: false },
       backchannelLogout: { enabled: true },
-      rpInitiatedLogout: { enabled: true },
+      rpInitiatedLogout: { enabled: true, logoutSource: showLogout, postLogoutSuccessSource: showLoggedOut },
     },
     // Its own guard lets nothing go to this machine, where the demo is.
     fetch: (url: URL, { dispatcher: _, ...sent }: RequestInit & { dispatcher?: unknown }) => fetch(url, sent),
@@ -124,6 +124,18 @@ function configure({ interactionPolicy }: Library, { people, clients, keys }: De
     loadExistingGrant: grantAll,
     ttl: { AccessToken: 600, AuthorizationCode: 60, IdToken: 600, Grant: 86_400, Interaction: 3_600, Session: 86_400 },
   }
+}
+
+const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Demo identity provider</title>`
+
+function showLogout(context: { body: string }, form: string): void {
+  context.body = `${head}<h1>Sign out here too?</h1>${form}
+<p><button type="submit" form="op.logoutForm" value="yes" name="logout">Yes, sign me out</button>
+<button type="submit" form="op.logoutForm">No, stay signed in</button></p></html>`
+}
+
+function showLoggedOut(context: { body: string }): void {
+  context.body = `${head}<h1>You are signed out</h1></html>`
 }
 
 /** Nobody is asked twice whether the gateway may know who they are. */
@@ -164,7 +176,7 @@ function printLogin(uid: string, people: DemoProviderOptions['people']): string 
   const buttons = Object.keys(people).map(
     (who) => `<p><button name="who" value="${who}">Sign in as ${who}</button></p>`,
   )
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Demo identity provider</title>
+  return `${head}
 <h1>Demo identity provider</h1><p>It plays the brokerage's own. Nobody needs a password here.</p>
 <form method="post" action="/interaction/${uid}"><p><label><input type="checkbox" name="factor" value="yes"> with a second factor</label></p>
 ${buttons.join('\n')}

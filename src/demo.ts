@@ -105,6 +105,7 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
     name: 'Olga Operator',
     password: operatorPassword,
     role: 'operator',
+    staffRoles: ['administrator'],
   } as const
   await createUser(db, passwords, operator, act)
   const common = { classification: 'individual', dayTrader: false, optionLevel: 2 } as const

@@ -73,6 +73,8 @@ const tooManyChecks = 'As many signatures were checked as may be in a minute. Wa
 const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
 const tooManySignIns = 'Many sign-ins were begun from this network in a minute. Wait for the next.'
 const signInsPerMinute = 300
+const tooManyResets = 'Many links were asked for from this network in a minute. Wait for the next.'
+const resetsPerMinute = 20
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -177,6 +179,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
       ...([clock, signInsPerMinute, tooManySignIns] as const),
       sibling.openTally('provider sign-ins', false),
     ),
+    passwordResets: openRateLimit(clock, resetsPerMinute, tooManyResets, sibling.openTally('password resets', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
     upstreams: openProviders(opened),
     guard: config.webhooks,

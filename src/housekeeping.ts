@@ -21,6 +21,7 @@ import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
+import { removeOldResets } from './users/password-reset.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
@@ -58,6 +59,7 @@ export interface Removed {
   readonly receipts: number
   readonly invitations: number
   readonly providerSignIns: number
+  readonly passwordResets: number
   readonly logoutTokens: number
 }
 
@@ -76,6 +78,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     formerEmails: await inBatches(() => removeOldFormerEmails(db, now, batchSize)),
     receipts: await inBatches(() => removeOldReceipts(db, now, batchSize)),
     invitations: await inBatches(() => removeOldInvitations(db, now, batchSize)),
+    passwordResets: await inBatches(() => removeOldResets(db, now, batchSize)),
     providerSignIns: await inBatches(() => removeOldSignIns(db, now, batchSize)),
     logoutTokens: await inBatches(() => removeSpentLogoutTokens(db, now, batchSize)),
   }

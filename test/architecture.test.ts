@@ -15,11 +15,13 @@ const floors: readonly (readonly string[])[] = [
   ['site', 'worker-role', 'housekeeping', 'demo-idp'],
   ['demo'],
   ['web/routes'],
+  ['web/sign-in-routes'],
   ['web/account', 'web/console', 'web/partner', 'web/route'],
   ['web/gates', 'web/sign-in'],
   ['web/frame', 'api', 'doctor'],
   ['context'],
   ['identity', 'metrics', 'tracing'],
+  ['proposals'],
   ['oauth', 'webhooks'],
   ['partners'],
   ['users', 'described-route', 'sibling', 'storage'],
@@ -40,7 +42,7 @@ const floors: readonly (readonly string[])[] = [
     'printable',
     'problem',
   ],
-  ['rerun', 'schema', 'scope', 'single-flight', 'subnet'],
+  ['permission', 'proposal-kind', 'rerun', 'schema', 'scope', 'single-flight', 'subnet'],
 ]
 
 const linesAtMost = 300
@@ -218,6 +220,11 @@ const reserved = [
     pattern: /\bprocess\.env\b/,
     // The quick starts are programs that partners copy.
     places: ['src/config.ts', 'src/settings/', 'src/cli/', 'src/processes/', 'src/web/partner/quick-starts.ts'],
+  },
+  {
+    what: 'what may take two people',
+    pattern: /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor)\(/,
+    places: ['src/partners/', 'src/users/', 'src/proposals/', 'src/cli/', 'src/demo.ts'],
   },
   {
     what: 'the clock',

@@ -29,7 +29,7 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'ended_by_provider' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
@@ -44,6 +44,7 @@ export type AuditAction =
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
   | `keys.${'rotated' | 'pruned'}`
+  | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
   | `audit.${'verified' | 'exported'}`
 
 /** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */

@@ -3,7 +3,11 @@
  * place, and keeps the id behind it. Every action has its sentence: a new one does not compile without.
  */
 import { findMemberRole } from '../member-role.ts'
+import { findStaffRole } from '../permission.ts'
+import { proposalKinds } from '../proposal-kind.ts'
+import { proposalWords } from '../words/proposal-words.ts'
 import { roleWords } from '../words/role-words.ts'
+import { staffRoleWords } from '../words/staff-role-words.ts'
 import type { AuditAction, AuditEntry } from './audit.ts'
 
 /** Somebody or something, by the id that the log has of it. */
@@ -43,6 +47,16 @@ function asRole(said: Act['said']): string {
   return role ? ` as ${roleWords[role].title}` : ''
 }
 
+function proposed(said: Act['said']): string {
+  const kind = proposalKinds.find((each) => each === said('kind'))
+  return kind ? proposalWords[kind] : said('kind')
+}
+
+function staffRole(said: Act['said']): string {
+  const role = findStaffRole(said('role'))
+  return role ? staffRoleWords[role].title : said('role')
+}
+
 const words: Readonly<Record<AuditAction, Words>> = {
   'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
@@ -52,8 +66,16 @@ const words: Readonly<Record<AuditAction, Words>> = {
     isOwn ? say`${by} changed their password` : say`${by} set a new password for ${to}`,
   'user.email_changed': ({ by, to, isOwn }) =>
     isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
+  'user.reset_sent': ({ by, to }) =>
+    by.id === 'anonymous'
+      ? say`A link for a new password was sent to ${to}`
+      : say`${by} sent ${to} a link for a new password`,
   'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
   'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
+  'user.role_given': ({ by, to, said }) => say`${by} gave ${to} the role ${staffRole(said)}`,
+  'user.role_taken': ({ by, to, said }) => say`${by} took the role ${staffRole(said)} from ${to}`,
+  'user.roles_provided': ({ to, said }) =>
+    say`An identity provider changed the roles of ${to}: given ${said('given')}, taken ${said('taken')}`,
   'session.opened': ({ by, said }) => say`${by} signed in${atProvider(said)}${withFactor(said)}`,
   'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${atProvider(said)}${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
@@ -152,6 +174,14 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
+  'proposal.made': ({ by, to, said }) => say`${by} proposed to ${proposed(said)} ${to}`,
+  'proposal.approved': ({ by, to, said }) => say`${by} approved the proposal to ${proposed(said)} ${to}`,
+  'proposal.declined': ({ by, to, said }) => say`${by} declined the proposal to ${proposed(said)} ${to}`,
+  'proposal.withdrawn': ({ by, to, said }) => say`${by} withdrew the proposal to ${proposed(said)} ${to}`,
+  'proposal.outdated': ({ by, to, said }) =>
+    say`${by} wanted to approve the proposal to ${proposed(said)} ${to}, but something had changed since it was made`,
+  'proposal.bypassed': ({ by, to, said }) =>
+    say`${by} did on the command line what takes two people: ${proposed(said)} ${to}`,
   'audit.verified': ({ by, said }) =>
     say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
   'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,

@@ -14,7 +14,8 @@ import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secr
 import { getPartner } from '../partners/partner.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import type { Scope } from '../scope.ts'
+import { covers, type Scope } from '../scope.ts'
+import { breakGlass } from './break-glass.ts'
 import type { Command, Desk } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 
@@ -109,6 +110,8 @@ export const clientCommands: readonly Command[] = [
       const atMost = parseMost(words.find('scope'))
       const { db, act, print } = desk
       if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
+      if (atMost && !covers(client.scopesAtMost, atMost))
+        await breakGlass(desk, 'partner.widen-scopes', `client:${client.id}`)
       if (atMost) await setScopesAtMost(db, client, atMost, act())
       print.record(fieldsOf(await getClient(db, client.id)))
     },
@@ -213,9 +216,11 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run({ db, act, print }, { positionals }) {
+    async run(desk, { positionals }) {
+      const { db, act, print } = desk
       const client = await getClient(db, positionals[0]!)
       const asked = await findOpenScopeRequest(db, client.id)
+      if (asked && granted) await breakGlass(desk, 'partner.widen-scopes', `client:${client.id}`)
       if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
         throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
       print.record(fieldsOf(await getClient(db, client.id)))

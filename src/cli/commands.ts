@@ -17,6 +17,7 @@ import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
 import { providerCommands } from './provider.ts'
 import { settingsCommand } from './settings.ts'
+import { staffCommands } from './staff.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
@@ -60,6 +61,7 @@ export const commands: readonly Command[] = [
   settingsCommand,
   ...userCommands,
   ...providerCommands,
+  ...staffCommands,
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,

@@ -7,6 +7,7 @@ import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
 import { sealedWebhookHeaders } from '../webhooks/webhook-headers.ts'
+import { breakGlass } from './break-glass.ts'
 import type { Command, Desk } from './command.ts'
 
 /** With the keys as they are now, which another command may have changed since this one began. */
@@ -53,6 +54,7 @@ export const keyCommands: readonly Command[] = [
       'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
     async run(desk) {
       const { config, db, act, print } = desk
+      await breakGlass(desk, 'keys.rotate', `key:${openVault(config.keySource).currentKeyId}`)
       const { vault, resealed } = await changeKeysAlone(db, async () => {
         if (config.keySource.kind === 'file') {
           const { path } = config.keySource

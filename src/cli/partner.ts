@@ -10,6 +10,7 @@ import {
 } from '../partners/partner.ts'
 import { listMessages, type PartnerMessage, sendMessage } from '../partners/partner-message.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
+import { breakGlass } from './break-glass.ts'
 import type { Command, CommandWords, Desk, Option } from './command.ts'
 
 export const partnerCommands: readonly Command[] = [
@@ -22,10 +23,11 @@ export const partnerCommands: readonly Command[] = [
       { name: 'approve', meaning: 'approve at once' },
       { name: 'refresh', meaning: 'grant refresh access at once' },
     ],
-    async run({ db, act, print }, words) {
+    async run(desk, words) {
+      const { db, act, print } = desk
       const partner = await applyAsPartner(db, words.get('name'), act())
-      if (words.has('approve')) await setPartnerStatus(db, partner, 'approved', undefined, act())
-      if (words.has('refresh')) await setRefreshAccess(db, partner, true, act())
+      if (words.has('approve')) await approve(desk, partner)
+      if (words.has('refresh')) await grantRefresh(desk, partner)
       print.record(fieldsOf(await getPartner(db, String(partner.branchId))))
     },
   },
@@ -48,9 +50,7 @@ export const partnerCommands: readonly Command[] = [
       print.record({ ...fieldsOf(partner), members, ...(await findApplication(db, partner)), ...open })
     },
   },
-  onPartner('approve', 'Approves a partner that applied, was declined or was suspended.', [], ({ db, act }, partner) =>
-    setPartnerStatus(db, partner, 'approved', undefined, act()),
-  ),
+  onPartner('approve', 'Approves a partner that applied, was declined or was suspended.', [], approve),
   onPartner(
     'decline',
     'Declines an application: the sandbox closes, and its members may apply again.',
@@ -79,13 +79,21 @@ export const partnerCommands: readonly Command[] = [
     [{ name: 'text', value: 'TEXT', required: true, meaning: 'what they read on their page' }],
     ({ db, act }, partner, words) => sendMessage(db, partner, 'brokerage', words.get('text'), act()),
   ),
-  onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], ({ db, act }, partner) =>
-    setRefreshAccess(db, partner, true, act()),
-  ),
+  onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], grantRefresh),
   onPartner('withdraw-refresh', 'Stops the refresh tokens of a partner at once.', [], ({ db, act }, partner) =>
     setRefreshAccess(db, partner, false, act()),
   ),
 ]
+
+async function approve(desk: Desk, partner: Partner): Promise<void> {
+  await breakGlass(desk, 'partner.approve', `branch:${partner.branchId}`)
+  await setPartnerStatus(desk.db, partner, 'approved', undefined, desk.act())
+}
+
+async function grantRefresh(desk: Desk, partner: Partner): Promise<void> {
+  await breakGlass(desk, 'partner.refresh-access', `branch:${partner.branchId}`)
+  await setRefreshAccess(desk.db, partner, true, desk.act())
+}
 
 const messagesListed = 200
 

@@ -4,7 +4,9 @@ import { openProviders } from '../identity/open-providers.ts'
 import { addProvider, getProvider, listProviders, type Provider, removeProvider } from '../identity/provider.ts'
 import { type ProviderDraft, providerKinds, providerProofs } from '../identity/provider-draft.ts'
 import { testProvider } from '../identity/provider-test.ts'
+import type { StaffRole } from '../permission.ts'
 import { getUserNamed } from '../users/user.ts'
+import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 
@@ -31,9 +33,12 @@ export const providerCommands: readonly Command[] = [
       { name: 'roles-claim', value: 'NAME', meaning: 'staff: the claim with groups or app roles' },
       { name: 'role', value: 'VALUE=ROLE', multiple: true, meaning: 'staff: which of its values is which role' },
     ],
-    async run({ db, vault, config, act, print }, words) {
+    async run(desk, words) {
+      const { db, vault, config, act, print } = desk
+      const draft = draftOf(words)
       const development = { allowLoopback: isDevelopment(config) }
-      print.record(printProvider(await addProvider(db, vault, draftOf(words), development, act())))
+      await breakGlass(desk, 'provider.add', `provider:${draft.name}`)
+      print.record(printProvider(await addProvider(db, vault, draft, development, act())))
     },
   },
   {
@@ -119,10 +124,11 @@ function draftOf(words: CommandWords): ProviderDraft {
   }
 }
 
-function roleMapOf(pairs: readonly string[]): Record<string, string> {
+function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
   const split = pairs.map((pair) => pair.split(/=(?=[^=]*$)/) as [string, string])
   if (split.some((pair) => pair.length !== 2)) throw new UsageError('--role must be VALUE=ROLE.')
-  return Object.fromEntries(split)
+  // The draft is judged with every other fault of it.
+  return Object.fromEntries(split) as Record<string, StaffRole>
 }
 
 function printProvider(provider: Provider): Record<string, unknown> {

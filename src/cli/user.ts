@@ -13,9 +13,11 @@ import {
   setUserStatus,
   type User,
 } from '../users/user.ts'
+import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
+import { parseStaffRole, staffRoleOption } from './staff.ts'
 
 const passwordOption = secretOption('password', 'a file with the password; without one it is made up and shown once')
 
@@ -30,23 +32,26 @@ export const userCommands: readonly Command[] = [
   {
     name: 'user create',
     needs: 'database',
-    summary: 'Creates a user: an account holder, or an operator with --operator.',
+    summary: 'Creates a user: an account holder, or somebody of the staff with --operator.',
     options: [
       { name: 'username', value: 'NAME', required: true, meaning: 'what they sign in with' },
       { name: 'name', value: 'TEXT', required: true, meaning: 'their full name' },
       { name: 'email', value: 'ADDRESS', meaning: 'where notices go; without one none are sent' },
       passwordOption,
       { name: 'operator', meaning: "the brokerage's staff" },
+      { name: 'role', ...staffRoleOption, multiple: true, meaning: 'of an operator; administrator unless given' },
     ],
     async run({ db, act, print }, words) {
       const { password, shown } = choosePassword(words)
       const role = words.has('operator') ? ('operator' as const) : ('holder' as const)
+      if (role === 'holder' && words.has('role')) throw new UsageError('Only an operator has roles: add --operator.')
       const draft = {
         username: words.get('username'),
         name: words.get('name'),
         password,
         role,
         email: words.find('email'),
+        staffRoles: words.has('role') ? words.all('role').map(parseStaffRole) : ['administrator' as const],
       }
       const user = await createUser(db, openPasswords(1), draft, act())
       print.record({ ...printUser(user), ...shown })
@@ -105,8 +110,10 @@ export const userCommands: readonly Command[] = [
     summary:
       'Resets two-factor: removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
-    async run({ db, act, print }, { positionals }) {
+    async run(desk, { positionals }) {
+      const { db, act, print } = desk
       const user = await getUserNamed(db, positionals[0]!)
+      await breakGlass(desk, 'user.reset-two-factor', `user:${user.id}`)
       await resetSecondFactor(db, user, act())
       print.record({ username: user.username, second_factor: 'none' })
     },

@@ -22,6 +22,7 @@ import { both, type Known, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
 import { checkNotifications, checkSessions } from './sessions.ts'
 import { checkPort, checkSite } from './sites.ts'
+import { checkAdministrators, checkFourEyes } from './staff.ts'
 import { checkWorkers } from './workers.ts'
 
 export async function examine(readConfig: () => Config, clock: Clock): Promise<readonly Result[]> {
@@ -81,6 +82,8 @@ async function examineStorage(
   await round.ask('promises', schema, (db) => checkPromises(db, clock), limits.promisesMs)
   await round.ask('webhooks', schema, (db) => checkWebhooks(db, clock))
   await round.ask('operators', both(schema, config), ([db, given]) => checkOperators(db, given))
+  await round.ask('administrators', schema, checkAdministrators)
+  await round.ask('four eyes', both(schema, config), ([db, given]) => checkFourEyes(db, given))
 }
 
 async function examineSites(round: Round, config: Known<Config>, clock: Clock): Promise<void> {

@@ -20,6 +20,8 @@ interface Said {
   readonly subject: string
   /** Of the configured claim. */
   readonly claimed: string | undefined
+  /** Makes whoever it is, where nobody is linked and the provider says that they are of the staff. */
+  readonly join: (() => Promise<User>) | undefined
 }
 
 type Known =
@@ -32,6 +34,7 @@ export async function recogniseVouched(sql: Sql, provider: Provider, said: Said,
   const { subject, claimed } = said
   const [linked] = await sql.query<LinkedRow>(table.selectLinked, [kind, issuer, subject])
   if (linked) return judgeLinked(linked, provider, claimed)
+  if (said.join) return { kind: 'known', user: await link(sql, provider, subject, await said.join(), act) }
   if (provider.linkClaim === null) return unknown('nobody is linked to this subject')
   if (claimed === undefined) return unknown(`the claim ${provider.linkClaim} is missing`)
   const [found] = await sql.query<LinkedRow>(table.selectByExternalId, [kind, linkSource, claimed])
@@ -41,6 +44,12 @@ export async function recogniseVouched(sql: Sql, provider: Provider, said: Said,
   if (!made) return recogniseVouched(sql, provider, said, act)
   await recordAct(sql, act, 'identity.linked', `user:${found.id}`, { provider: label, subject })
   return known(found)
+}
+
+async function link(sql: Sql, { id, label }: Provider, subject: string, user: User, act: Act) {
+  await sql.query(table.insertIdentity, [id, subject, user.id, act.at])
+  await recordAct(sql, act, 'identity.linked', `user:${user.id}`, { provider: label, subject })
+  return { ...user, passwordHash: null }
 }
 
 /** A claim that names somebody else now contradicts the link: nobody can say who it is. */

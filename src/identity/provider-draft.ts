@@ -1,6 +1,7 @@
 /** What an operator says of a provider, and what is wrong with it. */
 import { isLoopbackUrl } from '../loopback.ts'
 import { findNameProblem } from '../name.ts'
+import { findStaffRole, type StaffRole, staffRoles } from '../permission.ts'
 import type { FieldProblem } from '../problem.ts'
 import { importPrivateKey } from './private-key.ts'
 
@@ -27,7 +28,7 @@ export interface ProviderDraft {
   /** Whether a second step of ours stands in. */
   readonly ownSecondStep: boolean
   readonly rolesClaim: string | null
-  readonly roleMap: Readonly<Record<string, string>>
+  readonly roleMap: Readonly<Record<string, StaffRole>>
 }
 
 export async function findDraftProblems(draft: ProviderDraft, allowLoopback: boolean): Promise<FieldProblem[]> {
@@ -59,6 +60,10 @@ function checkClaims({ kind, linkClaim, linkSource, rolesClaim, roleMap }: Provi
     ['link-claim', kind === 'staff' && linkClaim !== null && 'is for holders: staff have no external id'],
     ['link-source', !/^[a-z][a-z0-9-]{0,29}$/.test(linkSource) && 'must be the name of a source, such as core'],
     ['roles-claim', kind === 'holder' && givesRoles && 'is for staff'],
+    [
+      'role',
+      !Object.values(roleMap).every((role) => findStaffRole(role)) && `must be VALUE=ROLE, of ${staffRoles.join(', ')}`,
+    ],
   ]
 }
 

@@ -3,7 +3,7 @@ import { findUnreachable } from './guarded-fetch.ts'
 import { type Provider, vouches } from './provider.ts'
 import { ProviderAway, ProviderMistaken, type Upstream, type Upstreams } from './upstream.ts'
 
-interface ProviderFinding {
+export interface ProviderFinding {
   readonly check: string
   readonly state: 'good' | 'warning' | 'wrong'
   readonly told: string

@@ -9,10 +9,12 @@ import { hasSecondFactor } from '../users/second-factor.ts'
 import { countSecondStepFailures, type FirstStep, noteUpstream } from '../users/second-step.ts'
 import type { SessionUpstream } from '../users/session.ts'
 import { type From, openSignedIn } from '../users/signed-in.ts'
+import { setProvidedRoles } from '../users/staff-role.ts'
 import type { User } from '../users/user.ts'
 import { recogniseVouched } from './identity.ts'
 import type { AskedUpstream, Vouched } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
+import { addStaff, rolesFrom } from './staff.ts'
 
 type ProviderSignIn =
   | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
@@ -37,7 +39,10 @@ export async function signInVouched(
   return db.transaction<ProviderSignIn>(async (sql) => {
     const { subject } = vouched
     const about = `provider:${provider.name}`
-    const found = await recogniseVouched(sql, provider, { subject, claimed: claimedBy(provider, vouched) }, act)
+    const roles = rolesFrom(provider, vouched.claims)
+    const join = roles.length > 0 ? () => addStaff(sql, vouched.claims, act) : undefined
+    const said = { subject, claimed: claimedBy(provider, vouched), join }
+    const found = await recogniseVouched(sql, provider, said, act)
     if (found.kind === 'unknown') {
       await recordAct(sql, act, 'identity.unknown', about, { why: cut(found.why, 300), subject: cut(subject, 255) })
       return { kind: 'unknown' }
@@ -47,6 +52,7 @@ export async function signInVouched(
       await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })
       return { kind: 'locked' }
     }
+    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
     const upstream = upstreamOf(vault, provider, vouched)
     const { authenticatedAt, factorAt } = vouched
     const passwordMark = markPassword(passwordHash)

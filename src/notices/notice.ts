@@ -6,6 +6,7 @@ import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { MemberRole } from '../member-role.ts'
+import type { ProposalKind } from '../proposal-kind.ts'
 import * as table from './notices.sql.ts'
 
 /** What each kind tells. Facts, not text: the words are found when the message is composed. */
@@ -51,6 +52,8 @@ export interface NoticeFacts {
     readonly seed: string
     readonly tokenHash: string
   }
+  /** For whoever forgot theirs. The link is found when the message is composed: see invitation-link.ts. */
+  readonly 'password-reset': { readonly seed: string; readonly tokenHash: string; readonly expiresAt: string }
   /** Somebody of the staff signed in past their provider. */
   readonly 'staff-password': {
     readonly name: string
@@ -59,6 +62,9 @@ export interface NoticeFacts {
     readonly userAgent: string | null
   }
   readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
+  /** Whom it is about is read behind a sign-in. */
+  readonly proposal: { readonly kind: ProposalKind; readonly proposalId: number; readonly expiresAt: string }
+  readonly 'break-glass': { readonly kind: ProposalKind; readonly by: string; readonly subject: string }
 }
 
 interface PartnerFacts {
@@ -102,6 +108,9 @@ export const declinable = [
   'member-joined',
 ] as const
 export type DeclinableKind = (typeof declinable)[number]
+
+/** Of the brokerage's staff, who cannot decline them. */
+export const staffKinds = ['proposal', 'break-glass', 'staff-password'] as const
 
 /** Of one kind to one person in a day: what comes beyond has been told often enough. */
 export const noticesADay = 20

@@ -66,9 +66,10 @@ export function tellOtherOwners(name: string, kind: string, found: string): Stat
   return tellAll(name, kind, found, `${owners} JOIN users u ON u.id = m.user_id`)
 }
 
-/** For whoever runs the gateway, with the same values. */
-export function tellOperators(name: string, kind: string, found: string): Statement {
-  return tellAll(name, kind, found, "JOIN users u ON u.role = 'operator'")
+/** For staff with one of these roles, but for whomever it is about: `found` answers (key, facts, about, roles). */
+export function tellStaff(name: string, kind: string, found: string): Statement {
+  const hasRole = 'EXISTS (SELECT FROM staff_roles r WHERE r.user_id = u.id AND r.role = ANY (found.roles))'
+  return tellAll(name, kind, found, `JOIN users u ON u.role = 'operator' AND u.id <> found.about AND ${hasRole}`)
 }
 
 function tellAll(name: string, kind: string, found: string, people: string): Statement {

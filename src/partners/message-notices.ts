@@ -1,7 +1,7 @@
 /** Who is told by e-mail that the brokerage has decided, or that the other side has written. */
 import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
-import { tellDecided, tellMembersOfMessage, tellOperatorsOfMessage } from './message-notices.sql.ts'
+import { tellDecided, tellMembersOfMessage, tellStaffOfMessage } from './message-notices.sql.ts'
 import type { Decided } from './partner-status.ts'
 
 interface Told {
@@ -23,6 +23,6 @@ export async function tellOfMessage(
   { id, side }: { readonly id: number; readonly side: 'partner' | 'brokerage' },
   now: Date,
 ): Promise<void> {
-  const tell = side === 'partner' ? tellOperatorsOfMessage : tellMembersOfMessage
+  const tell = side === 'partner' ? tellStaffOfMessage : tellMembersOfMessage
   await sql.query(tell, [...memberLimits(now), branchId, id])
 }

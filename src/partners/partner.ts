@@ -137,6 +137,20 @@ export function decide(db: Database, partner: Partner, { status, reason, seen }:
   })
 }
 
+/** What takes something from a partner; what gives it something may take two people (proposals/). */
+export function decideAgainst(
+  db: Database,
+  partner: Partner,
+  decision: Decision & { readonly status: Exclude<Decided, 'approved'> },
+  act: Act,
+): Promise<boolean> {
+  return decide(db, partner, decision, act)
+}
+
+export function withdrawRefreshAccess(db: Database, partner: Partner, act: Act): Promise<void> {
+  return setRefreshAccess(db, partner, false, act)
+}
+
 /** Spec 5.8. Withdrawing it stops refresh tokens at once; granting it shows in the next authorization. */
 export async function setRefreshAccess(db: Database, partner: Partner, allowed: boolean, act: Act): Promise<void> {
   await db.transaction(async (sql) => {

@@ -72,6 +72,10 @@ export function answerScopeRequest(
   })
 }
 
+export function declineScopeRequest(db: Database, client: Client, id: number, act: Act): Promise<boolean> {
+  return answerScopeRequest(db, client, { id, granted: false }, act)
+}
+
 /** The newest, whether or not it was answered. */
 export async function findScopeRequest(sql: Sql, clientId: string): Promise<ScopeRequest | undefined> {
   const [request] = await sql.query<ScopeRequest>(table.selectNewest, [clientId])

@@ -80,6 +80,17 @@ function split(text: string): string[] {
   return parts.filter((part) => part !== '')
 }
 
+/** Any number of them, or all. */
+export function someOf<const Word extends string>(words: readonly Word[]): ValueKind<readonly Word[]> {
+  return (text) => {
+    const found = split(text) as Word[]
+    if (text.trim() === 'all') return words
+    return found.every((word) => words.includes(word))
+      ? found
+      : must(`be all, or any of ${words.join(', ')}, separated by commas`)
+  }
+}
+
 /** At least one of two. */
 export function oneOrBoth<const Word extends string>(words: readonly [Word, Word]): ValueKind<readonly Word[]> {
   return (text) => {

@@ -6,9 +6,10 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { brand } from '../brand.ts'
-import { isLoopbackUrl } from '../loopback.ts'
 import * as kind from './kinds.ts'
-import { always, type Follow, follows, type Given, onlyWith, type Setting, setting, type Values } from './setting.ts'
+import { isLocal, whereLocal } from './local.ts'
+import { secondFactors } from './second-factors.ts'
+import { always, type Follow, follows, onlyWith, type Setting, setting, type Values } from './setting.ts'
 import { signIn } from './sign-in.ts'
 
 /** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
@@ -29,12 +30,6 @@ const baseUrl: kind.ValueKind<string> = (text) => (text === '' ? '' : kind.origi
 
 const bothTlsFiles = kind.fileOf('TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
 
-/** Whether only this machine can reach the gateway. */
-const isLocal = (given: Given) => ['BASE_URL', 'SANDBOX_URL'].every((name) => isLoopbackUrl(given.text(name)))
-const whereLocal =
-  (here: string, elsewhere: string): Follow =>
-  (given) =>
-    isLocal(given) ? here : elsewhere
 const nextPort: Follow = (given) => (given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + 1))
 const inDataDir = (name: string) => follows(`DATA_DIR/${name}`, (given) => join(given.text('DATA_DIR'), name))
 const keyFile = inDataDir('secret.keys')
@@ -153,20 +148,7 @@ export const table = {
       'the same as a file, a key a line',
     ),
   }),
-  secondFactors: always({
-    secondFactorForTrade: setting(
-      'REQUIRE_SECOND_FACTOR_FOR_TRADE',
-      'false',
-      kind.flag,
-      'true asks for a second factor, given minutes ago, before the scope trade can be approved',
-    ),
-    secondFactorForOperators: setting(
-      'REQUIRE_SECOND_FACTOR_FOR_OPERATORS',
-      follows('true', whereLocal('false', 'true')),
-      kind.flag,
-      'false lets operators into the console with a password alone (false on loopback addresses)',
-    ),
-  }),
+  secondFactors,
   signIn,
   limits: always({
     bodyBytes: setting('BODY_LIMIT_BYTES', '65536', kind.integer(1024), 'largest request body'),

@@ -3,7 +3,7 @@ import { statement } from '../database/database.ts'
 /** Longest first. */
 export const selectLockedPeople = statement(
   'select_locked_people',
-  `SELECT u.id AS "userId", u.name, u.username, l.reason, l.since FROM locked_people l JOIN users u ON u.id = l.user_id
+  `SELECT u.id AS "userId", u.name, u.username, u.role, l.reason, l.since FROM locked_people l JOIN users u ON u.id = l.user_id
    WHERE l.reason = $1 AND l.since > $2 ORDER BY l.since LIMIT $3`,
 )
 

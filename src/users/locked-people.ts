@@ -2,6 +2,7 @@
 import { after, day, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { deleteOldWaits, selectLockedPeople } from './locked-people.sql.ts'
+import type { User } from './user.ts'
 
 type LockReason = 'locked' | 'app locked' | 'must wait'
 
@@ -9,6 +10,7 @@ interface LockedPerson {
   readonly userId: string
   readonly name: string
   readonly username: string
+  readonly role: User['role']
   readonly reason: LockReason
   readonly since: Date
 }

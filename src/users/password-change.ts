@@ -28,6 +28,12 @@ type PasswordChanged =
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
+/** Whoever signs in at a provider may have none. */
+export async function hasPassword(sql: Sql, userId: string): Promise<boolean> {
+  const [stored] = await sql.query<{ passwordHash: string | null }>(selectPasswordHash, [userId])
+  return typeof stored?.passwordHash === 'string'
+}
+
 /** `alongside` happens in the same transaction, or not at all. */
 export async function changePassword(
   { db, passwords, limits, vault }: LoginDesk,

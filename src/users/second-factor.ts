@@ -65,6 +65,17 @@ export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Pr
   return !counts || !(await hasSecondFactor(sql, session.user.id))
 }
 
+/** To have one, or to have given it in this session. */
+export type FactorLack = 'factor' | 'proof'
+
+/** What a session lacks where a second factor is demanded; one that a provider says was given is one. */
+export async function findFactorLack(sql: Sql, { user, proofs, upstream }: Session): Promise<FactorLack | undefined> {
+  if (upstream && proofs.factorAt) return undefined
+  if (upstream?.vouches) return 'proof'
+  if (!(await hasSecondFactor(sql, user.id))) return 'factor'
+  return proofs.factorAt === undefined ? 'proof' : undefined
+}
+
 /** Who changes how they sign in, from where. */
 export interface Holder {
   readonly session: Session

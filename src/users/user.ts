@@ -3,11 +3,13 @@ import { randomLetters } from '../crypto/random.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
+import { permits } from '../permission.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
+import { giveByHand, listRolesOf, refuseNoAdministrator, type StaffRole } from './staff-role.ts'
 import * as table from './users.sql.ts'
 
 export interface User {
@@ -30,28 +32,46 @@ interface NewUser {
   readonly role: User['role']
   /** Where notices go. */
   readonly email?: string | undefined
+  /** Of an operator, by hand. */
+  readonly staffRoles?: readonly StaffRole[]
 }
 
 export async function createUser(db: Database, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
   const problem = user.password === undefined ? undefined : findPasswordProblem(user.password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
-  const username = user.username.toLowerCase()
-  const usernameProblem = findUsernameProblem(username)
-  if (usernameProblem) throw new Invalid([{ field: 'username', problem: usernameProblem }])
-  const nameProblem = findNameProblem(user.name, 200)
-  if (nameProblem) throw new Invalid([{ field: 'name', problem: nameProblem }])
-  const email = user.email === undefined ? undefined : parseEmail(user.email)
+  judge(user)
   const hash = user.password === undefined ? undefined : await passwords.hash(user.password)
+  return db.transaction((sql) => insertNew(sql, user, hash, act))
+}
+
+/** Who signs in at a provider; in the caller's transaction. */
+export async function createWithoutPassword(sql: Sql, user: Person, act: Act): Promise<User> {
+  judge(user)
+  return insertNew(sql, user, undefined, act)
+}
+
+type Person = Omit<NewUser, 'password'>
+
+function judge({ username, name }: Person): void {
+  const usernameProblem = findUsernameProblem(username.toLowerCase())
+  if (usernameProblem) throw new Invalid([{ field: 'username', problem: usernameProblem }])
+  const nameProblem = findNameProblem(name, 200)
+  if (nameProblem) throw new Invalid([{ field: 'name', problem: nameProblem }])
+}
+
+async function insertNew(sql: Sql, user: Person, hash: string | undefined, act: Act): Promise<User> {
+  const { role, name, staffRoles = [] } = user
+  const username = user.username.toLowerCase()
+  const email = user.email === undefined ? undefined : parseEmail(user.email)
   const id = `id-${randomLetters(12).toLowerCase()}`
-  return db.transaction(async (sql) => {
-    const [created] = await sql
-      .query<User>(table.insertUser, [id, username, user.name.trim(), hash, user.role, act.at, email])
-      .catch((error: unknown) => {
-        throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
-      })
-    await recordAct(sql, act, 'user.created', `user:${id}`, { username, role: user.role })
-    return created!
-  })
+  const [created] = await sql
+    .query<User>(table.insertUser, [id, username, name.trim(), hash, role, act.at, email])
+    .catch((error: unknown) => {
+      throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
+    })
+  await recordAct(sql, act, 'user.created', `user:${id}`, { username, role })
+  if (role === 'operator') await giveByHand(sql, id, staffRoles, act)
+  return created!
 }
 
 /** No username has this shape: whatever a word is, it can name one user at most. */
@@ -119,7 +139,7 @@ async function finishStatus(sql: Sql, user: User, status: User['status'], act: A
   await recordAct(sql, act, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`)
 }
 
-/** As one operator does it to somebody else: an active operator is always left. A second click changes nothing. */
+/** As one operator does it to somebody else: an active administrator is always left. A second click changes nothing. */
 export async function setStatusOfOther(
   db: Database,
   user: User,
@@ -131,10 +151,12 @@ export async function setStatusOfOther(
     throw new Conflict('You cannot lock out yourself. Ask another operator.')
   await db.transaction(async (sql) => {
     const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
-    if (!operators.some(({ id }) => id === acting.id))
-      throw new Conflict('You have been locked out yourself meanwhile, or are no operator any more.')
+    if (!operators.some(({ id }) => id === acting.id) || !permits(await listRolesOf(sql, acting.id), 'users.manage'))
+      throw new Conflict('You have been locked out yourself meanwhile, or may not do this any more.')
     const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at])
-    if (changed.length > 0) await finishStatus(sql, user, status, act)
+    if (changed.length === 0) return
+    if (user.role === 'operator') await refuseNoAdministrator(sql)
+    await finishStatus(sql, user, status, act)
   })
 }
 

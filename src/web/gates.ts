@@ -8,15 +8,17 @@ import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
 import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
+import { type Permission, permits, type StaffRole } from '../permission.ts'
 import { Forbidden, NotFound } from '../problem.ts'
-import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
+import { type FactorLack, findFactorLack, hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
+import { listRolesOf } from '../users/staff-role.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import { readWhy } from './frame/ask.ts'
-import { sendFactorNeeded } from './frame/factor-needed.ts'
 import { readForm, type SubmittedForm } from './frame/forms.ts'
 import { keepForm, returnKeptForm } from './frame/kept-form.ts'
 import type { Watcher } from './frame/live.ts'
+import { sendFactorNeeded, sendPermissionNeeded } from './frame/permission-needed.ts'
 import { sendRoleNeeded } from './frame/role-needed.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import { currentSession, type SignedIn, signedInAs } from './frame/visitor.ts'
@@ -32,6 +34,8 @@ export interface Gate<Shown extends readonly unknown[], Sent extends readonly un
   readonly proofs: readonly Proof[]
   /** What a member must at least be. */
   readonly least?: MemberRole | undefined
+  /** What somebody of the staff must be allowed to do. */
+  readonly permission?: Permission | undefined
   show(visit: Visit, path: string): Promise<Shown | undefined>
   /** Whoever has to sign in first returns to the page that holds the form, and finds there what they typed. */
   take(visit: Visit, heldBy: string): Promise<Sent | undefined>
@@ -49,16 +53,21 @@ interface PersonGate<Proven extends SignedIn> extends Gate<[Proven], [Proven, Su
   and<Also extends SignedIn>(also: PersonGate<Also>): PersonGate<Proven & Also>
 }
 
+interface Needed {
+  readonly least?: MemberRole
+  readonly permission?: Permission
+}
+
 function gate<Proven extends SignedIn>(
   who: Who,
   proofs: readonly Proof[],
   admit: Admit<Proven>,
-  least?: MemberRole,
+  needed: Needed = {},
 ): PersonGate<Proven> {
   return {
     who,
     proofs,
-    least,
+    ...needed,
     admit,
     async show(visit, path) {
       // Pages of the account are returned to without what their address said: it told of something just done.
@@ -86,7 +95,7 @@ function gate<Proven extends SignedIn>(
           const second = await also.admit(visit, first, here)
           return second && { ...first, ...second }
         },
-        least,
+        needed,
       ),
   }
 }
@@ -99,12 +108,8 @@ async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined>
 }
 
 /** The one way in which a page asks for a proof once more. A provider that says when a factor was given is asked for one. */
-function askToConfirm(visit: Visit, here: string): Promise<undefined> {
-  return leadAway(visit, here, '&confirm=1')
-}
-
-function askForFactor(visit: Visit, here: string, { upstream }: Session): Promise<undefined> {
-  return upstream?.vouches ? leadAway(visit, here, '&confirm=factor') : askToConfirm(visit, here)
+function askToConfirm(visit: Visit, here: string, needsFactorOf?: Session): Promise<undefined> {
+  return leadAway(visit, here, needsFactorOf?.upstream?.vouches ? '&confirm=factor' : '&confirm=1')
 }
 
 /** A form that comes too early or too late waits until its owner is back. */
@@ -134,7 +139,7 @@ export interface WithFactor extends SignedIn {
 /** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
 export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
   if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at)))
-    return askForFactor(visit, here, visitor.session)
+    return askToConfirm(visit, here, visitor.session)
   return { ...visitor, isProven: true }
 })
 
@@ -167,7 +172,7 @@ function memberGate(least: MemberRole) {
     const found = await getMember(visit, visitor)
     return reaches(found.partner.role, least) ? found : sendRoleNeeded(visit, found, least)
   }
-  return gate<AnyMember>('member', [], admit, least)
+  return gate<AnyMember>('member', [], admit, { least })
 }
 
 async function getMember({ context, request }: Visit, visitor: SignedIn): Promise<AnyMember> {
@@ -206,7 +211,7 @@ function servedGate(least: MemberRole) {
     if (!isServed(found)) throw notServed(found)
     return reaches(found.partner.role, least) ? found : sendRoleNeeded(visit, found, least)
   }
-  return gate<Member>('approved member', [], admit, least)
+  return gate<Member>('approved member', [], admit, { least })
 }
 
 function notServed({ partner: { status, name, statusReason } }: AnyMember): Forbidden {
@@ -218,34 +223,35 @@ export function isServed(member: AnyMember): member is Member {
   return member.isServed
 }
 
-/** Somebody who signed in and runs the gateway. */
+/** Somebody of the brokerage's staff. */
 export interface Operator extends SignedIn {
   readonly isOperator: true
+  readonly roles: readonly StaffRole[]
+  /** Whether rows that name this permission let them through: pages offer nothing else. */
+  may(permission: Permission): boolean
 }
 
 /** Who may change something: with every proof that they have. */
 export type StrongOperator = Operator & StronglySignedIn
 
-/** Where the brokerage demands it with a second factor. For everybody else there is no console. */
-export const operator = gate<Operator>('operator', [], async (visit, visitor, here) => {
-  const { session } = visitor
-  if (session.user.role !== 'operator') throw new NotFound()
-  const lack = await findLack(visit, session)
-  if (lack === 'proof') return askForFactor(visit, here, session)
-  if (lack === 'factor') return sendFactorNeeded(visit, visitor)
-  return { ...visitor, isOperator: true }
-})
+/** Staff whose roles allow it; where the brokerage demands it with a second factor. For everybody else there is no console. */
+export function staff(permission: Permission): PersonGate<Operator> {
+  const admit = async (visit: Visit, visitor: SignedIn, here: string) => {
+    const { session } = visitor
+    if (session.user.role !== 'operator') throw new NotFound()
+    const lack = await findLack(visit, session)
+    if (lack === 'proof') return askToConfirm(visit, here, session)
+    if (lack === 'factor') return sendFactorNeeded(visit, visitor)
+    const roles = await listRolesOf(visit.context.db, session.user.id)
+    if (!permits(roles, permission)) return sendPermissionNeeded(visit, visitor, roles, permission)
+    return { ...visitor, isOperator: true as const, roles, may: (other: Permission) => permits(roles, other) }
+  }
+  return gate<Operator>('operator', [], admit, { permission })
+}
 
 /** What an operator lacks: a second factor, or the proof of it in this session. */
-async function findLack(
-  { context }: Visit,
-  { user, proofs, upstream }: Session,
-): Promise<'factor' | 'proof' | undefined> {
-  if (!context.config.secondFactorForOperators) return undefined
-  if (upstream && proofs.factorAt) return undefined
-  if (upstream?.vouches) return 'proof'
-  if (!(await hasSecondFactor(context.db, user.id))) return 'factor'
-  return proofs.factorAt === undefined ? 'proof' : undefined
+async function findLack({ context }: Visit, session: Session): Promise<FactorLack | undefined> {
+  return context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
 }
 
 interface WithReason extends SignedIn {
@@ -275,15 +281,17 @@ export function memberWatcher({ context, request }: Visit, { partner }: Member):
   }
 }
 
-export function operatorWatcher(visit: Visit): Watcher {
-  return { place: `console ${visit.context.environment}`, judge: judgeOperator(visit) }
+export function operatorWatcher(visit: Visit, operator: Operator): Watcher {
+  return { place: `console ${visit.context.environment}`, judge: judgeOperator(visit, operator) }
 }
 
-/** Whoever signed out, or was disabled, sees no more. */
-export function judgeOperator(visit: Visit): Judge {
+/** Whoever signed out, was disabled or has other roles now, sees no more. */
+export function judgeOperator(visit: Visit, { roles }: Operator): Judge {
   return async () => {
     const session = await currentSession(visit.context, visit.request, false)
     if (session?.user.role !== 'operator' || (await findLack(visit, session)) !== undefined) return undefined
+    const rolesNow = await listRolesOf(visit.context.db, session.user.id)
+    if (rolesNow.join() !== roles.join()) return undefined
     return { tags: [`session:${session.id}`, `user:${session.user.id}`], soundUntilMs: alwaysInDoubt }
   }
 }

@@ -3,15 +3,14 @@
  * loaded by its first visitor.
  */
 import {
-  anyone,
   developer,
   freshlySignedIn,
   member,
   memberDeveloper,
   memberOwner,
-  operator,
   owner,
   signedIn,
+  staff,
   strongly,
   viewer,
   withFactor,
@@ -28,33 +27,7 @@ import {
   tableOf,
   whenVisited,
 } from './route.ts'
-import { authorize, authorizeSchema } from './sign-in/authorize.ts'
-
-const home = whenVisited(() => import('./sign-in/home.ts'))
-const login = whenVisited(() => import('./sign-in/login.ts'))
-const logout = whenVisited(() => import('./sign-in/logout.ts'))
-const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
-const provider = whenVisited(() => import('./sign-in/provider.ts'))
-const consent = whenVisited(() => import('./sign-in/consent.ts'))
-
-/** Each site has its own way in. */
-const signInRows: readonly Row[] = [
-  page('/v1/oauth/authorize', anyone, authorize, authorizeSchema),
-  page('/login', anyone, login.showLogin),
-  form('/login', anyone, login.submitLogin),
-  page('/login/second', anyone, secondStep.showSecondStep),
-  form('/login/second', anyone, secondStep.submitSecondStep),
-  page('/login/password', anyone, login.showPasswordLogin),
-  page('/login/with/:provider', anyone, provider.setOutTo),
-  page('/login/from/:provider', anyone, provider.comeBackFrom),
-  form('/login/cancel', anyone, login.cancelLogin),
-  form('/logout', anyone, logout.logout),
-  page('/signed-out', anyone, logout.showSignedOut),
-  form('/logout/from/:provider', anyone, logout.takeLogout),
-  page('/consent', anyone, consent.showConsent),
-  makes(form('/consent', anyone, consent.submitConsent)),
-  page('/', anyone, home.showHome),
-]
+import { passwordRows, signInRows } from './sign-in-routes.ts'
 
 const applications = whenVisited(() => import('./account/applications.ts'))
 const apiSettings = whenVisited(() => import('./account/api-settings.ts'))
@@ -214,64 +187,91 @@ const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
 const client = whenVisited(() => import('./console/client-acts.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
+const newUser = whenVisited(() => import('./console/new-user.ts'))
+const userMail = whenVisited(() => import('./console/user-mail.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
 const search = whenVisited(() => import('./console/search.ts'))
+const proposals = whenVisited(() => import('./console/proposals.ts'))
+const providers = whenVisited(() => import('./console/providers.ts'))
+const staffPages = whenVisited(() => import('./console/staff.ts'))
 
-/** How the gateway is and whom it serves. What changes something takes every proof that the operator has. */
+/** What changes something takes every proof that whoever does it has. */
+const partnerManager = staff('partners.manage').and(strongly)
+const webhookOperator = staff('webhooks.operate').and(strongly)
+const support = staff('users.manage').and(strongly)
+const decider = staff('proposals.decide').and(strongly)
+const providerKeeper = staff('providers.manage').and(strongly).and(withReason)
+const roleGiver = staff('staff.manage').and(strongly).and(withReason)
+
+/** How the gateway is and whom it serves. Each row names the permission that it takes. */
 const consoleRows: readonly Row[] = [
-  page('/console', operator, overview.showOverview),
-  page('/console/search', operator, search.showSearch),
-  page('/console/webhooks', operator, lanes.showWebhooks),
-  page('/console/webhooks/:id', operator, lanes.showWebhook),
-  form('/console/webhooks/:id/pause', operator.and(strongly).and(withReason), lanes.pauseWebhook),
-  form('/console/webhooks/:id/resume', operator.and(strongly), lanes.resumeWebhook),
-  page('/console/webhooks/:id/incident', operator, laneIncident.showIncident),
-  makes(form('/console/webhooks/:id/incident/probe', operator.and(strongly), laneIncident.probe)),
-  page('/console/webhooks/:id/recover', operator, laneIncident.showRecovery),
-  makes(form('/console/webhooks/:id/recover/start', operator.and(strongly), laneIncident.recover)),
-  page('/console/audit', operator, audit.showAudit),
-  page('/console/audit/export', operator, auditExport.exportAudit),
-  page('/console/audit/chain', operator, chain.showChain),
-  form('/console/audit/chain/verify', operator, chain.startVerification),
-  page('/console/settings', operator, settings.showSettings),
-  page('/console/partners', operator, partners.showPartners),
-  page('/console/partners/:branch', operator, partner.showPartner),
-  page('/console/partners/:branch/failed-calls', operator, failedCalls.showFailedCalls),
-  form('/console/partners/:branch/approve', operator.and(strongly), partner.approvePartner),
-  form('/console/partners/:branch/decline', operator.and(strongly), partner.declinePartner),
-  form('/console/partners/:branch/suspend', operator.and(strongly), partner.suspendPartner),
-  makes(form('/console/partners/:branch/message', operator.and(strongly), partner.writeToPartner)),
-  form('/console/partners/:branch/refresh/grant', operator.and(strongly), partner.grantRefresh),
-  form('/console/partners/:branch/refresh/withdraw', operator.and(strongly).and(withReason), partner.withdrawRefresh),
-  form(
-    '/console/partners/:branch/clients/:client/suspend',
-    operator.and(strongly).and(withReason),
-    client.suspendClient,
-  ),
-  form('/console/partners/:branch/clients/:client/activate', operator.and(strongly), client.activateClient),
-  form('/console/partners/:branch/clients/:client/scopes', operator.and(strongly), client.setMost),
-  form('/console/partners/:branch/clients/:client/scopes/grant', operator.and(strongly), client.grantScopes),
+  page('/console', staff('overview.see'), overview.showOverview),
+  page('/console/search', staff('overview.see'), search.showSearch),
+  page('/console/webhooks', staff('webhooks.see'), lanes.showWebhooks),
+  page('/console/webhooks/:id', staff('webhooks.see'), lanes.showWebhook),
+  form('/console/webhooks/:id/pause', webhookOperator.and(withReason), lanes.pauseWebhook),
+  form('/console/webhooks/:id/resume', webhookOperator, lanes.resumeWebhook),
+  page('/console/webhooks/:id/incident', staff('webhooks.see'), laneIncident.showIncident),
+  makes(form('/console/webhooks/:id/incident/probe', webhookOperator, laneIncident.probe)),
+  page('/console/webhooks/:id/recover', staff('webhooks.operate'), laneIncident.showRecovery),
+  makes(form('/console/webhooks/:id/recover/start', webhookOperator, laneIncident.recover)),
+  page('/console/audit', staff('audit.see'), audit.showAudit),
+  page('/console/audit/export', staff('audit.export'), auditExport.exportAudit),
+  page('/console/audit/chain', staff('audit.see'), chain.showChain),
+  form('/console/audit/chain/verify', staff('audit.see'), chain.startVerification),
+  page('/console/settings', staff('settings.see'), settings.showSettings),
+  page('/console/partners', staff('partners.see'), partners.showPartners),
+  page('/console/partners/:branch', staff('partners.see'), partner.showPartner),
+  page('/console/partners/:branch/failed-calls', staff('partners.see'), failedCalls.showFailedCalls),
+  form('/console/partners/:branch/approve', partnerManager, partner.approvePartner),
+  form('/console/partners/:branch/decline', partnerManager, partner.declinePartner),
+  form('/console/partners/:branch/suspend', partnerManager, partner.suspendPartner),
+  makes(form('/console/partners/:branch/message', partnerManager, partner.writeToPartner)),
+  form('/console/partners/:branch/refresh/grant', partnerManager, partner.grantRefresh),
+  form('/console/partners/:branch/refresh/withdraw', partnerManager.and(withReason), partner.withdrawRefresh),
+  form('/console/partners/:branch/clients/:client/suspend', partnerManager.and(withReason), client.suspendClient),
+  form('/console/partners/:branch/clients/:client/activate', partnerManager, client.activateClient),
+  form('/console/partners/:branch/clients/:client/scopes', partnerManager, client.setMost),
+  form('/console/partners/:branch/clients/:client/scopes/grant', partnerManager, client.grantScopes),
   form(
     '/console/partners/:branch/clients/:client/scopes/decline',
-    operator.and(strongly).and(withReason),
+    partnerManager.and(withReason),
     client.declineScopes,
   ),
-  page('/console/users', operator, users.showUsers),
-  page('/console/users/:id', operator, user.showUser),
-  form('/console/users/:id/lock', operator.and(strongly).and(withReason), userActs.lockUser),
-  form('/console/users/:id/unlock', operator.and(strongly), userActs.unlockUser),
-  form('/console/users/:id/sessions/close', operator.and(strongly).and(withReason), userActs.closeSession),
-  form('/console/users/:id/sessions/close/all', operator.and(strongly).and(withReason), userActs.closeSessions),
-  form('/console/users/:id/tokens/revoke', operator.and(strongly).and(withReason), userActs.revokeToken),
-  form('/console/users/:id/applications/revoke', operator.and(strongly).and(withReason), userActs.revokeApplication),
-  form('/console/users/:id/factors/reset', operator.and(strongly).and(withReason), userActs.resetFactors),
-  form('/console/users/:id/throttle/lift', operator.and(strongly), userActs.liftThrottle),
+  page('/console/users', staff('users.see'), users.showUsers),
+  page('/console/users/new', staff('users.manage'), newUser.showNewUser),
+  makes(form('/console/users/create', support, newUser.createNewUser, '/console/users/new')),
+  page('/console/users/:id', staff('users.see'), user.showUser),
+  form('/console/users/:id/email', support.and(withReason), userMail.changeEmail),
+  form('/console/users/:id/reset', support.and(withReason), userMail.sendReset),
+  form('/console/users/:id/lock', support.and(withReason), userActs.lockUser),
+  form('/console/users/:id/unlock', support, userActs.unlockUser),
+  form('/console/users/:id/sessions/close', support.and(withReason), userActs.closeSession),
+  form('/console/users/:id/sessions/close/all', support.and(withReason), userActs.closeSessions),
+  form('/console/users/:id/tokens/revoke', support.and(withReason), userActs.revokeToken),
+  form('/console/users/:id/applications/revoke', support.and(withReason), userActs.revokeApplication),
+  form('/console/users/:id/factors/reset', support.and(withReason), userActs.resetFactors),
+  form('/console/users/:id/throttle/lift', support, userActs.liftThrottle),
+  page('/console/proposals', staff('overview.see'), proposals.showProposals),
+  page('/console/proposals/:id', staff('overview.see'), proposals.showProposal),
+  form('/console/proposals/:id/approve', decider, proposals.approveProposal),
+  form('/console/proposals/:id/decline', decider.and(withReason), proposals.declineProposal),
+  form('/console/proposals/:id/withdraw', decider.and(withReason), proposals.withdraw),
+  page('/console/providers', staff('providers.manage'), providers.showProviders),
+  page('/console/providers/:provider', staff('providers.manage'), providers.showProvider),
+  page('/console/providers/:provider/test', staff('providers.manage'), providers.testNow),
+  form('/console/providers/:provider/remove', providerKeeper, providers.remove),
+  page('/console/staff', staff('staff.see'), staffPages.showStaff),
+  page('/console/staff/:id', staff('staff.see'), staffPages.showRoles),
+  form('/console/staff/:id/give', roleGiver, staffPages.giveRole),
+  form('/console/staff/:id/take', roleGiver, staffPages.takeRole),
 ]
 
 export const pageRoutes: readonly PageRoute[] = tableOf([
   ...onBothSites([...signInRows, ...accountRows, ...portalRows]),
   ...inSandboxAlone(sandboxRows),
   // On the live site alone.
+  ...passwordRows,
   ...personRows,
   ...partnerRows,
   ...consoleRows,

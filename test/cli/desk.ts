@@ -12,6 +12,7 @@ import { keyCommands } from '../../src/cli/keys.ts'
 import { partnerCommands } from '../../src/cli/partner.ts'
 import { partnerMemberCommands } from '../../src/cli/partner-members.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
+import { staffCommands } from '../../src/cli/staff.ts'
 import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
 import { webhookCommands } from '../../src/cli/webhook.ts'
@@ -24,6 +25,7 @@ import { type Finished, runCommand } from '../support/process.ts'
 
 export const commands = [
   ...userCommands,
+  ...staffCommands,
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,

@@ -148,3 +148,24 @@ test('migrating again changes nothing', async () => {
   const command = await runCommand(['migrate', '--json'], settings())
   assert.deepEqual(command.json(), { schema: 'up to date' })
 })
+
+test('whoever ran the gateway before there were roles is an administrator after', async () => {
+  const db = connect()
+  const before = readMigrations().filter(({ version }) => version < 21)
+  await migrate(db, before)
+  const people = [
+    ['id-aaaaaaaaaaaa', 'olga', 'operator', 'active'],
+    ['id-bbbbbbbbbbbb', 'left', 'operator', 'disabled'],
+    ['id-cccccccccccc', 'alice', 'holder', 'active'],
+  ]
+  for (const values of people) {
+    const insert = `INSERT INTO users (id, username, name, password_hash, role, status, created_at, updated_at) VALUES ($1, $2, $2, '-', $3, $4, now(), now())`
+    await db.query(statement('', insert), values)
+  }
+  await migrate(db)
+  const roles = await db.query(statement('', 'SELECT user_id AS "userId", role, source FROM staff_roles ORDER BY 1'))
+  assert.deepEqual(roles, [
+    { userId: 'id-aaaaaaaaaaaa', role: 'administrator', source: 'hand' },
+    { userId: 'id-bbbbbbbbbbbb', role: 'administrator', source: 'hand' },
+  ])
+})

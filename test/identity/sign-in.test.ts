@@ -136,6 +136,18 @@ test('a network that begins too many sign-ins in a minute waits for the next', a
   assert.equal((await open().get('/login')).status, 303)
 })
 
+test('whoever has no password is told where theirs is', async () => {
+  await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE id = $1'), [ada.id])
+  const browser = open()
+  await signInThere(browser, upstream, 'sub-ada', { factor: true })
+  const led = await browser.get('/account/password')
+  const answer =
+    led.status === 200 ? led : await signInThere(browser, upstream, 'sub-ada', { path: led.location!, factor: true })
+  const page = answer.status === 303 ? await browser.get(pathOf(answer)) : answer
+  assert.match(page.text, /You have no password here/)
+  assert.equal((await signInWith(open(), ada.username, { path: '/login/password' })).status, 401)
+})
+
 test('whoever leaves the provider without signing in is told so, and can try again', async () => {
   const browser = open()
   const answer = await signInThere(browser, upstream, '')

@@ -26,7 +26,7 @@ test('without a provider for staff, a password is how they sign in, and nobody i
   assert.deepEqual(await told(), [])
 })
 
-test('with one, all operators hear of a sign-in with a password, once an hour; of a holder’s they do not', async () => {
+test('with one, whoever manages staff hears of a sign-in with a password, once an hour; of a holder’s they do not', async () => {
   const issuer = 'https://127.0.0.1:9'
   await registerUpstream(house, { issuer }, 'staff', { kind: 'staff', label: 'Staff ID', linkClaim: null })
   assert.equal((await signInWith(open(), holder.username)).status, 303)

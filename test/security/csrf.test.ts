@@ -152,9 +152,9 @@ const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: R
 
 /**
  * The forms of the portal and of the console have tables of their own: web/partner/walls and web/console/walls. What a provider sends is no form of a
- * page: identity/sign-out has it.
+ * page: identity/sign-out has it; identity/forgotten-password has those of whoever forgot theirs.
  */
-const isElsewhere = (path: string) => /^\/(partner|console|logout\/from)\b/.test(path)
+const isElsewhere = (path: string) => /^\/(partner|console|logout\/from|login\/(forgotten|reset))\b/.test(path)
 
 test('every form of the site is in this table', () => {
   const posted = pageRoutes

@@ -15,6 +15,7 @@ import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/clie
 import { addMember, getPartner, removeMember, setMemberRole, setPartnerStatus } from '../../src/partners/partner.ts'
 import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
+import { getStaffMember, giveRole } from '../../src/users/staff-role.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import type { Browser } from '../support/browser.ts'
@@ -165,6 +166,11 @@ const acts: Record<string, () => Promise<Act>> = {
     const { user, browser } = await openDesk(house)
     const answer = await open(cookieOf(browser), '/console')
     return { answer, stop: () => run(`UPDATE users SET role = 'holder' WHERE id = '${user.id}'`) }
+  },
+  async 'the live overview of somebody of the staff whose roles change'() {
+    const { user, browser } = await openDesk(house, 'Vera Viewer', ['viewer'])
+    const answer = await open(cookieOf(browser), '/console')
+    return { answer, stop: async () => giveRole(db, await getStaffMember(db, user.id), 'support', house.act()) }
   },
   async 'an export of the audit log whose operator signs out everywhere, and which nobody reads on'() {
     await fillAudit()

@@ -1,21 +1,19 @@
 /** Whoever has a session of the sandbox, an operator's or a member's even, has nothing of the live site with it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { listApiTokens } from '../../src/users/api-token.ts'
 import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { Browser, send } from '../support/browser.ts'
-import { openDesk } from '../support/console.ts'
+import { makeAdministrator, openDesk } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../support/web.ts'
 
 const house = await openHouse()
 const partner = await openPartner(house)
-const { db } = house.gateway.context
-await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [partner.user.id])
+await makeAdministrator(house, partner.user)
 /** A member of the partner who is an operator too, signed in to the sandbox. */
 const browser = await house.signIn(partner.user, 'sandbox')
 const csrf = await tokenOf(browser)

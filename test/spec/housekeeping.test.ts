@@ -55,6 +55,7 @@ test('with nothing dead nothing is removed', async () => {
     formerEmails: 0,
     receipts: 0,
     invitations: 0,
+    passwordResets: 0,
     providerSignIns: 0,
     logoutTokens: 0,
   })

@@ -1,4 +1,6 @@
 /** An operator at work, and what the console's tests act on. */
+import { statement } from '../../src/database/database.ts'
+import type { StaffRole } from '../../src/users/staff-role.ts'
 import type { User } from '../../src/users/user.ts'
 import type { Answer, Browser } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
@@ -8,10 +10,21 @@ export interface Desk {
   readonly browser: Browser
 }
 
-/** Somebody who runs the gateway, signed in on the live site. */
-export async function openDesk(house: TestGateway, name = 'Olga Operator'): Promise<Desk> {
-  const user = await house.makeOperator(name)
+/** Somebody of the staff, signed in on the live site: an administrator, or with these roles. */
+export async function openDesk(
+  house: TestGateway,
+  name = 'Olga Operator',
+  roles?: readonly StaffRole[],
+): Promise<Desk> {
+  const user = await house.makeOperator(name, roles)
   return { user, browser: await house.signIn(user) }
+}
+
+/** Somebody who is something else already becomes an administrator too. */
+export async function makeAdministrator({ gateway, clock }: TestGateway, { id }: User): Promise<void> {
+  const { db } = gateway.context
+  await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [id])
+  await db.query(statement('', `INSERT INTO staff_roles VALUES ($1, 'administrator', 'hand', $2)`), [id, clock.now()])
 }
 
 /** Opens the page and sends its form, as somebody does who presses the button there, and says why where they are asked. */

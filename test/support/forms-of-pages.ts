@@ -1,7 +1,7 @@
 /** Every page that links lead to, and the forms on them: read from what is printed, by whoever may see most. */
 import assert from 'node:assert/strict'
-import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
+import { setEmail } from '../../src/users/email.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { dispatchPart } from '../../src/webhooks/dispatch.ts'
@@ -9,8 +9,10 @@ import { insertEvents } from '../../src/webhooks/event.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
+import { makeAdministrator } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
+import { registerUpstream } from './upstream.ts'
 import { openConsent } from './web.ts'
 
 /** Somebody who is everything: a holder with a connected application, a member of a partner, an operator. */
@@ -25,9 +27,12 @@ export interface Everybody {
 export async function makeEverything(house: TestGateway): Promise<Everybody> {
   const { db } = house.gateway.context
   const own = await openPartner(house)
-  const run = (text: string, values: readonly unknown[]) => db.query(statement('', text), values)
-  await run(`UPDATE users SET role = 'operator' WHERE id = $1`, [own.user.id])
-  const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
+  await makeAdministrator(house, own.user)
+  await house.makeOperator('Vera Viewer', ['viewer'])
+  const reader = await house.makeUser()
+  await setEmail(db, reader, 'reader@example.com', house.act())
+  await registerUpstream(house, { issuer: 'https://127.0.0.1:9/every' }, 'every')
+  const consent = await openConsent(await house.signIn(reader), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
   await addMember(db, own.partner, await house.makeUser(), house.act(), 'developer')

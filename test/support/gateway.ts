@@ -19,6 +19,7 @@ import {
 } from '../../src/partners/partner.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
+import type { StaffRole } from '../../src/users/staff-role.ts'
 import { addAccount, createUser, type User } from '../../src/users/user.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
@@ -58,8 +59,8 @@ export interface TestGateway {
   /** What an operator does, now. */
   act(): Act
   makeUser(username?: string, accounts?: readonly string[]): Promise<User>
-  /** Somebody who runs the gateway. */
-  makeOperator(name?: string): Promise<User>
+  /** Somebody of the staff: an administrator, or with these roles. */
+  makeOperator(name?: string, staffRoles?: readonly StaffRole[]): Promise<User>
   makePartner(options?: { refresh?: boolean }): Promise<Partner>
   makeClient(options?: ClientOptions): Promise<TestClient>
   makeToken(user: User, environment?: Environment): Promise<string>
@@ -168,8 +169,8 @@ function describe(
       }
       return user
     },
-    makeOperator(name = 'Olga Operator') {
-      const draft = { username: `operator-${makeUpWord()}`, name, password, role: 'operator' } as const
+    makeOperator(name = 'Olga Operator', staffRoles = ['administrator']) {
+      const draft = { username: `operator-${makeUpWord()}`, name, password, role: 'operator', staffRoles } as const
       return createUser(db, passwords, draft, self.act())
     },
     async makePartner({ refresh = true } = {}) {

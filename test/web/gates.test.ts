@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import type { Visit } from '../../src/web/frame/visit.ts'
 import {
   developer,
@@ -11,11 +10,11 @@ import {
   type Member,
   member,
   type Operator,
-  operator,
   owner,
   type StronglySignedIn,
   type StrongOperator,
   signedIn,
+  staff,
   strongly,
   viewer,
   withFactor,
@@ -23,6 +22,7 @@ import {
 import { form, type PageRoute, page } from '../../src/web/route.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Browser, hiddenFields } from '../support/browser.ts'
+import { makeAdministrator } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { setUpApp } from '../support/second-factor.ts'
@@ -36,6 +36,8 @@ const anySession: Record<string, string> = {
   '/login': 'it is the proof',
   '/login/second': 'it is the proof',
   '/login/cancel': 'it ends what was begun',
+  '/login/forgotten': 'whoever forgot their password has no session',
+  '/login/reset/:token': 'the link is the proof',
   '/logout': 'it ends the session',
   '/logout/from/:provider': 'a provider sends it, and proves itself by what it signed',
   '/consent': 'it depends on the scopes: findObstacle asks',
@@ -86,7 +88,7 @@ const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
   [/^\/partner\/:branch\//, 'approved member'],
   [/^\/(partner|account)\b/, 'signed in'],
   [
-    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|signed-out|consent)?$/,
+    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/forgotten|\/reset\/:token|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|signed-out|consent|\.well-known\/change-password)?$/,
     'anyone',
   ],
 ]
@@ -115,14 +117,14 @@ test('a handler does not type-check behind a gate that proves less than it needs
   const ofFreshMembers = async (_visit: Visit, _member: FreshMember) => {}
   const ofStrong = async (_visit: Visit, _visitor: StronglySignedIn) => {}
   const rows = [
-    page('/right', operator.and(strongly), ofOperators),
-    form('/right', operator.and(strongly), ofStrongOperators),
+    page('/right', staff('overview.see').and(strongly), ofOperators),
+    form('/right', staff('overview.see').and(strongly), ofStrongOperators),
     page('/right', viewer, ofMembers),
     form('/right', owner.and(freshlySignedIn), ofFreshMembers),
     // @ts-expect-error: whoever is signed in, however strongly, is no operator
     page('/wrong', strongly, ofOperators),
     // @ts-expect-error: the proofs may have been given hours ago
-    form('/wrong', operator, ofStrongOperators),
+    form('/wrong', staff('overview.see'), ofStrongOperators),
     // @ts-expect-error: the partner may be suspended
     page('/wrong', member, ofMembers),
     // @ts-expect-error: the password may have been given hours ago
@@ -148,7 +150,7 @@ test('every form names the proof that it asks for, or is known to need none', ()
 
 test('whatever hands out lasting power over an account asks for every proof that its holder has', () => {
   const powers =
-    /^\/account\/(api\/tokens|security\/(app|passkey|recovery|email)\b.*|password)$|^\/console\/(partners|users|webhooks)\//
+    /^\/account\/(api\/tokens|security\/(app|passkey|recovery|email)\b.*|password)$|^\/console\/(partners|users|webhooks|staff|proposals)\//
   const found = forms.filter(({ path }) => powers.test(path))
   assert.ok(found.length > 20, String(found.length))
   for (const route of found) assert.ok(asksFor('factor')(route), route.path)
@@ -157,8 +159,7 @@ test('whatever hands out lasting power over an account asks for every proof that
 /** An operator who is a member of a partner too: nothing but the proof is missing. */
 async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: string) => string }> {
   const { partner, user } = await openPartner(house)
-  const { db } = house.gateway.context
-  await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [user.id])
+  await makeAdministrator(house, user)
   const params: Record<string, string> = {
     ...{ branch: String(partner.branchId), id: '1', client: 'none', replay: '1', token: 'none' },
   }

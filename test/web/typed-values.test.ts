@@ -46,6 +46,8 @@ const unseen: Record<string, string> = {
   '/login': 'it is the sign-in; what is typed into it is a test of its own',
   '/login/second': 'codes alone',
   '/login/cancel': 'a button',
+  '/login/forgotten': 'a username, of somebody who has no session',
+  '/login/reset/:token': 'a password alone',
   '/logout/from/:provider': 'a provider sends it',
   '/consent': 'a test of its own',
   '/account/revoke': 'a button',

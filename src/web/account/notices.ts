@@ -5,6 +5,7 @@ import {
   listNotices,
   type NoticeSeen,
   type PersonalKind,
+  staffKinds,
 } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
@@ -33,8 +34,11 @@ const kindWords: Record<PersonalKind, string> = {
   'secret-expiring': 'A client secret ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
+  'password-reset': 'A link for a new password, when you asked for one',
   'staff-password': 'An operator signs in with a password although there is a provider for staff',
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
+  proposal: 'A proposal needs your decision',
+  'break-glass': 'Something that takes two people is done on the command line',
 }
 
 export async function showNotices(visit: Visit, visitor: SignedIn) {
@@ -52,6 +56,7 @@ ${printAddress(mail)}
 <h2>What you are told</h2>
 <p>Always, because it guards your account:</p>
 <ul>${guards.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>
+${user.role === 'operator' && html`<p>Always, as staff of the brokerage:</p><ul>${staffKinds.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>`}
 ${isMember && printChoice(mail, visitor)}
 </section>
 <section class="card">
@@ -72,9 +77,8 @@ export async function chooseNotices(visit: Visit, visitor: SignedIn, form: Submi
   return leadToDone(visit, visitor, here, { text: 'Your choice is saved.', undo })
 }
 
-/** Not those of operators alone. */
 const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
-  (kind) => kind !== 'staff-password' && !(declinable as readonly PersonalKind[]).includes(kind),
+  (kind) => !([...declinable, ...staffKinds] as readonly PersonalKind[]).includes(kind),
 )
 
 function printAddress({ email }: Mail): Html {

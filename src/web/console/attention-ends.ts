@@ -12,6 +12,7 @@ import type { AttentionKind } from './attention-row.ts'
 export const certificates: AttentionKind = {
   plural: 'certificates',
   all: '/console/settings',
+  permission: 'settings.see',
   async find({ config, now }) {
     if (!config.tls) return []
     const { validToDate: endsAt, subjectAltName = 'the certificate' } = new X509Certificate(config.tls.cert)
@@ -35,6 +36,7 @@ export const certificates: AttentionKind = {
 export const secrets: AttentionKind = {
   plural: 'client secrets that end',
   all: '/console/partners',
+  permission: 'partners.manage',
   async find({ db, now }, most) {
     return (await listEndingSecrets(db, now, most)).map(
       ({ branchId, name, clientId, client, environment, hint, endsAt, lastUsedAt }) => ({
@@ -54,6 +56,7 @@ export const secrets: AttentionKind = {
 export const sealingKeys: AttentionKind = {
   plural: 'sealing keys',
   all: '/console/audit?action=keys',
+  permission: 'keys.manage',
   async find({ db, vault, now }) {
     const { keyIds, currentKeyId } = vault
     if (keyIds.length < 2) return []

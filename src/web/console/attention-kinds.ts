@@ -20,6 +20,7 @@ import { csrfField } from '../frame/page.ts'
 import { printAge, printAgo } from './ago.ts'
 import { certificates, sealingKeys, secrets } from './attention-ends.ts'
 import type { AttentionKind } from './attention-row.ts'
+import { mayActOn } from './user-parts.ts'
 import { askToPause } from './webhooks.ts'
 
 const longestReason = 200
@@ -46,10 +47,15 @@ function decline(
 const partnerPath = (branchId: number) => `/console/partners/${branchId}`
 const toPartner = (branchId: number, name: string) => html`<a href="${partnerPath(branchId)}">${name}</a>`
 
+/** What takes two people is proposed where everything about the partner is. */
+const toPropose = (branchId: number, name: string) =>
+  html`<a class="button primary" href="${partnerPath(branchId)}">Propose…<span class="unseen"> for ${name}</span></a>`
+
 const applications: AttentionKind = {
   plural: 'applications',
   all: '/console/partners?state=applied',
-  async find({ db, csrf, now }, most) {
+  permission: 'partners.manage',
+  async find({ db, config, operator, now }, most) {
     return (await listApplicants(db, most)).map((each) => ({
       urgency: 'decide',
       kind: 'Application',
@@ -57,7 +63,9 @@ const applications: AttentionKind = {
       reason: each.purpose === null ? 'No description given.' : quote(each.purpose),
       since: each.since,
       age: html`applied ${printAgo(each.since, now)}`,
-      acts: printDecision(each, csrf),
+      acts: config.fourEyes.includes('partner.approve')
+        ? toPropose(each.branchId, each.name)
+        : printDecision(each, operator.csrf),
     }))
   },
 }
@@ -77,7 +85,8 @@ ${act(csrf, `${partnerPath(branchId)}/decline`, 'Decline', name, 'danger', decli
 const refreshRequests: AttentionKind = {
   plural: 'requests for refresh access',
   all: '/console/partners',
-  async find({ db, csrf, now }, most) {
+  permission: 'partners.manage',
+  async find({ db, config, operator, now }, most) {
     return (await listRefreshAsked(db, most)).map(({ branchId, name, reason, since }) => ({
       urgency: 'decide',
       kind: 'Refresh access',
@@ -86,8 +95,16 @@ const refreshRequests: AttentionKind = {
       since,
       age: html`asked ${printAgo(since, now)}`,
       acts: [
-        act(csrf, `${partnerPath(branchId)}/refresh/grant`, 'Grant', `refresh access to ${name}`, 'primary'),
-        decline(csrf, `${partnerPath(branchId)}/refresh/withdraw`, `refresh access of ${name}`),
+        config.fourEyes.includes('partner.refresh-access')
+          ? toPropose(branchId, name)
+          : act(
+              operator.csrf,
+              `${partnerPath(branchId)}/refresh/grant`,
+              'Grant',
+              `refresh access to ${name}`,
+              'primary',
+            ),
+        decline(operator.csrf, `${partnerPath(branchId)}/refresh/withdraw`, `refresh access of ${name}`),
       ],
     }))
   },
@@ -96,7 +113,8 @@ const refreshRequests: AttentionKind = {
 const scopeRequests: AttentionKind = {
   plural: 'requests for wider scopes',
   all: '/console/partners',
-  async find({ db, csrf, now }, most) {
+  permission: 'partners.manage',
+  async find({ db, config, operator, now }, most) {
     return (await listScopesAsked(db, most)).map(({ id, branchId, name, clientId, client, scopes, reason, since }) => {
       const at = `${partnerPath(branchId)}/clients/${clientId}/scopes`
       const request = html`<input type="hidden" name="request" value="${id}">`
@@ -109,8 +127,10 @@ const scopeRequests: AttentionKind = {
         since,
         age: html`asked ${printAgo(since, now)}`,
         acts: [
-          act(csrf, `${at}/grant`, 'Grant', what, 'primary', request),
-          decline(csrf, `${at}/decline`, what, { request: id }),
+          config.fourEyes.includes('partner.widen-scopes')
+            ? toPropose(branchId, name)
+            : act(operator.csrf, `${at}/grant`, 'Grant', what, 'primary', request),
+          decline(operator.csrf, `${at}/decline`, what, { request: id }),
         ],
       }
     })
@@ -120,7 +140,8 @@ const scopeRequests: AttentionKind = {
 const failingWebhooks: AttentionKind = {
   plural: 'failing webhooks',
   all: '/console/webhooks',
-  async find({ db, csrf, now }, most) {
+  permission: 'webhooks.see',
+  async find({ db, operator, now }, most) {
     const failing = await listFailingWebhooks(db, most)
     const failures = await readFailures(db, failing)
     return failing.map((each) => ({
@@ -130,7 +151,7 @@ const failingWebhooks: AttentionKind = {
       reason: html`${toPartner(each.branchId, each.partner)}: ${each.failures.toLocaleString('en')} attempts in a row failed${each.isOpen && '; one retry a minute'}${each.environment === 'sandbox' && ' (sandbox)'}. ${causeOf(failures.get(each.id))}`,
       since: each.since,
       age: html`for ${printAge(now.getTime() - each.since.getTime()) ?? 'less than a minute'}`,
-      acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">: ${each.url}</span></a>${askToPause(each, csrf, { from: 'queue' })}`,
+      acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">: ${each.url}</span></a>${operator.may('webhooks.operate') && askToPause(each, operator.csrf, { from: 'queue' })}`,
     }))
   },
 }
@@ -142,6 +163,7 @@ function causeOf(failure: WebhookFailure | undefined): string | undefined {
 const refusedPartners: AttentionKind = {
   plural: 'partners with failed API calls',
   all: '/console/partners',
+  permission: 'partners.see',
   async find({ db, now }, most) {
     return (await listRefusedPartners(db, now, most)).map(({ branchId, name, calls, since }) => ({
       urgency: 'soon',
@@ -160,6 +182,7 @@ const toUser = (userId: string, name: string) => html`<a href="/console/users/${
 const lockedApps: AttentionKind = {
   plural: 'locked authenticator apps',
   all: '/console/audit?action=second_factor.locked',
+  permission: 'users.manage',
   async find({ db, now }, most) {
     return (await listLockedPeople(db, 'app locked', now, most)).map(({ userId, name, since }) => ({
       urgency: 'now',
@@ -177,15 +200,18 @@ const lockedApps: AttentionKind = {
 const throttled: AttentionKind = {
   plural: 'people who have to wait',
   all: '/console/audit?action=session.throttled',
-  async find({ db, csrf, now }, most) {
-    return (await listLockedPeople(db, 'must wait', now, most)).map(({ userId, name, since }) => ({
+  permission: 'users.manage',
+  async find({ db, operator, now }, most) {
+    return (await listLockedPeople(db, 'must wait', now, most)).map(({ userId, name, role, since }) => ({
       urgency: 'soon',
       kind: 'Has to wait',
       title: toUser(userId, name),
       reason: 'Several sign-ins in a row failed, so further attempts have to wait.',
       since,
       age: printAgo(since, now),
-      acts: act(csrf, `/console/users/${userId}/throttle/lift`, 'Let sign in', name),
+      acts:
+        mayActOn(operator, { role }) &&
+        act(operator.csrf, `/console/users/${userId}/throttle/lift`, 'Let sign in', name),
     }))
   },
 }
@@ -193,15 +219,16 @@ const throttled: AttentionKind = {
 const lockedOut: AttentionKind = {
   plural: 'people who were locked lately',
   all: '/console/audit?action=user.disabled',
-  async find({ db, csrf, now }, most) {
-    return (await listLockedPeople(db, 'locked', now, most)).map(({ userId, name, since }) => ({
+  permission: 'users.manage',
+  async find({ db, operator, now }, most) {
+    return (await listLockedPeople(db, 'locked', now, most)).map(({ userId, name, role, since }) => ({
       urgency: 'know',
       kind: 'Locked',
       title: toUser(userId, name),
       reason: 'Locked out by an operator. Tokens work again when they are unlocked; sessions do not come back.',
       since,
       age: html`locked ${printAgo(since, now)}`,
-      acts: act(csrf, `/console/users/${userId}/unlock`, 'Unlock', name),
+      acts: mayActOn(operator, { role }) && act(operator.csrf, `/console/users/${userId}/unlock`, 'Unlock', name),
     }))
   },
 }

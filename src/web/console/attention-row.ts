@@ -1,6 +1,8 @@
 /** What the attention queue is made of: rows, and the kinds that find them. */
 import type { Context } from '../../context.ts'
+import type { Permission } from '../../permission.ts'
 import type { Content } from '../frame/html.ts'
+import type { Operator } from '../gates.ts'
 
 /** In this order. */
 export const urgencies = ['now', 'soon', 'decide', 'know'] as const
@@ -24,10 +26,12 @@ export interface AttentionKind {
   readonly plural: string
   /** Where all of them are. */
   readonly all: string
+  /** Whoever lacks it can do nothing about them, and does not see them. */
+  readonly permission: Permission
   find(desk: AttentionDesk, most: number): Promise<AttentionRow[]>
 }
 
 export interface AttentionDesk extends Pick<Context, 'db' | 'config' | 'vault'> {
   readonly now: Date
-  readonly csrf: string
+  readonly operator: Pick<Operator, 'csrf' | 'may'>
 }

@@ -6,6 +6,7 @@ import { type Html, html } from '../frame/html.ts'
 import { badge, type Tone } from '../frame/parts.ts'
 import { attentionKinds } from './attention-kinds.ts'
 import { type AttentionDesk, type AttentionRow, type Urgency, urgencies } from './attention-row.ts'
+import { linkTo, type Reader } from './console.ts'
 
 const tones: Record<Urgency, Tone> = { now: 'bad', soon: 'wait', decide: 'wait', know: 'off' }
 
@@ -26,7 +27,9 @@ interface Attention {
 
 export async function findAttention(desk: AttentionDesk): Promise<Attention> {
   const found = await Promise.all(
-    attentionKinds.map(async (kind) => ({ kind, rows: await kind.find(desk, shownEach + countedEach) })),
+    attentionKinds
+      .filter(({ permission }) => desk.operator.may(permission))
+      .map(async (kind) => ({ kind, rows: await kind.find(desk, shownEach + countedEach) })),
   )
   const rows = found.flatMap(({ rows }) => rows.slice(0, shownEach)).sort(compare)
   const more = found
@@ -40,12 +43,12 @@ function compare(one: AttentionRow, other: AttentionRow): number {
   return byUrgency === 0 ? one.since.getTime() - other.since.getTime() : byUrgency
 }
 
-export function printAttention({ rows, more }: Attention): Html {
+export function printAttention({ rows, more }: Attention, reader: Reader): Html {
   if (rows.length === 0)
     return html`<section class="card"><h2>Needs your attention</h2><p class="empty">Nothing waits for an operator, and nothing is about to end.</p></section>`
   return html`<section class="card"><h2>Needs your attention</h2>
 <ol class="tokens attention">${rows.map(printRow)}</ol>
-${more.map(printMore)}</section>`
+${more.map((each) => printMore(each, reader))}</section>`
 }
 
 function printRow({ urgency, kind, title, reason, age, acts }: AttentionRow): Html {
@@ -53,7 +56,7 @@ function printRow({ urgency, kind, title, reason, age, acts }: AttentionRow): Ht
 ${acts && html`<div class="acts">${acts}</div>`}</li>`
 }
 
-function printMore({ plural, all, count }: More): Html {
+function printMore({ plural, all, count }: More, reader: Reader): Html {
   const words = count >= countedEach ? `at least ${countedEach}` : String(count)
-  return html`<p><a href="${all}">and ${words} more ${plural}</a></p>`
+  return html`<p>${linkTo(reader, all, `and ${words} more ${plural}`)}</p>`
 }

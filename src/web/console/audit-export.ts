@@ -24,7 +24,8 @@ const retrySeconds = 30
 
 const columns = ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'] as const
 
-export async function exportAudit(visit: Visit, { act }: Operator) {
+export async function exportAudit(visit: Visit, operator: Operator) {
+  const { act } = operator
   const { context, request, reply } = visit
   // It leaves an entry in the log: no other site may bring that about.
   refuseForeignOrigin(request)
@@ -34,7 +35,7 @@ export async function exportAudit(visit: Visit, { act }: Operator) {
   if (problem) throw problem
   const leave = await context.streams.take('console export')
   if (!leave) throw new TooManyRequests('Too many exports are under way at once.', retrySeconds)
-  const watch = watchStanding(context, judgeOperator(visit))
+  const watch = watchStanding(context, judgeOperator(visit, operator))
   const end = () => {
     leave()
     watch.close()

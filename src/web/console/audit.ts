@@ -20,7 +20,7 @@ export async function showAudit(visit: Visit, operator: Operator) {
   const { problem } = asked.draft()
   const { db } = visit.context
   const found = problem ? undefined : await searchEntries(db, question, before, { most: pageSize })
-  const names = await findNamesIn(db, found?.entries ?? [])
+  const names = await findNamesIn(db, found?.entries ?? [], operator)
   return sendConsole(visit, operator, {
     title: 'Audit log',
     section: here,
@@ -28,17 +28,28 @@ export async function showAudit(visit: Visit, operator: Operator) {
     body: html`<h1>Audit log</h1>
 <p class="acts"><a class="button" href="${here}/chain">Verify the chain…</a></p>
 ${printAuditFilter(asked)}
-${found && printFound(found, names, asked, before)}`,
+${found && printFound(found, names, asked, { before, exports: operator.may('audit.export') })}`,
   })
 }
 
-function printFound({ entries, next }: FoundEntries, names: Names, asked: Question, before: number | undefined): Html {
+interface Shown {
+  readonly before: number | undefined
+  /** Whether whoever looks may take the entries away. */
+  readonly exports: boolean
+}
+
+function printFound({ entries, next }: FoundEntries, names: Names, asked: Question, shown: Shown): Html {
+  const { before, exports } = shown
   const given = asked.print()
   const older = next !== undefined && `${here}?${asked.print({ before: next })}`
-  return html`${printEntries(entries, names, next !== undefined)}
+  return html`${printEntries(entries, names, next !== undefined, exports)}
 <nav class="pages" aria-label="Pages">${before !== undefined && html`<a href="${here}?${given}">Newest</a>`}
 ${older && html`<a href="${older}" rel="next">${entries.length < pageSize ? 'Look further back' : 'Older'}</a>`}</nav>
-<section class="card"><h2>Export</h2>
+${exports && printExport(asked)}`
+}
+
+function printExport(asked: Question): Html {
+  return html`<section class="card"><h2>Export</h2>
 <p>Everything that this search finds, not only this page, newest first. The export is recorded in the log.</p>
 <div class="acts"><a class="button" href="${here}/export?${asked.print({ format: 'csv' })}">CSV</a>
 <a class="button" href="${here}/export?${asked.print({ format: 'json' })}">JSON</a></div>
@@ -48,12 +59,12 @@ ${older && html`<a href="${older}" rel="next">${entries.length < pageSize ? 'Loo
 <a class="button" href="${here}/export?${asked.print({ format: 'evidence' })}">All that this search finds</a></div></section>`
 }
 
-function printEntries(entries: readonly AuditEntry[], names: Names, hasMore: boolean): Html {
+function printEntries(entries: readonly AuditEntry[], names: Names, hasMore: boolean, exports: boolean): Html {
   if (entries.length === 0)
     return html`<p class="card empty">${hasMore ? 'Nothing was found so far: the search took too long to go on by itself.' : 'Nothing was found.'}</p>`
   const rows = entries.map(
     (entry) => html`<tr>
-<td><label class="tick"><input type="checkbox" name="entry" value="${entry.id}" form="evidence"><span>entry ${entry.id}</span></label></td>
+<td>${exports ? printTick(entry) : entry.id}</td>
 <td>${printMoment(entry.at)}</td>
 <td class="told">${printSentence(entry, names)}</td>
 <td>${printPlace(entry)}</td>
@@ -61,6 +72,10 @@ function printEntries(entries: readonly AuditEntry[], names: Names, hasMore: boo
 </tr>`,
   )
   return table('Entries of the audit log', ['Entry', 'When (UTC)', 'What happened', 'From where', 'Details'], rows)
+}
+
+function printTick({ id }: AuditEntry): Html {
+  return html`<label class="tick"><input type="checkbox" name="entry" value="${id}" form="evidence"><span>entry ${id}</span></label>`
 }
 
 /** A value that leads to what else it is in. */

@@ -6,6 +6,7 @@ import type { Form } from '../../http/form.ts'
 import { leadToDone, type Undo } from '../frame/done.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
+import { mayFollow } from './console.ts'
 
 interface DoneTo {
   /** The page of whom it was done to. */
@@ -21,8 +22,9 @@ interface DoneTo {
 export function goBack(visit: Visit, operator: Operator, { path, about, name, text, undo }: DoneTo) {
   const isFromQueue = (visit.request.body as Form | undefined)?.from === 'queue'
   const audit = { path: `/console/audit?${new URLSearchParams({ subject: about })}`, label: 'Audit entries' }
+  const onward = mayFollow(operator, audit.path) ? audit : { path: '/console', label: 'Overview' }
   const back = undo && { undo: isFromQueue ? { ...undo, fields: { ...undo.fields, from: 'queue' } } : undo }
   if (isFromQueue)
     return leadToDone(visit, operator, '/console', { text: `${name}: ${text}`, link: { path, label: 'Open' }, ...back })
-  return leadToDone(visit, operator, path, { text, link: audit, ...back })
+  return leadToDone(visit, operator, path, { text, link: onward, ...back })
 }

@@ -39,7 +39,7 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
 
 async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
   const print = () => printState(visit)
-  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
   // A form that was refused has no address that a stream could ask for.
   const live = visit.request.method === 'GET'
   const part = await print()

@@ -1,11 +1,13 @@
 /** What an operator does to a partner's client: stops it, lets it go on, and says what it may ask for at most. */
-import { type Client, getClient, parseClientScopes, setClientStatus, setScopesAtMost } from '../../partners/client.ts'
+import { type Client, getClient, parseClientScopes, setClientStatus } from '../../partners/client.ts'
 import type { Partner } from '../../partners/partner.ts'
-import { answerScopeRequest } from '../../partners/scope-request.ts'
+import { declineScopeRequest, findOpenScopeRequest } from '../../partners/scope-request.ts'
 import { Invalid, NotFound } from '../../problem.ts'
+import { union } from '../../scope.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { StrongOperator } from '../gates.ts'
+import { actOrPropose, takesTwo } from './four-eyes.ts'
 import { back, partnerOf } from './partner.ts'
 
 export function suspendClient(visit: Visit, operator: StrongOperator) {
@@ -26,30 +28,34 @@ async function setStatus(visit: Visit, operator: StrongOperator, status: Client[
   return back(visit, operator, partner, 'client-suspended', { action: `${pathOf(client)}/activate` })
 }
 
+/** Narrower takes one person, wider may take two. */
 export async function setMost(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const { db } = visit.context
   const { partner, client } = await clientOf(visit)
   const atMost = parseClientScopes(form.all('scope').join(' '))
   if ('field' in atMost) throw new Invalid([atMost])
-  await setScopesAtMost(db, client, atMost, operator.act)
+  const values = { branchId: partner.branchId, clientId: client.id, atMost }
   const undo = { action: `${pathOf(client)}/scopes`, fields: { scope: client.scopesAtMost } }
-  return back(visit, operator, partner, 'scopes-set', undo)
+  const canUndo = !takesTwo(visit, 'partner.widen-scopes')
+  return actOrPropose(visit, operator, 'partner.widen-scopes', values, () =>
+    back(visit, operator, partner, 'scopes-set', canUndo ? undo : undefined),
+  )
 }
 
-export function grantScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  return answer(visit, operator, form, true)
-}
-
-export function declineScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  return answer(visit, operator, form, false)
-}
-
-async function answer(visit: Visit, operator: StrongOperator, form: SubmittedForm, granted: boolean) {
-  const { db } = visit.context
+export async function grantScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { partner, client } = await clientOf(visit)
-  const asked = { id: idOf(form.find('request')), granted }
-  if (!(await answerScopeRequest(db, client, asked, operator.act))) return back(visit, operator, partner, 'changed')
-  return back(visit, operator, partner, granted ? 'scopes-granted' : 'scopes-declined')
+  const requestId = idOf(form.find('request'))
+  const request = await findOpenScopeRequest(visit.context.db, client.id)
+  const atMost = union(client.scopesAtMost, request?.scopes ?? [])
+  const values = { branchId: partner.branchId, clientId: client.id, atMost, requestId }
+  return actOrPropose(visit, operator, 'partner.widen-scopes', values, (isDone) =>
+    back(visit, operator, partner, isDone ? 'scopes-granted' : 'changed'),
+  )
+}
+
+export async function declineScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const { partner, client } = await clientOf(visit)
+  const isDone = await declineScopeRequest(visit.context.db, client, idOf(form.find('request')), operator.act)
+  return back(visit, operator, partner, isDone ? 'scopes-declined' : 'changed')
 }
 
 function pathOf({ branchId, id }: Client): string {

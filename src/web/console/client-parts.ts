@@ -8,6 +8,7 @@ import { emptyDraft, ticks } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
+import { type Offers, printOffer } from './four-eyes.ts'
 
 interface ClientsPage {
   readonly clients: readonly Client[]
@@ -16,6 +17,9 @@ interface ClientsPage {
   /** Where the forms go. */
   readonly home: string
   readonly csrf: string
+  /** Whether whoever looks may decide about them. */
+  readonly manages: boolean
+  readonly offers: Offers
 }
 
 const clientsShown = 20
@@ -28,7 +32,8 @@ ${more > 0 && html`<p>The first ${clientsShown}; ${more} more are listed by <cod
 ${items.length === 0 ? html`<p class="empty">It has registered none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`
 }
 
-function printClient(client: Client, { secrets, requests, home, csrf }: ClientsPage): Html {
+function printClient(client: Client, page: ClientsPage): Html {
+  const { secrets, requests, home, csrf, manages } = page
   const isActive = client.status === 'active'
   const own = secrets.filter(({ clientId }) => clientId === client.id)
   const asked = requests.find(({ clientId }) => clientId === client.id)
@@ -36,8 +41,8 @@ function printClient(client: Client, { secrets, requests, home, csrf }: ClientsP
   return html`<li id="client-${client.id}"><div><strong>${client.name}</strong> ${badge(isActive ? 'good' : 'bad', client.status)} ${client.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} · allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)}</span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
-${asked && printRequest(client, asked, at, csrf)}${printMost(client, at, csrf)}</div>
-${isActive ? askToSuspend(client, at, csrf) : html`<form method="post" action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span class="unseen"> ${client.name}</span></button></form>`}</li>`
+${asked && printRequest(client, asked, at, page)}${manages && printMost(client, at, page)}</div>
+${manages && (isActive ? askToSuspend(client, at, csrf) : html`<form method="post" action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span class="unseen"> ${client.name}</span></button></form>`)}</li>`
 }
 
 function askToSuspend({ name }: Client, at: string, csrf: string): Html {
@@ -51,23 +56,32 @@ function printSecret(secret: ClientSecret): Html {
 }
 
 function printRequest(
-  { name }: Client,
+  { id: clientId, name }: Client,
   { id, scopes: wanted, reason, askedAt }: ScopeRequest,
   at: string,
-  csrf: string,
+  { csrf, manages, offers }: ClientsPage,
 ) {
   const of = `${wanted.join(' ')} for ${name}`
   const text = 'The partner can ask again.'
   return html`<p>${badge('wait', 'asks for more')} Asked for <strong>${wanted.join(' ')}</strong> ${printDate(askedAt)}: “${reason}”</p>
-<div class="acts"><form method="post" action="${at}/scopes/grant">${csrfField(csrf)}<input type="hidden" name="request" value="${id}"><button class="primary">Grant<span class="unseen"> ${of}</span></button></form>
+${
+  manages &&
+  html`<div class="acts">${printOffer(offers, { csrf }, { kind: 'partner.widen-scopes', subject: `client:${clientId}`, action: `${at}/scopes/grant`, fields: { request: id }, label: 'Grant', of, look: 'primary' })}
 ${askFirst({ action: `${at}/scopes/decline`, csrf, fields: { request: id }, label: 'Decline', of, text, why: true })}</div>`
+}`
 }
 
 /** Setting the most answers a request that waits. */
-function printMost({ name, scopesAtMost }: Client, at: string, csrf: string): Html {
+function printMost({ id, name, scopesAtMost }: Client, at: string, { csrf, offers }: ClientsPage): Html {
   const choices = scopes.map((scope) => ({ value: scope, label: scope }))
+  const field = { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }
+  const offer = {
+    kind: 'partner.widen-scopes',
+    subject: `client:${id}`,
+    action: `${at}/scopes`,
+    label: 'Set',
+    of: `the scopes of ${name}`,
+  } as const
   return html`<details><summary>Change allowed scopes<span class="unseen"> of ${name}</span></summary>
-<form method="post" action="${at}/scopes">${csrfField(csrf)}
-${ticks(emptyDraft, { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }, choices, scopesAtMost)}
-<button>Set<span class="unseen"> the scopes of ${name}</span></button></form></details>`
+${printOffer(offers, { csrf }, { ...offer, more: ticks(emptyDraft, field, choices, scopesAtMost) })}</details>`
 }

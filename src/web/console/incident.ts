@@ -26,7 +26,7 @@ const webhooks = '/console/webhooks'
 const links: IncidentLinks = { delivery: (id) => id, entity: (name) => name, recovery: undefined, signature: undefined }
 
 export function showIncident(visit: Visit, operator: Operator) {
-  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), () => printPart(visit))
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), () => printPart(visit))
   return sendIncident(visit, operator, undefined)
 }
 
@@ -103,14 +103,15 @@ ${problem ? part : livePart(visit.request, part)}`,
 }
 
 /** What would be refused is not offered. */
-function printActs(lane: LaneHealth, refusal: string | undefined, { csrf }: Operator): Html {
-  const probes = lane.state === 'active' && lane.condition !== 'held' && lane.dueAt !== null
+function printActs(lane: LaneHealth, refusal: string | undefined, { csrf, may }: Operator): Html {
+  const operates = may('webhooks.operate')
+  const probes = operates && lane.state === 'active' && lane.condition !== 'held' && lane.dueAt !== null
   return html`<div class="acts">
 ${probes && html`<form method="post" action="${pathOf(lane)}/probe">${csrfField(csrf)}${onceField()}<button class="primary">Probe now</button></form>`}
-${refusal === undefined && html`<a class="button" href="${webhooks}/${lane.id}/recover">Recover…</a>`}
+${operates && refusal === undefined && html`<a class="button" href="${webhooks}/${lane.id}/recover">Recover…</a>`}
 <a class="button" href="${webhooks}/${lane.id}">Webhook ${lane.id}</a></div>
-${refusal !== undefined && html`<p>${refusal}</p>`}
-<p class="small">A probe is one attempt at once, of the delivery that is next: it counts as one of its attempts. The partner sees what you do here in its audit entries.</p>`
+${operates && refusal !== undefined && html`<p>${refusal}</p>`}
+${operates && html`<p class="small">A probe is one attempt at once, of the delivery that is next: it counts as one of its attempts. The partner sees what you do here in its audit entries.</p>`}`
 }
 
 async function printPart(visit: Visit): Promise<Html> {

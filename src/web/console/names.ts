@@ -5,6 +5,7 @@ import { selectPartnerNames } from '../../partners/partners.sql.ts'
 import { selectServiceNames } from '../../services/services.sql.ts'
 import { selectUserNames } from '../../users/users.sql.ts'
 import { type Html, html } from '../frame/html.ts'
+import { mayFollow, type Reader } from './console.ts'
 
 interface Named {
   readonly name: string
@@ -20,7 +21,7 @@ function idsOf(references: readonly string[], prefix: string): string[] {
   return references.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length))
 }
 
-export async function findNames(sql: Sql, references: readonly string[]): Promise<Names> {
+export async function findNames(sql: Sql, references: readonly string[], reader: Reader): Promise<Names> {
   const branches = idsOf(references, 'branch:').filter((id) => /^\d{1,9}$/.test(id))
   const [users, clients, partners, services] = await Promise.all([
     ask<{ id: string; name: string }>(sql, selectUserNames, idsOf(references, 'user:')),
@@ -28,7 +29,7 @@ export async function findNames(sql: Sql, references: readonly string[]): Promis
     ask<{ branchId: number; name: string }>(sql, selectPartnerNames, branches),
     ask<{ id: string; name: string }>(sql, selectServiceNames, idsOf(references, 'service:')),
   ])
-  return new Map<string, Named>([
+  const named: readonly (readonly [string, Named])[] = [
     ...users.map(({ id, name }) => [`user:${id}`, { name, path: `/console/users/${id}` }] as const),
     ...clients.map(({ id, name, branchId }) => [`client:${id}`, { name, path: partnerPath(branchId) }] as const),
     ...partners.map(({ branchId, name }) => [`branch:${branchId}`, { name, path: partnerPath(branchId) }] as const),
@@ -36,7 +37,8 @@ export async function findNames(sql: Sql, references: readonly string[]): Promis
     ...idsOf(references, 'webhook:').map(
       (id) => [`webhook:${id}`, { name: `webhook ${id}`, path: `/console/webhooks/${id}` }] as const,
     ),
-  ])
+  ]
+  return new Map(named.map(([id, { name, path }]) => [id, path && mayFollow(reader, path) ? { name, path } : { name }]))
 }
 
 async function ask<Row extends object>(sql: Sql, statement: typeof selectUserNames, ids: readonly string[]) {

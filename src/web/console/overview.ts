@@ -1,6 +1,7 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls, type RefusedCount } from '../../partners/refused-calls.ts'
+import { listOpenProposals, type Proposal } from '../../proposals/proposal.ts'
 import type { Period } from '../../webhooks/columns.ts'
 import { allThatWait, type Depths, readDepths } from '../../webhooks/depths.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
@@ -23,17 +24,21 @@ import type { Visit } from '../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../gates.ts'
 import { findAttention, printAttention } from './attention.ts'
 import { sendConsole } from './console.ts'
+import { proposalsPage } from './four-eyes.ts'
 import { held } from './held.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
+import { findNames, type Names } from './names.ts'
+import { kindsSeenBy, printProposal, subjectsOf } from './proposals.ts'
 
 const here = '/console'
 const listed = 5
 const refusedLookedAt = 1_000
+const proposalsShown = 10
 
 export async function showOverview(visit: Visit, operator: Operator) {
   const period = periodOf(visit.request)
   const print = printerOf(visit, period, operator)
-  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit), print)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
   return sendConsole(visit, operator, {
     title: 'Console',
     section: here,
@@ -44,9 +49,9 @@ export async function showOverview(visit: Visit, operator: Operator) {
 }
 
 /** Each part is asked anew as often as its cost allows. */
-function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () => Promise<Html> {
+function printerOf({ context }: Visit, period: Period, operator: Operator): () => Promise<Html> {
   const { db, clock, config, vault } = context
-  const attention = held(() => findAttention({ db, config, vault, csrf, now: clock.now() }), second)
+  const attention = held(() => findAttention({ db, config, vault, operator, now: clock.now() }), second)
   const depths = held(() => readDepths(db, clock.now()), second)
   const lanes = held(() => countLanes(db, clock.now()), second)
   const worst = held(
@@ -55,9 +60,11 @@ function printerOf({ context }: Visit, period: Period, { csrf }: Operator): () =
   )
   const failures = held(async () => readFailures(db, await worst()), second)
   const workers = held(() => listWorkers(db, clock.now()), second)
+  const proposals = held(() => findProposals(context, operator), second)
   const refused = held(() => readRefused(context), second)
   const counts = held(() => readCounts(db, everyWebhook, period, clock.now()), 10 * second)
-  return async () => html`${printAttention(await attention())}
+  return async () => html`${printProposals(await proposals(), clock.now())}
+${printAttention(await attention(), operator)}
 ${printQueue(await depths(), await refused())}
 ${printLanes(await lanes(), await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}
@@ -66,6 +73,23 @@ ${printCharts(await counts(), {
   ...{ period, here, durations: 'delivered' },
   ...{ waiting: allThatWait(await depths()), blocked: (await depths()).blocked },
 })}`
+}
+
+interface WaitingProposals {
+  readonly open: readonly Proposal[]
+  readonly names: Names
+}
+
+async function findProposals({ db, clock }: Visit['context'], operator: Operator): Promise<WaitingProposals> {
+  const open = await listOpenProposals(db, kindsSeenBy(operator), clock.now(), proposalsShown)
+  return { open, names: await findNames(db, subjectsOf(open), operator) }
+}
+
+/** Above everything else: somebody waits for it, and it ends by itself. */
+function printProposals({ open, names }: WaitingProposals, now: Date): Html | undefined {
+  if (open.length === 0) return undefined
+  return html`<section class="card"><h2>Proposals</h2>
+<ul class="tokens">${open.map((each) => printProposal(each, names, now))}</ul><p><a href="${proposalsPage}">All proposals</a></p></section>`
 }
 
 function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {

@@ -8,6 +8,7 @@ import { listLanes } from '../../webhooks/lane-health.ts'
 import { type Html, html } from '../frame/html.ts'
 import { badge } from '../frame/parts.ts'
 import { printAgo } from './ago.ts'
+import { linkTo, mayFollow, type Reader } from './console.ts'
 import { printNewest } from './entry-sentences.ts'
 import { laneBadge, printDuration } from './lane-words.ts'
 
@@ -16,6 +17,7 @@ interface Around {
   readonly now: Date
   /** Of each kind. */
   readonly most: number
+  readonly operator: Reader
 }
 
 export async function printWebhooksOf({ db, now, most }: Around, branchId: number): Promise<Html> {
@@ -50,28 +52,27 @@ const clientsAtMost = 20
 type Named = Pick<Client, 'id' | 'name'>
 
 /** Who allowed or ended the access of its clients: what the log has of it. */
-export async function printConnectionsOf({ db, now, most }: Around, all: readonly Named[]): Promise<Html> {
+export async function printConnectionsOf(around: Around, all: readonly Named[]): Promise<Html> {
+  const { db, most, operator } = around
   const clients = all.slice(0, clientsAtMost)
   const entries = await listNewestAbout(db, clients.map(subjectOf), most, 'authorization')
   const links = clients.map((client) => {
     const query = new URLSearchParams({ action: 'authorization', subject: subjectOf(client) })
-    return html`<a href="/console/audit?${query.toString()}">All of ${client.name}</a> `
+    const path = `/console/audit?${query.toString()}`
+    return mayFollow(operator, path) && html`<a href="${path}">All of ${client.name}</a> `
   })
-  return printNewest(db, entries, links, now)
+  return printNewest(around, entries, links)
 }
 
 function subjectOf({ id }: Named): string {
   return `client:${id}`
 }
 
-export async function printActsOn({ db, now, most }: Around, branchId: number, clients: readonly Named[]) {
+export async function printActsOn(around: Around, branchId: number, clients: readonly Named[]) {
+  const { db, most, operator } = around
   const subjects = [`branch:${branchId}`, ...clients.slice(0, clientsAtMost).map(subjectOf)]
   const found = await listNewestAbout(db, subjects, 4 * most)
   const entries = found.filter(({ action }) => !action.startsWith('authorization.')).slice(0, most)
-  return printNewest(
-    db,
-    entries,
-    html`<a href="/console/audit?subject=branch:${branchId}">All in the audit log</a>`,
-    now,
-  )
+  const all = `/console/audit?subject=branch:${branchId}`
+  return printNewest(around, entries, mayFollow(operator, all) && linkTo(operator, all, 'All in the audit log'))
 }

@@ -6,7 +6,7 @@ import type { Application } from '../../partners/application-details.ts'
 import { listClients } from '../../partners/client.ts'
 import { listSecretsOfBranch } from '../../partners/client-secret.ts'
 import {
-  decide,
+  decideAgainst,
   findApplication,
   getPartner,
   type ListedMember,
@@ -14,10 +14,10 @@ import {
   type Partner,
   parseSeen,
   printSeen,
-  setRefreshAccess,
+  type Seen,
+  withdrawRefreshAccess,
 } from '../../partners/partner.ts'
 import { listMessages, sendMessage } from '../../partners/partner-message.ts'
-import type { Decided } from '../../partners/partner-status.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { listOpenScopeRequests } from '../../partners/scope-request.ts'
 import { Invalid } from '../../problem.ts'
@@ -34,7 +34,8 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
 import { printClients } from './client-parts.ts'
-import { sendConsole } from './console.ts'
+import { linkTo, sendConsole } from './console.ts'
+import { actOrPropose, type Offers, printOffer, readOffers, takesTwo } from './four-eyes.ts'
 import { printActsOn, printConnectionsOf, printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
 
@@ -62,7 +63,18 @@ export async function showPartner(visit: Visit, operator: Operator) {
 }
 
 export async function approvePartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  return settle(visit, operator, await partnerOf(visit), form, { status: 'approved' })
+  const partner = await partnerOf(visit)
+  const values = { branchId: partner.branchId, seen: printSeen(readSeen(form)) }
+  return actOrPropose(visit, operator, 'partner.approve', values, async (isDone) => {
+    const isSo = isDone || (await partnerOf(visit)).status === 'approved'
+    return back(visit, operator, partner, isSo ? 'approved' : 'changed')
+  })
+}
+
+function readSeen(form: SubmittedForm): Seen {
+  const seen = parseSeen(form.find('seen'))
+  if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
+  return seen
 }
 
 export const declinePartner = withReason('declined')
@@ -97,39 +109,35 @@ async function settle(
   operator: Operator,
   partner: Partner,
   form: SubmittedForm,
-  decision: { status: Decided; reason?: string },
+  decision: { status: 'declined' | 'suspended'; reason: string },
 ) {
   const { db } = visit.context
-  const seen = parseSeen(form.find('seen'))
-  if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
-  const decided = await decide(db, partner, { ...decision, seen }, operator.act)
+  const decided = await decideAgainst(db, partner, { ...decision, seen: readSeen(form) }, operator.act)
   const now = await partnerOf(visit)
   const isSo = decided || now.status === decision.status
-  // An approval can be taken back by a suspension alone, which needs its reason.
   const undo = { action: `/console/partners/${partner.branchId}/approve`, fields: { seen: printSeen(now) } }
-  // Nor does anybody take back with a click what somebody else has decided.
-  const canUndo = decided && decision.status !== 'approved'
+  // Nobody takes back with a click what somebody else has decided, or what takes two people.
+  const canUndo = decided && !takesTwo(visit, 'partner.approve')
   return back(visit, operator, partner, isSo ? decision.status : 'changed', canUndo ? undo : undefined)
 }
 
-export function grantRefresh(visit: Visit, operator: StrongOperator) {
-  return answerRefresh(visit, operator, true)
-}
-
-export function withdrawRefresh(visit: Visit, operator: StrongOperator) {
-  return answerRefresh(visit, operator, false)
-}
-
 /** A second click finds it answered. */
-async function answerRefresh(visit: Visit, operator: Operator, allowed: boolean) {
+export async function grantRefresh(visit: Visit, operator: StrongOperator) {
+  const partner = await partnerOf(visit)
+  const { branchId } = partner
+  return actOrPropose(visit, operator, 'partner.refresh-access', { branchId }, () =>
+    back(visit, operator, partner, 'granted'),
+  )
+}
+
+export async function withdrawRefresh(visit: Visit, operator: StrongOperator) {
   const { db } = visit.context
   const partner = await partnerOf(visit)
   const request = await findRefreshRequest(db, partner)
-  if (partner.refreshAccess !== allowed || isOpen(request)) {
-    await setRefreshAccess(db, partner, allowed, operator.act)
-  }
+  if (partner.refreshAccess || isOpen(request)) await withdrawRefreshAccess(db, partner, operator.act)
   const undo = { action: `/console/partners/${partner.branchId}/refresh/grant` }
-  return allowed ? back(visit, operator, partner, 'granted') : back(visit, operator, partner, 'withdrawn', undo)
+  const canUndo = !takesTwo(visit, 'partner.refresh-access')
+  return back(visit, operator, partner, 'withdrawn', canUndo ? undo : undefined)
 }
 
 export function partnerOf({ context, request }: Visit): Promise<Partner> {
@@ -157,7 +165,9 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
   const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
   const requests = await listOpenScopeRequests(db, partner.branchId)
   const home = `/console/partners/${partner.branchId}`
-  const around = { db, now: clock.now(), most: newestShown }
+  const around = { db, now: clock.now(), most: newestShown, operator }
+  const manages = operator.may('partners.manage')
+  const offers = await readOffers(visit)
   return sendConsole(visit, operator, {
     title: partner.name,
     section: '/console/partners',
@@ -165,11 +175,11 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
     body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
 <h1>${partner.name} ${partnerBadge(partner.status)}</h1>
 ${printApplication(partner, await findApplication(db, partner))}
-${printDecision(partner, draft, home, operator)}
-${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: `${home}/message`, csrf: operator.csrf, draft: writing })}
-${printRefresh(partner, await findRefreshRequest(db, partner), home, operator)}
-${printClients({ clients, secrets, requests, home, csrf: operator.csrf })}
-${printMembers(await listMembers(db, partner))}
+${manages && printDecision(partner, draft, operator, offers)}
+${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: manages ? `${home}/message` : undefined, csrf: operator.csrf, draft: writing })}
+${printRefresh(partner, await findRefreshRequest(db, partner), operator, offers)}
+${printClients({ clients, secrets, requests, home, csrf: operator.csrf, manages, offers })}
+${printMembers(await listMembers(db, partner), operator)}
 <section class="card"><h2>Webhooks</h2>${await printWebhooksOf(around, partner.branchId)}</section>
 <section class="card"><h2>Failed API calls</h2>${await printFailedCallsOf(around, partner.branchId)}</section>
 <section class="card"><h2>Connections</h2>${await printConnectionsOf(around, clients)}</section>
@@ -206,11 +216,16 @@ const decisions = {
   late: { label: 'Approve after all', hint: 'Approved, it may register clients and webhooks on both sites.' },
 } as const
 
-function printDecision(partner: Partner, draft: Draft, home: string, { csrf }: Operator): Html {
-  const { status } = partner
+function printDecision(partner: Partner, draft: Draft, operator: Operator, offers: Offers): Html {
+  const { status, branchId } = partner
+  const { csrf } = operator
+  const home = `/console/partners/${branchId}`
   const seen = html`${csrfField(csrf)}<input type="hidden" name="seen" value="${printSeen(partner)}">`
   const { label, hint } = decisions[status === 'applied' ? 'approve' : status === 'declined' ? 'late' : 'again']
-  const approve = html`<form method="post" action="${home}/approve">${seen}<p>${hint}</p><button class="primary">${label}</button></form>`
+  const approve = printOffer(offers, operator, {
+    ...{ kind: 'partner.approve', subject: `branch:${branchId}`, action: `${home}/approve`, label },
+    ...{ fields: { seen: printSeen(partner) }, more: html`<p>${hint}</p>`, look: 'primary' },
+  })
   const reasonTo = (verb: string, hint: string) =>
     longField(draft, { name: 'reason', label: `Reason to ${verb}`, hint, more: html`required maxlength="2000"` })
   const decline = html`<form method="post" action="${home}/decline">${seen}
@@ -228,10 +243,14 @@ ${
 }</section>`
 }
 
-function printRefresh(partner: Partner, request: RefreshRequest | undefined, home: string, operator: Operator): Html {
+function printRefresh(partner: Partner, request: RefreshRequest | undefined, operator: Operator, offers: Offers): Html {
   const open = isOpen(request)
-  const act = (verb: string, label: string, kind: string) =>
-    html`<form method="post" action="${home}/refresh/${verb}">${csrfField(operator.csrf)}<button class="${kind}">${label}</button></form>`
+  const home = `/console/partners/${partner.branchId}`
+  const grant = () =>
+    printOffer(offers, operator, {
+      ...{ kind: 'partner.refresh-access', subject: `branch:${partner.branchId}`, action: `${home}/refresh/grant` },
+      ...{ label: open ? 'Grant' : 'Grant refresh access', look: open ? 'primary' : 'plain' },
+    })
   const withdraw = (label: string) =>
     askFirst({
       ...{ action: `${home}/refresh/withdraw`, csrf: operator.csrf, label, why: true },
@@ -241,17 +260,17 @@ function printRefresh(partner: Partner, request: RefreshRequest | undefined, hom
   return html`<section class="card"><h2>Refresh access ${granted ? badge('good', 'granted') : open ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, the partner's clients renew access tokens without asking the account holder again. Withdrawn, its refresh tokens are refused at once.</p>
 ${request && printRequest(request)}
-<div class="acts">${!granted && act('grant', open ? 'Grant' : 'Grant refresh access', open ? 'primary' : 'plain')}${open && !granted && withdraw('Decline the request')}${granted && withdraw('Withdraw refresh access')}</div></section>`
+${operator.may('partners.manage') && html`<div class="acts">${!granted && grant()}${open && !granted && withdraw('Decline the request')}${granted && withdraw('Withdraw refresh access')}</div>`}</section>`
 }
 
 function printRequest({ reason, askedAt, answeredAt, granted }: RefreshRequest): Html {
   return html`<p>Asked ${printDate(askedAt)}: “${reason}”${answeredAt !== null && html`<br><span class="faint">${granted ? 'granted' : 'declined'} ${printDate(answeredAt)}</span>`}</p>`
 }
 
-function printMembers(members: readonly ListedMember[]): Html {
+function printMembers(members: readonly ListedMember[], operator: Operator): Html {
   const items = members.map(
     ({ id, username, name, role, addedAt }) =>
-      html`<li><div><a href="/console/users/${id}"><strong>${name}</strong></a> ${username} ${badge(role === 'owner' ? 'good' : 'off', role)}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
+      html`<li><div>${linkTo(operator, `/console/users/${id}`, html`<strong>${name}</strong>`)} ${username} ${badge(role === 'owner' ? 'good' : 'off', role)}<br><span class="faint">member since ${printDate(addedAt)}</span></div></li>`,
   )
   return html`<section class="card"><h2>Members</h2>
 ${items.length === 0 ? html`<p class="empty">It has none.</p>` : html`<ul class="tokens">${items}</ul>`}</section>`

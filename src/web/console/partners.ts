@@ -18,7 +18,7 @@ import { badge, menu, printMoment, type Tone, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
-import { sendConsole } from './console.ts'
+import { linkTo, mayFollow, type Reader, sendConsole } from './console.ts'
 
 const pageSize = 50
 const waitingAtMost = 10
@@ -46,7 +46,7 @@ export async function showPartners(visit: Visit, operator: Operator) {
     body: html`<h1>Partners</h1>
 ${isFirst && !problem && (await printWaiting(visit))}
 ${printFilter(question)}
-${!problem && (await printFound(visit, sought, question))}`,
+${!problem && (await printFound(visit, sought, question, operator))}`,
   })
 }
 
@@ -102,24 +102,34 @@ ${choiceField(draft, { name: 'state', label: 'State' }, anyOf(partnerStatuses))}
 </form>`
 }
 
-async function printFound({ context }: Visit, sought: PartnerQuestion, question: Question): Promise<Html> {
+async function printFound(
+  { context }: Visit,
+  sought: PartnerQuestion,
+  question: Question,
+  reader: Reader,
+): Promise<Html> {
   const { partners, before } = await findPartners(context.db, sought, pageSize)
   if (partners.length === 0) return html`<p class="card empty">There are no such partners.</p>`
   const heads = ['Partner', 'Branch', 'State', 'Refresh access', 'Applied (UTC)', 'Actions']
-  return html`${table('Partners', heads, partners.map(printRow))}
+  return html`${table(
+    'Partners',
+    heads,
+    partners.map((each) => printRow(each, reader)),
+  )}
 <nav class="pages" aria-label="Pages">${sought.before !== undefined && html`<a href="/console/partners?${question.print()}">Newest</a>`}
 ${before !== undefined && html`<a href="/console/partners?${question.print({ before })}" rel="next">Older</a>`}</nav>`
 }
 
-function printRow({ branchId, name, status, refreshAccess, createdAt }: Partner): Html {
+function printRow({ branchId, name, status, refreshAccess, createdAt }: Partner, reader: Reader): Html {
   return html`<tr><td><a href="/console/partners/${branchId}">${name}</a></td><td>${branchId}</td><td>${partnerBadge(status)}</td>
-<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td><td>${printMenu(branchId, name)}</td></tr>`
+<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td><td>${printMenu(branchId, name, reader)}</td></tr>`
 }
 
-function printMenu(branchId: number, name: string): Html {
+function printMenu(branchId: number, name: string, reader: Reader): Html {
+  const audit = `/console/audit?subject=branch:${branchId}`
   return menu(name, [
     html`<a href="/console/webhooks?partner=${branchId}">Webhooks</a>`,
     html`<a href="/console/partners/${branchId}/failed-calls">Failed API calls</a>`,
-    html`<a href="/console/audit?subject=branch:${branchId}">Audit entries</a>`,
+    mayFollow(reader, audit) && linkTo(reader, audit, 'Audit entries'),
   ])
 }

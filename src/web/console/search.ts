@@ -17,27 +17,27 @@ import { html } from '../frame/html.ts'
 import { answerSearch, type Group } from '../frame/search.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
-import { sendConsole } from './console.ts'
+import { type Reader, sendConsole } from './console.ts'
 
 const shown = 10
 const hint =
   'Look for an event (evt_…), a delivery or webhook by number, a person, a partner, or the address of a receiver.'
 
 export function showSearch(visit: Visit, operator: Operator) {
-  const find = (sought: string) => findAll(visit.context.db, sought)
+  const find = (sought: string) => findAll(visit.context.db, sought, operator)
   return answerSearch(visit, hint, find, (body) =>
     sendConsole(visit, operator, { title: 'Search', section: '/console/search', body }),
   )
 }
 
-async function findAll(sql: Sql, sought: string): Promise<Group[]> {
+async function findAll(sql: Sql, sought: string, reader: Reader): Promise<Group[]> {
   const name = parseEventName(sought)
   if (name !== undefined) return [await findDeliveriesOf(sql, name)]
   const number = numberOf(sought)
   return [
     ...(number === undefined ? [] : [await findDelivery(sql, number)]),
     await findPartnersNamed(sql, sought),
-    await findPeople(sql, sought),
+    ...(reader.may('users.see') ? [await findPeople(sql, sought)] : []),
     await findReceivers(sql, sought),
   ]
 }

@@ -1,9 +1,8 @@
 /** What an operator does to a user. Each act changes nothing the second time, and is felt at once: here, and on every node with its commit. */
 import { revokeAuthorization } from '../../oauth/authorization.ts'
-import { Conflict } from '../../problem.ts'
+import { Conflict, Forbidden } from '../../problem.ts'
 import { revokeApiToken } from '../../users/api-token.ts'
 import { liftLoginWait } from '../../users/login-throttle.ts'
-import { hasSecondFactor, resetSecondFactor } from '../../users/second-factor.ts'
 import { closeEverySession, closeSessionOf } from '../../users/session.ts'
 import { setStatusOfOther, type User } from '../../users/user.ts'
 import { ignoreAlreadyGone, type Undo } from '../frame/done.ts'
@@ -12,7 +11,9 @@ import type { SubmittedForm } from '../frame/forms.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
 import type { StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
+import { actOrPropose } from './four-eyes.ts'
 import { sendUser, throttleKey, userOf } from './user.ts'
+import { mayActOn } from './user-parts.ts'
 
 const doneWords = {
   locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
@@ -23,6 +24,13 @@ const doneWords = {
   ended: 'The access of the application is ended.',
   reset: 'Two-factor is reset, and every session is closed.',
   lifted: 'The user may try to sign in again at once.',
+}
+
+export async function targetOf(visit: Visit, operator: StrongOperator): Promise<User> {
+  const user = await userOf(visit)
+  if (!mayActOn(operator, user))
+    throw new Forbidden('They are of the staff: only an administrator who also looks after staff may do this.')
+  return user
 }
 
 export function lockUser(visit: Visit, operator: StrongOperator) {
@@ -36,7 +44,7 @@ export function unlockUser(visit: Visit, operator: StrongOperator) {
 async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']) {
   const { db } = visit.context
   const { act, session } = operator
-  const user = await userOf(visit)
+  const user = await targetOf(visit, operator)
   const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, act))
   if (problem) return sendUser(visit, operator, user, problem)
   if (status === 'active') return back(visit, operator, user, 'unlocked')
@@ -45,21 +53,21 @@ async function setStatus(visit: Visit, operator: StrongOperator, status: User['s
 
 export async function closeSession(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
-  const user = await userOf(visit)
+  const user = await targetOf(visit, operator)
   await closeSessionOf(db, user, idOf(form.find('session')), operator.act)
   return back(visit, operator, user, 'closed')
 }
 
 export async function closeSessions(visit: Visit, operator: StrongOperator) {
   const { db } = visit.context
-  const user = await userOf(visit)
+  const user = await targetOf(visit, operator)
   await closeEverySession(db, user, operator.act)
   return back(visit, operator, user, 'all-closed')
 }
 
 export async function revokeToken(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
-  const user = await userOf(visit)
+  const user = await targetOf(visit, operator)
   const id = idOf(form.find('token'))
   await revokeApiToken(db, id, user.id, operator.act).catch(ignoreAlreadyGone)
   return back(visit, operator, user, 'revoked')
@@ -67,7 +75,7 @@ export async function revokeToken(visit: Visit, operator: StrongOperator, form: 
 
 export async function revokeApplication(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { db } = visit.context
-  const user = await userOf(visit)
+  const user = await targetOf(visit, operator)
   const revoked = { id: idOf(form.find('authorization')), ownerId: user.id, reason: 'revoked by the brokerage' }
   await revokeAuthorization(db, revoked, operator.act).catch(ignoreAlreadyGone)
   return back(visit, operator, user, 'ended')
@@ -75,18 +83,17 @@ export async function revokeApplication(visit: Visit, operator: StrongOperator, 
 
 /** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
 export async function resetFactors(visit: Visit, operator: StrongOperator) {
-  const { db } = visit.context
-  const { session, act } = operator
-  const user = await userOf(visit)
-  if (user.id === session.user.id)
+  const user = await targetOf(visit, operator)
+  if (user.id === operator.session.user.id)
     return sendUser(visit, operator, user, new Conflict('Change your own second factors on your security page.'))
-  if (await hasSecondFactor(db, user.id)) await resetSecondFactor(db, user, act)
-  return back(visit, operator, user, 'reset')
+  return actOrPropose(visit, operator, 'user.reset-two-factor', { userId: user.id }, () =>
+    back(visit, operator, user, 'reset'),
+  )
 }
 
 export async function liftThrottle(visit: Visit, operator: StrongOperator) {
   const { db } = visit.context
-  const user = await userOf(visit)
+  const user = await targetOf(visit, operator)
   await liftLoginWait(db, user, throttleKey(visit), operator.act)
   return back(visit, operator, user, 'lifted')
 }

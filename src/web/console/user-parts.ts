@@ -10,35 +10,45 @@ import { askFirst } from '../frame/ask.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
+import type { Operator } from '../gates.ts'
+import { type Offers, printOffer } from './four-eyes.ts'
 
 interface UserPage {
   readonly user: User
   /** Where the forms go. */
   readonly home: string
   readonly csrf: string
+  /** Whether whoever looks may change anything here. */
+  readonly mayAct: boolean
+  readonly offers: Offers
   /** Operators who look at themselves. */
   readonly isSelf: boolean
   /** The session that looks. */
   readonly ownSession: number
 }
 
+/** Whoever helps people does not lock out or unguard those who watch over them: that takes whoever gives out their roles. */
+export function mayActOn(operator: Pick<Operator, 'may'>, { role }: Pick<User, 'role'>): boolean {
+  return operator.may('users.manage') && (role !== 'operator' || operator.may('staff.manage'))
+}
+
 /** More are closed together. */
 const sessionsShown = 10
 const applicationsShown = 20
 
-export function printStatus({ user, home, csrf, isSelf }: UserPage): Html {
+export function printStatus({ user, home, csrf, isSelf, mayAct }: UserPage): Html {
   if (isSelf)
     return html`<section class="card"><h2>Access</h2><p>This is you. Another operator can lock you out; you cannot do it yourself.</p></section>`
   if (user.status === 'active')
     return html`<section class="card"><h2>Access</h2>
 <p>Locking ends every session at once, on both sites. Personal and sandbox tokens, and the tokens of connected applications, are refused from the next request on. None of the tokens is lost: unlocked, the user finds them working again.</p>
-${askFirst({ action: `${home}/lock`, csrf, label: 'Lock out', text: 'Every session ends at once.', why: true })}</section>`
+${mayAct && askFirst({ action: `${home}/lock`, csrf, label: 'Lock out', text: 'Every session ends at once.', why: true })}</section>`
   return html`<section class="card"><h2>Access</h2>
 <p>Locked out: nobody can sign in as this user, and tokens that act for them are refused. Unlocking lets the tokens that were not revoked work again; sessions do not come back. If the tokens may be in wrong hands, revoke them below first.</p>
-<form method="post" action="${home}/unlock">${csrfField(csrf)}<button class="primary">Unlock</button></form></section>`
+${mayAct && html`<form method="post" action="${home}/unlock">${csrfField(csrf)}<button class="primary">Unlock</button></form>`}</section>`
 }
 
-export function printThrottle({ home, csrf }: UserPage, { failures, blockedUntil }: LoginFailures): Html {
+export function printThrottle({ home, csrf, mayAct }: UserPage, { failures, blockedUntil }: LoginFailures): Html {
   const state = blockedUntil
     ? badge('bad', 'must wait')
     : failures > 0
@@ -49,16 +59,16 @@ export function printThrottle({ home, csrf }: UserPage, { failures, blockedUntil
     : html`<p>${failures} in the last minutes. Sign-in is not restricted yet.</p>`
   return html`<section class="card"><h2>Failed sign-ins ${state}</h2>
 ${failures === 0 ? html`<p class="empty">None in the last minutes.</p>` : words}
-${failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrfField(csrf)}<button>Reset counter</button></form>`}</section>`
+${mayAct && failures > 0 && html`<form method="post" action="${home}/throttle/lift">${csrfField(csrf)}<button>Reset counter</button></form>`}</section>`
 }
 
-export function printSessions({ home, csrf, ownSession }: UserPage, sessions: readonly SignedInDevice[]): Html {
+export function printSessions({ home, csrf, ownSession, mayAct }: UserPage, sessions: readonly SignedInDevice[]): Html {
   const items = sessions.slice(0, sessionsShown).map((each) => {
     const words = deviceWords(each.userAgent)
     return printItem(
       html`<strong>${words}</strong> ${inSandbox(each)} ${each.id === ownSession && badge('good', 'this one')}`,
       html`from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active ${printDate(each.lastSeenAt)}`,
-      {
+      mayAct && {
         action: `${home}/sessions/close`,
         csrf,
         field: 'session',
@@ -71,10 +81,11 @@ export function printSessions({ home, csrf, ownSession }: UserPage, sessions: re
   })
   return html`<section class="card"><h2>Sessions</h2>${printItems(items, 'Signed in nowhere.')}
 ${sessions.length > sessionsShown && html`<p class="faint">${sessions.length - sessionsShown} more are not shown.</p>`}
-${items.length > 0 && askFirst({ action: `${home}/sessions/close/all`, csrf, label: 'Close all', text: 'The user is signed out everywhere at once, on both sites.', why: true })}</section>`
+${mayAct && items.length > 0 && askFirst({ action: `${home}/sessions/close/all`, csrf, label: 'Close all', text: 'The user is signed out everywhere at once, on both sites.', why: true })}</section>`
 }
 
-export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFactors): Html {
+export function printFactors(page: UserPage, factors: SecondFactors): Html {
+  const { isSelf, mayAct } = page
   const { totp, passkeys, recoveryCodes } = factors
   const app =
     totp &&
@@ -93,17 +104,26 @@ export function printFactors({ home, csrf, isSelf }: UserPage, factors: SecondFa
   const reset = isSelf
     ? html`<p>Your own are changed on <a href="/account/security">your security page</a>.</p>`
     : html`<p>For somebody who has lost all of them. Make sure first who asks: afterwards the password alone is enough to sign in. Every session ends. You are asked for your own password if you entered it more than five minutes ago.</p>
-${askFirst({ action: `${home}/factors/reset`, csrf, label: 'Reset two-factor', text: 'From then on the password alone is enough.', why: true })}`
+${printReset(page)}`
   return html`<section class="card" id="two-factor"><h2>Two-factor authentication ${isGuarded(factors) ? badge('good', 'on') : badge('off', 'off')}</h2>
-${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && reset}</section>`
+${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && (mayAct || isSelf) && reset}</section>`
 }
 
-export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[]): Html {
+function printReset({ user, home, csrf, offers }: UserPage): Html {
+  const reset = { action: `${home}/factors/reset`, label: 'Reset two-factor' }
+  const kind = 'user.reset-two-factor'
+  const subject = `user:${user.id}`
+  if (offers.takesTwo(kind) || offers.findWaiting(kind, subject))
+    return printOffer(offers, { csrf }, { ...reset, kind, subject })
+  return askFirst({ ...reset, csrf, text: 'From then on the password alone is enough.', why: true })
+}
+
+export function printTokens({ home, csrf, mayAct }: UserPage, tokens: readonly ApiToken[]): Html {
   const items = tokens.map((each) =>
     printItem(
       html`<strong>${each.name}</strong> ${each.environment === 'live' ? badge('off', 'Personal API token') : html`<span class="badge sandbox">Sandbox token</span>`}`,
       html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} · ${lastUse(each)}`,
-      {
+      mayAct && {
         ...{ action: `${home}/tokens/revoke`, csrf, field: 'token', value: each.id, label: 'Revoke', of: each.name },
         asks: 'Programs that use it are refused from their next request on.',
       },
@@ -112,12 +132,12 @@ export function printTokens({ home, csrf }: UserPage, tokens: readonly ApiToken[
   return html`<section class="card"><h2>Tokens</h2>${printItems(items, 'There are none.')}</section>`
 }
 
-export function printApplications({ home, csrf }: UserPage, applications: readonly Authorization[]): Html {
+export function printApplications({ home, csrf, mayAct }: UserPage, applications: readonly Authorization[]): Html {
   const items = applications.slice(0, applicationsShown).map((each) =>
     printItem(
       html`<strong>${each.clientName}</strong> by ${each.partnerName} ${inSandbox(each)} ${each.pausedAt !== null && badge('off', 'paused by the user')}`,
       html`${each.scopes.join(' ')} · accounts ${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'} · since ${printDate(each.approvedAt)} · ${lastUse(each)}`,
-      {
+      mayAct && {
         ...{ action: `${home}/applications/revoke`, csrf, field: 'authorization', value: each.id },
         ...{ label: 'Revoke', of: each.clientName, asks: 'It loses its access at once.' },
       },
@@ -147,7 +167,7 @@ interface ItemAct {
   readonly asks: string
 }
 
-function printItem(title: Content, text: Content, act?: ItemAct): Html {
+function printItem(title: Content, text: Content, act?: ItemAct | false): Html {
   return html`<li><div>${title}<br><span class="faint">${text}</span></div>${act && printItemAct(act)}</li>`
 }
 

@@ -6,6 +6,7 @@ import { listAuthorizations } from '../../oauth/authorization.ts'
 import { listPartnersOf, type PartnerMembership } from '../../partners/partner.ts'
 import type { Problem } from '../../problem.ts'
 import { listApiTokens } from '../../users/api-token.ts'
+import { findMail } from '../../users/email.ts'
 import { findLoginFailures } from '../../users/login-throttle.ts'
 import { findSecondFactors } from '../../users/second-factor.ts'
 import { listSessions } from '../../users/session.ts'
@@ -15,11 +16,14 @@ import { notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts } from '../frame/parts.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
-import { sendConsole } from './console.ts'
+import { mayFollow, sendConsole } from './console.ts'
 import { printNewest } from './entry-sentences.ts'
+import { readOffers } from './four-eyes.ts'
 import { printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
+import { printMail } from './user-mail-part.ts'
 import {
+  mayActOn,
   printApplications,
   printFactors,
   printSessions,
@@ -56,6 +60,8 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     home: `/console/users/${user.id}`,
     csrf: operator.csrf,
     isSelf: user.id === operator.session.user.id,
+    mayAct: mayActOn(operator, user),
+    offers: await readOffers(visit),
     ownSession: operator.session.id,
   }
   return sendConsole(visit, operator, {
@@ -65,21 +71,26 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     body: html`${crumbs([{ path: '/console/users', label: 'Users' }])}
 <h1>${user.name} ${statusBadge(user)} ${roleBadge(user)}</h1>
 ${problem && notice('error', problem.message)}
-${printPerson(user, accounts, partners)}
+${printPerson(user, accounts, partners, operator)}
 ${printStatus(page)}
+${printMail(page, await findMail(db, user.id))}
 ${printThrottle(page, await findLoginFailures(db, user, throttleKey(visit), now))}
 ${printSessions(page, await listSessions(db, user.id, now))}
 ${printFactors(page, await findSecondFactors(db, user.id))}
 ${printTokens(page, await listApiTokens(db, user.id))}
 ${printApplications(page, await listAuthorizations(db, { userId: user.id }))}
-${await printPartnersOf(visit, partners)}
-<section class="card"><h2>History</h2>${await printNewest(db, history.entries, printAll(user), now)}</section>`,
+${await printPartnersOf(visit, operator, partners)}
+<section class="card"><h2>History</h2>${await printNewest({ db, now, operator }, history.entries, mayFollow(operator, '/console/audit') && printAll(user))}</section>`,
   })
 }
 
 /** What goes wrong with the partners that somebody is a member of is what they call about. */
-async function printPartnersOf({ context }: Visit, partners: readonly PartnerMembership[]): Promise<Html[]> {
-  const around = { db: context.db, now: context.clock.now(), most: ofPartnerShown }
+async function printPartnersOf(
+  { context }: Visit,
+  operator: Operator,
+  partners: readonly PartnerMembership[],
+): Promise<Html[]> {
+  const around = { db: context.db, now: context.clock.now(), most: ofPartnerShown, operator }
   return Promise.all(
     partners.slice(0, partnersShown).map(
       async ({
@@ -97,7 +108,17 @@ function printAll({ id }: User): Html {
   return html`<a href="/console/audit?subject=user:${id}">All about them</a> · <a href="/console/audit?actor=user:${id}">All that they did</a>`
 }
 
-function printPerson(user: User, accounts: readonly Account[], partners: readonly PartnerMembership[]): Html {
+function printStaff({ id }: User, operator: Operator): Html {
+  const path = `/console/staff/${id}`
+  return html`staff of the brokerage ${mayFollow(operator, path) && html`· <a href="${path}">Roles</a>`}`
+}
+
+function printPerson(
+  user: User,
+  accounts: readonly Account[],
+  partners: readonly PartnerMembership[],
+  operator: Operator,
+): Html {
   const memberships = partners.map(
     ({ branchId, name, status, role }) =>
       html`<a href="/console/partners/${branchId}">${name}</a> ${partnerBadge(status)} ${role}<br>`,
@@ -105,7 +126,7 @@ function printPerson(user: User, accounts: readonly Account[], partners: readonl
   return html`<section class="card"><h2>Person</h2>${facts([
     ['Username', user.username],
     ['Id', html`<code>${user.id}</code>`],
-    ['Role', user.role === 'operator' ? 'operator of the brokerage' : 'account holder'],
+    ['Role', user.role === 'operator' ? printStaff(user, operator) : 'account holder'],
     ['Since', printDate(user.createdAt)],
     ['Accounts', accounts.length === 0 ? 'none' : accounts.map(printAccount)],
     ['Member of', partners.length > 0 && memberships],

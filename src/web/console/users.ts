@@ -7,7 +7,7 @@ import { badge, menu, printMoment, table } from '../frame/parts.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
-import { sendConsole } from './console.ts'
+import { mayFollow, type Reader, sendConsole } from './console.ts'
 
 const pageSize = 50
 const longest = 100
@@ -24,25 +24,31 @@ export async function showUsers(visit: Visit, operator: Operator) {
 ${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="100" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>
-${found.users.length === 0 ? html`<p class="card empty">There are no such users.</p>` : printFound(found.users)}
+${operator.may('users.manage') && html`<p><a class="button" href="/console/users/new">New user</a></p>`}
+${found.users.length === 0 ? html`<p class="card empty">There are no such users.</p>` : printFound(found.users, operator)}
 ${printPages(question, after, found.after)}`,
   })
 }
 
-function printFound(users: readonly User[]): Html {
-  return table('Users', ['Username', 'State', 'Name', 'Id', 'Since (UTC)', 'Actions'], users.map(printRow))
+function printFound(users: readonly User[], reader: Reader): Html {
+  return table(
+    'Users',
+    ['Username', 'State', 'Name', 'Id', 'Since (UTC)', 'Actions'],
+    users.map((each) => printRow(each, reader)),
+  )
 }
 
-function printRow(user: User): Html {
+function printRow(user: User, reader: Reader): Html {
   return html`<tr><td><a href="/console/users/${user.id}">${user.username}</a></td><td>${statusBadge(user)}</td><td>${user.name} ${roleBadge(user)}</td>
-<td><code>${user.id}</code></td><td>${printMoment(user.createdAt)}</td><td>${printMenu(user)}</td></tr>`
+<td><code>${user.id}</code></td><td>${printMoment(user.createdAt)}</td><td>${printMenu(user, reader)}</td></tr>`
 }
 
-function printMenu({ id, username }: User): Html {
+function printMenu({ id, username }: User, reader: Reader): Html {
+  const audit = mayFollow(reader, '/console/audit')
   return menu(username, [
     html`<a href="/console/users/${id}">Access, sessions, tokens</a>`,
-    html`<a href="/console/audit?subject=user:${id}">Audit entries about them</a>`,
-    html`<a href="/console/audit?actor=user:${id}">What they did</a>`,
+    audit && html`<a href="/console/audit?subject=user:${id}">Audit entries about them</a>`,
+    audit && html`<a href="/console/audit?actor=user:${id}">What they did</a>`,
   ])
 }
 

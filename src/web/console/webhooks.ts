@@ -28,7 +28,7 @@ import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import { settingFacts } from '../frame/webhook-facts.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { goBack } from './back.ts'
-import { sendConsole } from './console.ts'
+import { mayFollow, sendConsole } from './console.ts'
 import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts'
 
 const here = '/console/webhooks'
@@ -61,7 +61,7 @@ export async function showWebhooks(visit: Visit, operator: Operator) {
     status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
 ${printFilter(question)}
-${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator.csrf)}
+${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator)}
 ${printPages(question, page, found.length > pageSize)}`,
   })
 }
@@ -100,7 +100,7 @@ function printLanes(
   health: ReadonlyMap<number, WebhookHealth>,
   failures: ReadonlyMap<number, WebhookFailure>,
   now: Date,
-  csrf: string,
+  operator: Operator,
 ): Html {
   if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
   const rows = lanes.map((lane) => {
@@ -115,7 +115,7 @@ function printLanes(
 <td class="number">${printCount(counts?.waiting ?? 0)}</td>
 <td>${printOverdue(lane, now)}</td>
 <td class="number">${printCount(counts?.exhausted ?? 0)}</td>
-<td>${printMenu(lane, csrf)}</td>
+<td>${printMenu(lane, operator)}</td>
 </tr>`
   })
   const heads = [
@@ -133,13 +133,14 @@ function printLanes(
   return table('Webhooks, worst first', heads, rows)
 }
 
-function printMenu(lane: LaneHealth, csrf: string): Html {
+function printMenu(lane: LaneHealth, operator: Operator): Html {
   const { id, url, branchId } = lane
   return menu(url, [
     isFailing(lane.condition) && html`<a href="${here}/${id}/incident">Why it fails</a>`,
     html`<a href="/console/partners/${branchId}">Partner</a>`,
-    html`<a href="/console/audit?subject=webhook:${id}">Audit entries</a>`,
-    lane.state === 'active' ? html`<a href="${here}/${id}#acts">Pause…</a>` : printResume(lane, csrf),
+    mayFollow(operator, '/console/audit') && html`<a href="/console/audit?subject=webhook:${id}">Audit entries</a>`,
+    operator.may('webhooks.operate') &&
+      (lane.state === 'active' ? html`<a href="${here}/${id}#acts">Pause…</a>` : printResume(lane, operator.csrf)),
   ])
 }
 
@@ -205,7 +206,7 @@ function printHealth(
   lane: LaneHealth,
   headerNames: readonly string[],
   health: WebhookHealth | undefined,
-  { csrf }: Operator,
+  operator: Operator,
   now: Date,
 ): Html {
   const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
@@ -225,8 +226,8 @@ ${facts([
   ['Created', printDate(lane.createdAt)],
   ['Changed', printDate(lane.updatedAt)],
 ])}
-<div class="acts" id="acts">${lane.state === 'active' ? askToPause(lane, csrf) : printResume(lane, csrf)}
-<a class="button" href="${audit}">Audit entries</a></div>
+<div class="acts" id="acts">${operator.may('webhooks.operate') && (lane.state === 'active' ? askToPause(lane, operator.csrf) : printResume(lane, operator.csrf))}
+${mayFollow(operator, audit) && html`<a class="button" href="${audit}">Audit entries</a>`}</div>
 <p class="small">The partner sees the state, and may change it as well.</p>
 </section>`
 }

@@ -8,7 +8,7 @@ import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { addAccount, createUser, getUserById, type User } from '../../../src/users/user.ts'
 import { type Answer, Browser, hiddenFields, send } from '../../support/browser.ts'
-import { openDesk, press, turnPages } from '../../support/console.ts'
+import { makeAdministrator, openDesk, press, turnPages } from '../../support/console.ts'
 import { openHouse, password, type TokenBody } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { hears, openSecondNode } from '../../support/oauth.ts'
@@ -209,9 +209,8 @@ test('second factors that were lost are taken back, by an operator who has just 
 })
 
 test('operators do not reset their own second factors here', async () => {
-  const { db } = house.gateway.context
   const { user, browser } = await makeGuardedUser(house)
-  await db.query(statement('', "UPDATE users SET role = 'operator' WHERE id = $1"), [user.id])
+  await makeAdministrator(house, user)
   const page = await browser.get(home(user))
   const { csrf } = hiddenFields(page.text, '/logout')
   assert.equal((await browser.post(`${home(user)}/factors/reset`, { csrf: csrf!, reason })).status, 409)

@@ -17,9 +17,11 @@ import { openPartner } from '../../support/portal.ts'
 import { assertGuarded, readTables, tokenOf } from '../../support/web.ts'
 import { operationRows } from './operation-rows.ts'
 import { peopleRows } from './people-rows.ts'
+import { providerRows } from './provider-rows.ts'
+import { staffRows } from './staff-rows.ts'
 
-const pages = { ...operationRows.pages, ...peopleRows.pages }
-const forms = { ...operationRows.forms, ...peopleRows.forms }
+const pages = { ...operationRows.pages, ...peopleRows.pages, ...staffRows.pages, ...providerRows.pages }
+const forms = { ...operationRows.forms, ...peopleRows.forms, ...staffRows.forms, ...providerRows.forms }
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
 const house = await openHouse()
@@ -47,7 +49,7 @@ test('every page and every form of the console is in these tables', () => {
 
 for (const [path, aim] of Object.entries(pages)) {
   test(`GET ${path} is for operators, and is returned to after a sign-in`, async () => {
-    const { address } = await aim(house)
+    const { address } = await aim(house, desk.user)
     const anonymous = await new Browser(house.baseUrl).get(address)
     assert.equal(anonymous.status, 303)
     assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
@@ -71,8 +73,8 @@ function asksWhy(path: string): boolean {
   )
 }
 
-/** What takes something from somebody: by its last word, so that a new one is not forgotten. */
-const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all)$/
+/** What takes something from somebody, or makes somebody more than they were: by its last word, so that a new one is not forgotten. */
+const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|remove)$/
 
 /** Their reason is a field of their own, which the partner reads. */
 const toldToPartner = ['/console/partners/:branch/decline', '/console/partners/:branch/suspend']
@@ -89,7 +91,7 @@ test('whatever an operator takes from somebody takes a reason', () => {
 for (const [path, aim] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const { address, fields: aimed = {} } = await aim(house)
+    const { address, fields: aimed = {} } = await aim(house, desk.user)
     const fields = asksWhy(path) ? { ...aimed, reason: why } : aimed
     const csrf = await tokenOf(desk.browser)
     const foreign = await tokenOf(others.holder!)
@@ -141,7 +143,7 @@ for (const [path, aim] of Object.entries(forms)) {
 test('an operator who is locked out finds no console any more, with the page that was open', async () => {
   const gone = await openDesk(house)
   const csrf = await tokenOf(gone.browser)
-  const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house)
+  const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house, gone.user)
   const { db } = house.gateway.context
   await setUserStatus(db, gone.user, 'disabled', house.act())
   const before = await readTables(db)

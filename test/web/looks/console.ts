@@ -2,11 +2,13 @@
 import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
+import { carryOut } from '../../../src/proposals/proposal.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
+import { registerUpstream } from '../../support/upstream.ts'
 import { guess } from '../../support/web.ts'
 import { unfold, visitAll, type Walk } from './tour.ts'
 
@@ -37,7 +39,7 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
 }
 
 /** Where questions stand before acts, and ids behind sentences. */
-const unfoldable = /^console-(home|webhooks|partner|user|audit)$/
+const unfoldable = /^console-(home|webhooks|partner|user|audit|roles|proposal)$/
 
 async function furnishOperation({ house, receiver }: Walk): Promise<Record<string, string>> {
   const own = await openPartner(house)
@@ -68,6 +70,16 @@ async function furnishOperation({ house, receiver }: Walk): Promise<Record<strin
   }
 }
 
+async function propose(house: Walk['house']): Promise<number> {
+  const { db } = house.gateway.context
+  const { branchId } = await house.makePartner({ refresh: false })
+  const by = { name: `user:${(await house.makeOperator('Mary Maker')).id}` }
+  const act = { by, at: house.clock.now(), reason: 'They passed the review of security and of terms.' }
+  const made = await carryOut({ db, fourEyes: ['partner.refresh-access'] }, 'partner.refresh-access', { branchId }, act)
+  if (made.kind !== 'proposed') throw new Error(made.kind)
+  return made.id
+}
+
 async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   const { db } = house.gateway.context
   const act = house.act()
@@ -92,6 +104,8 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await setUserStatus(db, locked, 'disabled', act)
   const details = { website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for all.' }
   const waiting = await applyWithDetails(db, await house.makeUser(), { name: 'Patient Partners', ...details }, act)
+  await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'bank')
+  const staff = await house.makeOperator('Stan Staff', ['viewer', 'partner-manager'])
   const at = ({ branchId }: Partner) => `/console/partners/${branchId}`
   return {
     'console-partners': '/console/partners',
@@ -108,5 +122,13 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-user-member': `/console/users/${member.id}`,
     'console-user-guessed': `/console/users/${guessed.id}`,
     'console-user-locked': `/console/users/${locked.id}`,
+    'console-proposals': '/console/proposals',
+    'console-proposal': `/console/proposals/${await propose(house)}`,
+    'console-staff': '/console/staff',
+    'console-new-user': '/console/users/new',
+    'console-providers': '/console/providers',
+    'console-provider': '/console/providers/bank',
+    'console-provider-tested': '/console/providers/bank/test',
+    'console-roles': `/console/staff/${staff.id}`,
   }
 }

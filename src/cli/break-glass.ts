@@ -1,0 +1,13 @@
+/** A command that does alone what takes two people in the console says so: to whoever runs it, in the log, and by e-mail. */
+import type { ProposalKind } from '../proposal-kind.ts'
+import { recordBreakGlass } from '../proposals/break-glass.ts'
+import type { Desk } from './command.ts'
+
+/** Before it is done: what fails afterwards was tried. */
+export async function breakGlass({ db, config, act, print }: Desk, kind: ProposalKind, subject: string): Promise<void> {
+  if (!config.fourEyes.includes(kind)) return
+  await db.transaction((sql) => recordBreakGlass(sql, kind, subject, act()))
+  print.say(
+    `In the console this takes two people (FOUR_EYES). You do it alone: it is recorded, and administrators and security officers are told.\n`,
+  )
+}

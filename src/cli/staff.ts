@@ -1,0 +1,50 @@
+/** Who of the staff may do what. Whoever has this machine needs no role: it is how a house without an administrator gets one. */
+import { findStaffRole, type StaffRole, staffRoles } from '../permission.ts'
+import { Invalid } from '../problem.ts'
+import { getStaffMember, giveRole, listStaff, type StaffMember, takeRole } from '../users/staff-role.ts'
+import { getUserNamed } from '../users/user.ts'
+import type { Command, Desk } from './command.ts'
+
+export const staffRoleOption = { value: staffRoles.join('|') } as const
+
+export function parseStaffRole(text: string): StaffRole {
+  const role = findStaffRole(text)
+  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${staffRoles.join(', ')}` }])
+  return role
+}
+
+export const staffCommands: readonly Command[] = [
+  {
+    name: 'staff list',
+    needs: 'database',
+    summary: 'Lists the staff: who has which role, and from where.',
+    run: async ({ db, print }) => print.table((await listStaff(db)).map(printMember), 'There is nobody.'),
+  },
+  roleCommand('give', 'Gives somebody of the staff a role, by hand.', giveRole),
+  roleCommand('take', 'Takes a role that was given by hand. The last administrator keeps theirs.', takeRole),
+]
+
+function roleCommand(verb: string, summary: string, change: typeof giveRole): Command {
+  return {
+    name: `staff ${verb}`,
+    needs: 'database',
+    summary,
+    positionals: ['user'],
+    options: [
+      { name: 'role', ...staffRoleOption, required: true, meaning: 'which one' },
+      { name: 'reason', value: 'TEXT', meaning: 'kept in the audit log' },
+    ],
+    async run({ db, act, print }: Desk, words) {
+      const { id } = await getUserNamed(db, words.positionals[0]!)
+      const role = parseStaffRole(words.get('role'))
+      const reason = words.find('reason')
+      await change(db, await getStaffMember(db, id), role, { ...act(), ...(reason !== undefined && { reason }) })
+      print.record(printMember(await getStaffMember(db, id)))
+    },
+  }
+}
+
+function printMember({ username, name, status, isGuarded, roles }: StaffMember): Record<string, unknown> {
+  const held = roles.map(({ role, source }) => (source === 'hand' ? role : `${role} (${source})`))
+  return { username, name, status, second_factor: isGuarded, roles: held }
+}

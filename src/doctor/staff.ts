@@ -1,0 +1,38 @@
+/** Whether somebody could do what takes an administrator, and two people could do what takes two. */
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { rolesWith } from '../permission.ts'
+import { countDeciders, deciderPermission } from '../proposals/deciders.ts'
+import { selectAdministrators } from '../users/staff-roles.sql.ts'
+import { countOperators } from '../users/users.sql.ts'
+import { type Answer, fail, ok, warn } from './finding.ts'
+
+export async function checkAdministrators(db: Database): Promise<Answer> {
+  const administrators = await db.query(selectAdministrators)
+  const [counted] = await db.query<{ operators: number }>(countOperators)
+  const count = administrators.length
+  if (count > 0) return { finding: ok(`${count} ${count === 1 ? 'person is' : 'people are'} administrator by hand.`) }
+  if (counted!.operators === 0) return { finding: ok('There is no staff yet.') }
+  return {
+    finding: warn(
+      'Nobody is an administrator by hand: when the identity provider is away or gives out no roles, nobody can change any.',
+      'Give somebody the role: countersign staff give USER --role administrator.',
+    ),
+  }
+}
+
+/** A command on the machine rotates keys: nobody decides about that. */
+const decidedNowhere = 'keys.rotate'
+
+export async function checkFourEyes(db: Database, { fourEyes }: Config): Promise<Answer> {
+  const stuck: string[] = []
+  for (const kind of fourEyes.filter((each) => each !== decidedNowhere)) {
+    const people = await countDeciders(db, kind)
+    if (people < 2) stuck.push(`${kind} (${people} of 2: ${rolesWith(deciderPermission[kind]).join(' or ')})`)
+  }
+  if (fourEyes.length === 0) return { finding: ok('No act takes two people (FOUR_EYES is not set).') }
+  if (stuck.length === 0) return { finding: ok(`For each of ${fourEyes.length} kinds of acts there are two people.`) }
+  const advice =
+    'Give a second person the role: countersign staff give USER --role ROLE. Or take the kind out of FOUR_EYES.'
+  return { finding: fail(`Nobody could decide about proposals: ${stuck.join(', ')}.`, advice) }
+}

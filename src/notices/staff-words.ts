@@ -1,0 +1,29 @@
+/** What the brokerage's staff is told of what takes two people. */
+import { proposalWords } from '../words/proposal-words.ts'
+import { oneLine } from './message.ts'
+import { printMoment, type Teller } from './told.ts'
+
+export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass']: Teller<Kind> } = {
+  proposal: ({ kind, proposalId, expiresAt }, at, addresses) => ({
+    environment: 'live',
+    subject: 'A proposal needs a second person',
+    happened: 'A colleague proposed something that takes two people. You may decide about it.',
+    facts: [
+      ['Proposal', `${proposalId}: ${proposalWords[kind]} …`],
+      ['When', printMoment(at)],
+      ['Expires', printMoment(new Date(expiresAt))],
+    ],
+    advice: `Read it and decide at ${addresses.live}/console/proposals/${proposalId} after signing in.`,
+  }),
+  'break-glass': ({ kind, by, subject }, at, addresses) => ({
+    environment: 'live',
+    subject: 'Four eyes were bypassed on the command line',
+    happened: 'Something that takes two people was done by one, with a command on the machine of the gateway.',
+    facts: [
+      ['What', `${proposalWords[kind]} ${oneLine(subject)}`],
+      ['By', oneLine(by)],
+      ['When', printMoment(at)],
+    ],
+    advice: `If you know of it, there is nothing to do. If not, somebody has access to the machine: ${addresses.live}/console/audit has the entry.`,
+  }),
+}

@@ -1,0 +1,251 @@
+/**
+ * Four eyes (maker-checker). Whoever wants something done that takes two people proposes exactly that, on the state in front of them; another person who
+ * may do it, freshly signed in, decides. It is done in the transaction of the decision, and only while the state is still the same. Nobody decides about
+ * what they proposed themselves, or about themselves; no role is exempt (decision 0025).
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import { after, day } from '../clock.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { memberLimits } from '../notices/notice.ts'
+import { type Permission, permits, rolesWith } from '../permission.ts'
+import { Forbidden, NotFound } from '../problem.ts'
+import type { ProposalKind } from '../proposal-kind.ts'
+import { hasProvenFactor } from '../users/second-factor.ts'
+import { isFresh, type Session } from '../users/session.ts'
+import { listRolesOf } from '../users/staff-role.ts'
+import { lockActiveOperators } from '../users/users.sql.ts'
+import { actOfKind, type ProposedActs, proposableActs, type WiredKind } from './acts.ts'
+import { deciderPermission } from './deciders.ts'
+import * as table from './proposals.sql.ts'
+
+/** Then it has ended by itself. */
+const waitsMs = 3 * day
+
+export interface Proposal {
+  readonly id: number
+  readonly kind: WiredKind
+  readonly subject: string
+  /** The exact act. */
+  readonly values: object
+  readonly reason: string
+  readonly proposedBy: string
+  readonly proposedByName: string
+  readonly proposedAt: Date
+  readonly expiresAt: Date
+  readonly outcome: ProposalOutcome | null
+  readonly decidedAt: Date | null
+  readonly decidedByName: string | null
+  readonly decisionReason: string | null
+}
+
+export type ProposalOutcome = 'applied' | 'declined' | 'withdrawn' | 'outdated' | 'expired'
+
+interface FourEyesDesk {
+  readonly db: Database
+  /** Which kinds take two people. */
+  readonly fourEyes: readonly ProposalKind[]
+}
+
+export type CarriedOut =
+  | { readonly kind: 'done' | 'moved on' }
+  | { readonly kind: 'proposed'; readonly id: number; readonly isNew: boolean }
+
+/** An act, and why it is to be done: whoever decides reads it. */
+type ReasonedAct = Act & { readonly reason: string }
+
+/** Does it at once, or proposes it where the brokerage wants four eyes. */
+export async function carryOut<Kind extends WiredKind>(
+  { db, fourEyes }: FourEyesDesk,
+  kind: Kind,
+  values: ProposedActs[Kind],
+  act: Act,
+): Promise<CarriedOut> {
+  const { readState, isHarmless, apply } = proposableActs[kind]
+  return db.transaction(async (sql) => {
+    const takesTwo = fourEyes.includes(kind)
+    if (takesTwo) await sql.query(lockActiveOperators)
+    const state = await readState(sql, values)
+    if (!state) return { kind: 'moved on' }
+    if (takesTwo && !(await isHarmless?.(sql, values))) return propose(sql, kind, values, state, act)
+    return { kind: (await apply(joined(db, sql), values, act)) ? 'done' : 'moved on' }
+  })
+}
+
+/** What is done through it is part of the transaction. */
+function joined(db: Database, sql: Sql): Database {
+  return { ...db, ...sql, transaction: (work) => work(sql) }
+}
+
+async function propose<Kind extends WiredKind>(
+  sql: Sql,
+  kind: Kind,
+  values: ProposedActs[Kind],
+  state: object,
+  act: Act,
+): Promise<CarriedOut> {
+  const by = personOf(act)
+  const needed = await permissionsFor(sql, { kind, values })
+  if (!(await mayAll(sql, by, needed))) throw new Forbidden('You may not propose this any more.')
+  if (!isReasoned(act)) throw new Error(`${kind} is proposed without a reason.`)
+  const subject = proposableActs[kind].subjectOf(values)
+  await sql.query(table.expireProposal, [kind, subject, act.at])
+  const expiresAt = after(act.at, waitsMs)
+  const row = [kind, subject, values, print(state), act.reason, by, act.at, expiresAt]
+  const [made] = await sql.query<{ id: number }>(table.insertProposal, row)
+  if (!made) {
+    const waiting = await findWaiting(sql, kind, subject, act.at)
+    return { kind: 'proposed', id: waiting!.id, isNew: false }
+  }
+  await recordAct(sql, act, 'proposal.made', subject, { proposalId: made.id, kind })
+  const facts = { kind, proposalId: made.id, expiresAt: expiresAt.toISOString() }
+  await sql.query(table.tellDeciders, [
+    ...memberLimits(act.at),
+    String(made.id),
+    facts,
+    by,
+    rolesWith(deciderPermission[kind]),
+  ])
+  return { kind: 'proposed', id: made.id, isNew: true }
+}
+
+function isReasoned(act: Act): act is ReasonedAct {
+  return act.reason !== undefined
+}
+
+/** The state as it is compared: whatever differs in it, differs here. */
+function print(state: object): string {
+  return JSON.stringify(state)
+}
+
+/** People alone propose and decide. */
+function personOf({ by }: Act): string {
+  if (!by.name.startsWith('user:')) throw new Error(`${by.name} is nobody who proposes or decides.`)
+  return by.name.slice('user:'.length)
+}
+
+async function mayAll(sql: Sql, userId: string, needed: readonly Permission[]): Promise<boolean> {
+  const roles = await listRolesOf(sql, userId)
+  return needed.every((permission) => permits(roles, permission))
+}
+
+export async function findWaiting(
+  sql: Sql,
+  kind: WiredKind,
+  subject: string,
+  now: Date,
+): Promise<Proposal | undefined> {
+  const [found] = await sql.query<Proposal>(table.selectWaiting, [kind, subject, now])
+  return found
+}
+
+export async function getProposal(sql: Sql, id: number): Promise<Proposal> {
+  const [found] = await sql.query<Proposal>(table.selectProposal, [id])
+  if (!found) throw new NotFound('There is no such proposal.')
+  return found
+}
+
+/** Of these kinds: those that wait, what waits longest first. */
+export function listOpenProposals(sql: Sql, kinds: readonly WiredKind[], now: Date, most: number): Promise<Proposal[]> {
+  return sql.query<Proposal>(table.selectOpenProposals, [now, kinds, most])
+}
+
+export function listPastProposals(sql: Sql, kinds: readonly WiredKind[], now: Date, most: number): Promise<Proposal[]> {
+  return sql.query<Proposal>(table.selectPastProposals, [now, kinds, most])
+}
+
+/** What it takes to decide about it. */
+export async function permissionsFor(
+  sql: Sql,
+  { kind, values }: Pick<Proposal, 'kind' | 'values'>,
+): Promise<readonly Permission[]> {
+  const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
+  return [deciderPermission[kind], ...(more ?? [])]
+}
+
+/** How it stands now, for whoever reads it: nobody writes down that the time is over. */
+export function outcomeOf({ outcome, expiresAt }: Pick<Proposal, 'outcome' | 'expiresAt'>, now: Date) {
+  return outcome ?? (expiresAt <= now ? 'expired' : null)
+}
+
+/**
+ * As another person decides, who signed in minutes ago. Answers how it ended: `outdated` when the state is another than it was made on, or whoever
+ * proposed it may not do it any more. One that had ended before stays as it was.
+ */
+export async function decideProposal(
+  db: Database,
+  id: number,
+  verdict: 'approve' | 'decline',
+  { session, act }: { readonly session: Session; readonly act: Act },
+): Promise<ProposalOutcome> {
+  return db.transaction(async (sql) => {
+    // First of all, as by whoever gives and takes roles: what was found out about people stays so until the end.
+    await sql.query(lockActiveOperators)
+    const { proposal, ended } = await holdStill(sql, id, act.at)
+    if (ended) return ended
+    await refuseDecider(sql, proposal, session, act)
+    if (verdict === 'decline') return settle(sql, proposal, 'declined', act)
+    const isFit = (await isStillProposed(sql, proposal)) && (await applyIn(db, sql, proposal, act))
+    return settle(sql, proposal, isFit ? 'applied' : 'outdated', act)
+  })
+}
+
+interface Held {
+  readonly proposal: Proposal & { readonly state: string }
+  readonly ended: ProposalOutcome | null
+}
+
+async function holdStill(sql: Sql, id: number, now: Date): Promise<Held> {
+  const [held] = await sql.query<{ state: string }>(table.lockProposal, [id])
+  const proposal = await getProposal(sql, id)
+  return { proposal: { ...proposal, state: held!.state }, ended: outcomeOf(proposal, now) }
+}
+
+async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act: Act): Promise<void> {
+  const decider = personOf(act)
+  if (decider !== session.user.id) throw new Error('The session is of somebody else.')
+  if (decider === proposal.proposedBy) throw new Forbidden('You proposed this yourself. Somebody else has to decide.')
+  if (proposal.subject === `user:${decider}`) throw new Forbidden('This is about you. Somebody else has to decide.')
+  if (!(await mayAll(sql, decider, await permissionsFor(sql, proposal))))
+    throw new Forbidden('You may not decide about this.')
+  if (!isFresh(session, act.at) || !(await hasProvenFactor(sql, session, act.at)))
+    throw new Forbidden('Confirm first that it is you.')
+}
+
+/** Two people who both may do it: whoever lost that since, by lock or by role, proposes nothing. */
+async function isStillProposed(sql: Sql, proposal: Held['proposal']): Promise<boolean> {
+  if (!(await mayAll(sql, proposal.proposedBy, await permissionsFor(sql, proposal)))) return false
+  const state = await actOfKind(proposal.kind).readState(sql, proposal.values as never)
+  return state !== undefined && print(state) === proposal.state
+}
+
+function applyIn(db: Database, sql: Sql, { kind, values, reason }: Proposal, act: Act): Promise<boolean> {
+  return actOfKind(kind).apply(joined(db, sql), values as never, { ...act, reason })
+}
+
+const actions = {
+  applied: 'proposal.approved',
+  declined: 'proposal.declined',
+  outdated: 'proposal.outdated',
+  withdrawn: 'proposal.withdrawn',
+} as const
+
+async function settle(
+  sql: Sql,
+  { id, kind, subject, proposedBy }: Proposal,
+  outcome: keyof typeof actions,
+  act: Act,
+): Promise<ProposalOutcome> {
+  await sql.query(table.settleProposal, [id, outcome, personOf(act), act.at, act.reason])
+  await recordAct(sql, act, actions[outcome], subject, { proposalId: id, kind, proposedBy: `user:${proposedBy}` })
+  return outcome
+}
+
+/** By whoever proposed it. */
+export async function withdrawProposal(db: Database, id: number, act: Act): Promise<ProposalOutcome> {
+  return db.transaction(async (sql) => {
+    const { proposal, ended } = await holdStill(sql, id, act.at)
+    if (ended) return ended
+    if (proposal.proposedBy !== personOf(act)) throw new Forbidden('Only whoever proposed it can withdraw it.')
+    return settle(sql, proposal, 'withdrawn', act)
+  })
+}

@@ -1,0 +1,138 @@
+/**
+ * Which roles somebody of the staff has, and from where: given by hand, or by an identity provider at each sign-in. A provider takes back
+ * what it gave and touches nothing that was given by hand; a hand takes back what a hand gave.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { permits, type StaffRole } from '../permission.ts'
+import { Conflict, Forbidden, NotFound } from '../problem.ts'
+import { staffRoleWords } from '../words/staff-role-words.ts'
+import * as table from './staff-roles.sql.ts'
+import { lockActiveOperators } from './users.sql.ts'
+
+export { permissionsOf, type StaffRole } from '../permission.ts'
+
+/** What counts now: none for whoever is locked out, or not of the staff. */
+export async function listRolesOf(sql: Sql, userId: string): Promise<StaffRole[]> {
+  const rows = await sql.query<{ role: StaffRole }>(table.selectStaffRoles, [userId])
+  return rows.map(({ role }) => role)
+}
+
+/**
+ * What a provider says of somebody of the staff, in the transaction of their sign-in: these roles are from it, and no others. Removal is
+ * certain, also of the last administrator; those given by hand stay.
+ */
+export async function setProvidedRoles(
+  sql: Sql,
+  userId: string,
+  providerId: string | number,
+  roles: readonly StaffRole[],
+  act: Act,
+): Promise<void> {
+  const [found] = await sql.query(table.lockStaffMember, [userId])
+  if (!found) throw new Error(`${userId} is not of the staff: a provider cannot give them roles.`)
+  const source = `provider:${providerId}`
+  const before = await sql.query<{ role: StaffRole }>(table.selectRolesFrom, [userId, source])
+  const held = before.map(({ role }) => role)
+  const given = [...new Set(roles)].filter((role) => !held.includes(role))
+  const taken = held.filter((role) => !roles.includes(role))
+  if (given.length === 0 && taken.length === 0) return
+  await sql.query(table.insertStaffRoles, [userId, given, source, act.at])
+  await sql.query(table.deleteStaffRoles, [userId, taken, source])
+  await recordAct(sql, act, 'user.roles_provided', `user:${userId}`, { provider: String(providerId), given, taken })
+}
+
+export interface HeldRole {
+  readonly role: StaffRole
+  /** `hand`, or `provider:` and its id. */
+  readonly source: string
+  readonly givenAt: Date
+}
+
+export interface StaffMember {
+  readonly id: string
+  readonly username: string
+  readonly name: string
+  readonly status: 'active' | 'disabled'
+  /** By a second factor. */
+  readonly isGuarded: boolean
+  readonly roles: readonly HeldRole[]
+}
+
+type StaffRow = Omit<StaffMember, 'roles'> & { readonly [Name in keyof HeldRole]: HeldRole[Name] | null }
+
+/** Staff is few: what a page shows of it has a bound all the same. */
+const rowsAtMost = 2_000
+
+/** By name; those without a role among them. */
+export async function listStaff(sql: Sql): Promise<StaffMember[]> {
+  return gather(await sql.query<StaffRow>(table.selectStaff, [rowsAtMost]))
+}
+
+export async function getStaffMember(sql: Sql, userId: string): Promise<StaffMember> {
+  const [found] = gather(await sql.query<StaffRow>(table.selectStaffMember, [userId]))
+  if (!found) throw new NotFound('There is nobody of the staff with this id.')
+  return found
+}
+
+function gather(rows: readonly StaffRow[]): StaffMember[] {
+  return [...Map.groupBy(rows, ({ id }) => id).values()].map((own) => {
+    const { id, username, name, status, isGuarded } = own[0]!
+    const roles = own.flatMap(({ role, source, givenAt }) =>
+      role ? [{ role, source: source!, givenAt: givenAt! }] : [],
+    )
+    return { id, username, name, status, isGuarded, roles }
+  })
+}
+
+/** By hand. A second time it changes nothing. */
+export async function giveRole(db: Database, to: StaffMember, role: StaffRole, act: Act): Promise<void> {
+  await db.transaction(async (sql) => {
+    await lockStaff(sql, to)
+    await refuseGiver(sql, role, act)
+    if (act.by.name === `user:${to.id}`)
+      throw new Forbidden('You cannot give yourself a role. Ask another administrator or security officer.')
+    await giveByHand(sql, to.id, [role], act)
+  })
+}
+
+/** Within the transaction that makes somebody of the staff, or under the lock of it. */
+export async function giveByHand(sql: Sql, userId: string, roles: readonly StaffRole[], act: Act): Promise<void> {
+  const given = await sql.query<{ role: StaffRole }>(table.insertStaffRoles, [userId, roles, 'hand', act.at])
+  for (const { role } of given) await recordAct(sql, act, 'user.role_given', `user:${userId}`, { role })
+}
+
+/** What a hand gave. What a provider gave is taken there, and goes with the next sign-in. */
+export async function takeRole(db: Database, from: StaffMember, role: StaffRole, act: Act): Promise<void> {
+  await db.transaction(async (sql) => {
+    await lockStaff(sql, from)
+    await refuseGiver(sql, role, act)
+    const taken = await sql.query(table.deleteStaffRoles, [from.id, [role], 'hand'])
+    if (taken.length === 0) return
+    if (role === 'administrator') await refuseNoAdministrator(sql)
+    await recordAct(sql, act, 'user.role_taken', `user:${from.id}`, { role })
+  })
+}
+
+/** Everybody in one order: of two who take each other's role, one comes first and the other finds it done. */
+async function lockStaff(sql: Sql, { id, name }: Pick<StaffMember, 'id' | 'name'>): Promise<void> {
+  await sql.query(lockActiveOperators)
+  const [found] = await sql.query(table.lockStaffMember, [id])
+  if (!found) throw new Conflict(`${name} is not of the staff any more.`)
+}
+
+/** People alone: whoever has the machine has everything. They may have lost their own role while they waited. */
+async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void> {
+  if (!by.name.startsWith('user:')) return
+  const own = await listRolesOf(sql, by.name.slice(5))
+  if (!permits(own, 'staff.manage')) throw new Forbidden('You may not change the roles of staff any more.')
+  if (role === 'administrator' && !own.includes('administrator'))
+    throw new Forbidden(`Only an administrator gives or takes the role ${staffRoleWords.administrator.title}.`)
+}
+
+/** After the change and under the lock of the staff: whoever would be the last administrator to go stays. */
+export async function refuseNoAdministrator(sql: Sql): Promise<void> {
+  const left = await sql.query(table.selectAdministrators)
+  if (left.length === 0)
+    throw new Conflict('This is the last administrator. Make somebody else an administrator first.')
+}

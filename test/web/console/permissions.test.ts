@@ -1,0 +1,169 @@
+/** Each role at each row of the console's table: what it may, what it is refused, and that nothing is offered which would be refused. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findEntries } from '../../../src/audit/audit.ts'
+import { type Permission, permissions, permits, type StaffRole, staffRoles } from '../../../src/permission.ts'
+import { setUserStatus } from '../../../src/users/user.ts'
+import { pageRoutes } from '../../../src/web/routes.ts'
+import { type Desk, openDesk } from '../../support/console.ts'
+import type { Aim } from '../../support/console-rows.ts'
+import { crawl, formsOf, makeEverything, rowOf } from '../../support/forms-of-pages.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { setUpApp } from '../../support/second-factor.ts'
+import { assertGuarded, tokenOf } from '../../support/web.ts'
+import { operationRows } from './operation-rows.ts'
+import { peopleRows } from './people-rows.ts'
+import { providerRows } from './provider-rows.ts'
+import { staffRows } from './staff-rows.ts'
+
+const house = await openHouse()
+const { db } = house.gateway.context
+const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
+const pages: Readonly<Record<string, Aim>> = {
+  ...operationRows.pages,
+  ...peopleRows.pages,
+  ...staffRows.pages,
+  ...providerRows.pages,
+}
+
+const desks = new Map<StaffRole, Desk>()
+for (const role of staffRoles) desks.set(role, await openDesk(house, `Our ${role}`, [role]))
+const everything = await makeEverything(house)
+const guarded = await house.makeUser()
+await setUpApp(house, await house.signIn(guarded))
+const lockedStaff = await house.makeOperator('Left Longago', ['viewer'])
+await setUserStatus(db, lockedStaff, 'disabled', house.act())
+
+/** Of somebody else, so that only the role is missing. */
+const waiting = (await pages['/console/proposals/:id']!(house, lockedStaff)).address.replace('/console', '')
+
+function permissionOf(method: 'GET' | 'POST', address: string): Permission | undefined {
+  const path = rowOf(method, address)
+  const route = ofConsole.find((each) => each.method === method && each.path === path)
+  assert.ok(route, `${method} ${address} is in the table`)
+  return route.gate.permission
+}
+
+test('every row of the console names the permission that it takes, and no role lacks what it needs to be let in at all', () => {
+  for (const { method, path, gate } of ofConsole) assert.ok(gate.permission, `${method} ${path}`)
+  for (const { method, path, gate } of pageRoutes)
+    assert.equal(gate.permission !== undefined, /^\/console\b/.test(path), `${method} ${path}`)
+  // What only looks changes nothing.
+  for (const { path, gate } of ofConsole.filter(({ method }) => method === 'POST'))
+    assert.equal(gate.permission!.endsWith('.see'), path === '/console/audit/chain/verify', path)
+})
+
+/** Whatever changes something leaves an entry; what the house does by itself leaves none of theirs. */
+const actsOf = ({ user }: Desk) => findEntries(db, { actor: `user:${user.id}`, limit: 1_000 })
+
+for (const [role, desk] of desks) {
+  const { browser } = desk
+
+  test(`a ${role} sees the pages that the role may see, and is told which roles open the others`, async () => {
+    for (const { path, gate } of ofConsole.filter(({ method }) => method === 'GET')) {
+      const { address } = await pages[path]!(house, desk.user)
+      const answer = await browser.get(address)
+      const isOpen = permits([role], gate.permission!)
+      assert.equal(answer.status, isOpen ? 200 : 403, `${path}: ${answer.text}`)
+      if (isOpen) continue
+      assertGuarded(answer, path)
+      assert.match(answer.text, /This needs another role[\s\S]*Administrator/, path)
+      assert.equal((await browser.get(address, { accept: 'text/event-stream' })).status, 403, path)
+    }
+  })
+
+  test(`a ${role} changes nothing by a form that the role may not send`, async () => {
+    const csrf = await tokenOf(browser)
+    const before = await actsOf(desk)
+    for (const { path, gate } of ofConsole.filter(({ method }) => method === 'POST')) {
+      if (permits([role], gate.permission!)) continue
+      const address = path
+        .replace(':branch', String(everything.own.partner.branchId))
+        .replace(':client', everything.own.client.id)
+        .replace('/users/:id', `/users/${guarded.id}`)
+        .replace('/staff/:id', `/staff/${lockedStaff.id}`)
+        .replace('/proposals/:id', waiting)
+        .replaceAll(/:\w+/g, '1')
+      const answer = await browser.post(address, { csrf, reason: 'x', seen: 'approved', role: 'viewer' })
+      assert.equal(answer.status, 403, path)
+    }
+    assert.deepEqual(await actsOf(desk), before)
+  })
+
+  test(`nothing is offered to a ${role} that would be refused: links, forms, the menu, the queue, the search`, async () => {
+    const own = everything.own.partner.branchId
+    const starts = [
+      ...['/console', `/console/partners/${own}`, '/console/search?q=a', '/console/search?q=Our'],
+      ...['/console/search?q=Applicant', '/console/webhooks'],
+      ...(permits([role], 'users.see')
+        ? [guarded, lockedStaff, everything.user].map(({ id }) => `/console/users/${id}`)
+        : []),
+    ]
+    const seen = await crawl(browser, starts)
+    assert.ok(seen.size > 8, `${seen.size} pages`)
+    let offered = 0
+    for (const [page, answer] of seen) {
+      if (!page.startsWith('/console')) continue
+      const links = [...answer.text.matchAll(/(?:href|formaction)="(\/console[^"#]*)/g)].map(([, href]) => href!)
+      const forms = formsOf(page, answer).filter(({ action }) => action.startsWith('/console'))
+      for (const link of links)
+        assert.ok(permits([role], permissionOf('GET', link.replaceAll('&amp;', '&'))!), `${page} leads to ${link}`)
+      for (const { action } of forms)
+        assert.ok(permits([role], permissionOf('POST', action)!), `${page} has the form ${action}`)
+      offered += forms.length
+    }
+    assert.equal(offered > 0, role !== 'viewer', `${offered} forms`)
+  })
+}
+
+test('every permission opens something, and somebody beside administrators has it', () => {
+  // Rows that are not here yet.
+  const elsewhere: readonly Permission[] = ['imports.manage', 'providers.manage', 'keys.manage', 'brand.manage']
+  const named = new Set(ofConsole.map(({ gate }) => gate.permission))
+  for (const permission of permissions.filter((each) => !elsewhere.includes(each)))
+    assert.ok(named.has(permission), permission)
+})
+
+test('a role that is taken counts no more with the next click, and one that is given does', async () => {
+  const { user, browser } = await openDesk(house, 'Stan Staff', ['viewer'])
+  const boss = await openDesk(house)
+  const page = `/console/staff/${user.id}`
+  assert.equal((await browser.get('/console/audit')).status, 403)
+  const give = await boss.browser.submit(await boss.browser.get(page), `${page}/give`, {
+    role: 'auditor',
+    reason: 'The yearly audit.',
+  })
+  assert.equal(give.status, 303, give.text)
+  assert.equal((await browser.get('/console/audit')).status, 200)
+  const told = await boss.browser.get(page)
+  assert.match(told.text, /The role is given\./)
+  assert.equal((await boss.browser.submit(told, `${page}/take`, { role: 'auditor', reason: 'x' })).status, 303)
+  assert.equal((await browser.get('/console/audit')).status, 403)
+})
+
+test('whoever only helps people changes nothing about staff, and is offered nothing of it', async () => {
+  const support = desks.get('support')!
+  const { user } = await openDesk(house, 'Olga Administrator')
+  const page = await support.browser.get(`/console/users/${user.id}`)
+  assert.deepEqual(
+    formsOf('', page).filter(({ action }) => action.startsWith('/console')),
+    [],
+  )
+  const csrf = await tokenOf(support.browser)
+  const before = await actsOf(support)
+  for (const { path } of ofConsole.filter(
+    ({ method, path }) => method === 'POST' && path.startsWith('/console/users/'),
+  )) {
+    const address = path.replace(':id', user.id)
+    const fields = { csrf, reason: 'x', session: '1', token: '1', authorization: '1' }
+    assert.equal((await support.browser.post(address, fields)).status, 403, path)
+  }
+  assert.deepEqual(await actsOf(support), before)
+})
+
+test('staff without a role are told so, and by whom they get one', async () => {
+  const { browser } = await openDesk(house, 'Nora New', [])
+  const answer = await browser.get('/console')
+  assert.equal(answer.status, 403)
+  assert.match(answer.text, /You have no role yet\.[\s\S]*An administrator or a security officer can give you one\./)
+})
