@@ -457,3 +457,14 @@ test('operators need a second factor unless only this machine can reach the gate
   assert.deepEqual([setting!.value, setting!.source], ['true', 'default'])
   assert.throws(() => needs({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'yes' }), /must be one of true, false, not "yes"/)
 })
+
+test('acts that take two people are named, and a word that names none is refused', () => {
+  const takeTwo = (FOUR_EYES: string) => readConfig({ FOUR_EYES }).fourEyes
+  assert.deepEqual(readConfig({}).fourEyes, [])
+  assert.deepEqual(takeTwo('partner.approve, keys.rotate'), ['partner.approve', 'keys.rotate'])
+  assert.equal(takeTwo('all').length, 7)
+  assert.throws(
+    () => takeTwo('partner.aprove'),
+    /FOUR_EYES must be all, or any of partner\.approve, .*not "partner\.aprove"/,
+  )
+})

@@ -19,6 +19,8 @@ import { examine } from '../../src/doctor/doctor.ts'
 import type { Result } from '../../src/doctor/finding.ts'
 import { checkMailServer } from '../../src/doctor/mail-server.ts'
 import { checkOperators } from '../../src/doctor/operators.ts'
+import { checkAdministrators, checkFourEyes } from '../../src/doctor/staff.ts'
+import { setUserStatus } from '../../src/users/user.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { announceServer, openTestDatabase, openTestServer } from '../support/database.ts'
 import { openDnsServer } from '../support/dns-server.ts'
@@ -423,6 +425,34 @@ test('without a mail server notices are files: fine on this machine, a warning w
   assertFound({ check: '', ...(await checkMailServer(config)).finding }, 'warn', /become files/, /SMTP_URL/)
   const api = readConfig({ ...house.settings, ...open, ROLES: 'api' })
   assertFound({ check: '', ...(await checkMailServer(api)).finding }, 'ok', /sends no notices/)
+})
+
+test('acts that take two people are told when nobody could decide, and staff without an administrator too', async () => {
+  const check = async (settings: NodeJS.ProcessEnv) => {
+    const { finding } = await checkFourEyes(db, readConfig({ ...house.settings, ...settings }))
+    return { check: 'four eyes', ...finding }
+  }
+  const administrators = async () => ({ check: 'administrators', ...(await checkAdministrators(db)).finding })
+  await db.query(statement('', 'DELETE FROM staff_roles'))
+  assertFound(await check({}), 'ok', /FOUR_EYES is not set/)
+  const two = { FOUR_EYES: 'partner.approve,keys.rotate' }
+  const advice = /countersign staff give USER --role ROLE/
+  assertFound(await check(two), 'fail', /partner\.approve \(0 of 2: partner-manager or administrator\)\.$/, advice)
+  const boss = await house.makeOperator()
+  assertFound(await check(two), 'fail', /partner\.approve \(1 of 2/, advice)
+  await house.makeOperator('Paul', ['partner-manager', 'viewer'])
+  assertFound(await check(two), 'ok', /^For each of 2 kinds of acts there are two people\.$/)
+  assertFound(await administrators(), 'ok', /^1 person is administrator by hand\.$/)
+  await setUserStatus(db, boss, 'disabled', house.act())
+  assertFound(await check(two), 'fail', /partner\.approve \(1 of 2/, advice)
+  assertFound(
+    await administrators(),
+    'warn',
+    /^Nobody is an administrator by hand/,
+    /staff give USER --role administrator/,
+  )
+  await db.query(statement('', `UPDATE users SET role = 'holder'`))
+  assertFound(await administrators(), 'ok', /^There is no staff yet\.$/)
 })
 
 test('operators without a second factor are counted, and what that means depends on the setting', async () => {

@@ -1,9 +1,12 @@
 /** An operator at work, and what the console's tests act on. */
 import { statement } from '../../src/database/database.ts'
+import { applyAsPartner } from '../../src/partners/partner.ts'
+import { carryOut } from '../../src/proposals/proposal.ts'
 import type { StaffRole } from '../../src/users/staff-role.ts'
 import type { User } from '../../src/users/user.ts'
 import type { Answer, Browser } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
+import { makeUpWord } from './made-up-word.ts'
 
 export interface Desk {
   readonly user: User
@@ -25,6 +28,20 @@ export async function makeAdministrator({ gateway, clock }: TestGateway, { id }:
   const { db } = gateway.context
   await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [id])
   await db.query(statement('', `INSERT INTO staff_roles VALUES ($1, 'administrator', 'hand', $2)`), [id, clock.now()])
+}
+
+/** Somebody proposes to approve a partner that has applied. Answers the number of the proposal. */
+export async function proposeApproval({ gateway, clock, act }: TestGateway, { id }: User): Promise<number> {
+  const { db } = gateway.context
+  const { branchId } = await applyAsPartner(db, `Applicant ${makeUpWord()}`, act())
+  const made = await carryOut(
+    { db, fourEyes: ['partner.approve'] },
+    'partner.approve',
+    { branchId, seen: 'applied' },
+    { by: { name: `user:${id}` }, at: clock.now(), reason: 'They passed the review.' },
+  )
+  if (made.kind !== 'proposed') throw new Error(made.kind)
+  return made.id
 }
 
 /** Opens the page and sends its form, as somebody does who presses the button there, and says why where they are asked. */

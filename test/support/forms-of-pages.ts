@@ -9,7 +9,7 @@ import { insertEvents } from '../../src/webhooks/event.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
-import { makeAdministrator } from './console.ts'
+import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
 import { registerUpstream } from './upstream.ts'
@@ -29,6 +29,8 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   const own = await openPartner(house)
   await makeAdministrator(house, own.user)
   await house.makeOperator('Vera Viewer', ['viewer'])
+  await proposeApproval(house, own.user)
+  await proposeApproval(house, await house.makeOperator('Mary Maker'))
   const reader = await house.makeUser()
   await setEmail(db, reader, 'reader@example.com', house.act())
   await registerUpstream(house, { issuer: 'https://127.0.0.1:9/every' }, 'every')

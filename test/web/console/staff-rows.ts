@@ -1,8 +1,6 @@
-import { applyAsPartner } from '../../../src/partners/partner.ts'
-import { carryOut } from '../../../src/proposals/proposal.ts'
 import type { StaffRole } from '../../../src/users/staff-role.ts'
+import { proposeApproval } from '../../support/console.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
-import { makeUpWord } from '../../support/made-up-word.ts'
 
 /** Somebody of the staff with these roles. */
 const onStaff = (verb: string, roles: readonly StaffRole[], fields = {}): Aim =>
@@ -14,13 +12,8 @@ const onStaff = (verb: string, roles: readonly StaffRole[], fields = {}): Aim =>
 /** What waits for a second person, proposed by a colleague or by whoever looks. */
 const proposed = (verb: string, by: 'colleague' | 'self' = 'colleague'): Aim =>
   async function aim(house, who) {
-    const { db } = house.gateway.context
     const proposer = by === 'self' ? who : await house.makeOperator('Mary Maker')
-    const { branchId } = await applyAsPartner(db, `Applicant ${makeUpWord()}`, house.act())
-    const act = { by: { name: `user:${proposer.id}` }, at: house.clock.now(), reason: 'Ticket 4711.' }
-    const fourEyes = ['partner.approve'] as const
-    const made = await carryOut({ db, fourEyes }, 'partner.approve', { branchId, seen: 'applied' }, act)
-    return { address: `/console/proposals/${made.kind === 'proposed' && made.id}${verb}` }
+    return { address: `/console/proposals/${await proposeApproval(house, proposer)}${verb}` }
   }
 
 export const staffRows: ConsoleRows = {

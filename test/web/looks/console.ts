@@ -2,8 +2,8 @@
 import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
-import { carryOut } from '../../../src/proposals/proposal.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
+import { proposeApproval } from '../../support/console.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
@@ -70,16 +70,6 @@ async function furnishOperation({ house, receiver }: Walk): Promise<Record<strin
   }
 }
 
-async function propose(house: Walk['house']): Promise<number> {
-  const { db } = house.gateway.context
-  const { branchId } = await house.makePartner({ refresh: false })
-  const by = { name: `user:${(await house.makeOperator('Mary Maker')).id}` }
-  const act = { by, at: house.clock.now(), reason: 'They passed the review of security and of terms.' }
-  const made = await carryOut({ db, fourEyes: ['partner.refresh-access'] }, 'partner.refresh-access', { branchId }, act)
-  if (made.kind !== 'proposed') throw new Error(made.kind)
-  return made.id
-}
-
 async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   const { db } = house.gateway.context
   const act = house.act()
@@ -123,7 +113,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-user-guessed': `/console/users/${guessed.id}`,
     'console-user-locked': `/console/users/${locked.id}`,
     'console-proposals': '/console/proposals',
-    'console-proposal': `/console/proposals/${await propose(house)}`,
+    'console-proposal': `/console/proposals/${await proposeApproval(house, await house.makeOperator('Mary Maker'))}`,
     'console-staff': '/console/staff',
     'console-new-user': '/console/users/new',
     'console-providers': '/console/providers',
