@@ -29,9 +29,11 @@ export async function setOutTo(visit: Visit) {
 
 async function getProviderOf({ context, request }: Visit): Promise<Provider> {
   const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
-  if (!provider) throw new NotFound()
+  if (!provider || !isWay(context, provider)) throw new NotFound()
   return provider
 }
+
+const isWay = ({ config }: Context, { kind }: Provider) => kind === 'staff' || config.signIn.holderSignIn !== 'password'
 
 const redirectUri = ({ baseUrl }: Context, { name }: Provider) => `${baseUrl}/login/from/${name}`
 
@@ -61,8 +63,8 @@ function leadOn({ context, request, reply }: Visit, { label }: Provider, destina
     title: `On to ${label}`,
     environment: context.environment,
     body: html`<section class="card narrow">
-<h1>Confirm it is you</h1>
-<p>What comes next can move money or hand out lasting access, so ${label} asks you to sign in once more.</p>
+<h1>On to ${label}</h1>
+<p>You sign in at ${label}, and come back to where you were. What you entered waits for you here.</p>
 <p><a class="button primary" href="${address.href}">Continue to ${label}</a></p>
 </section>`,
   })
