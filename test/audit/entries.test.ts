@@ -239,6 +239,13 @@ test('every command of an operator that changes something is recorded, and those
   const made: Record<string, Record<string, unknown>> = {}
   const acts: [name: string, args: () => string[], actions: AuditAction[] | 'anything'][] = [
     ['user create', () => ['--username', 'otto', '--name', 'Otto'], ['user.created']],
+    [
+      'user create',
+      () => ['--username', 'sven', '--name', 'Sven', '--operator', '--role', 'viewer'],
+      ['user.created', 'user.role_given'],
+    ],
+    ['staff give', () => ['sven', '--role', 'support'], ['user.role_given']],
+    ['staff take', () => ['sven', '--role', 'support'], ['user.role_taken']],
     ['user password', () => ['otto'], ['user.password_changed']],
     ['user account', () => ['otto', '--number', '6YA70001'], ['user.account_added']],
     ['user disable', () => ['otto'], ['user.disabled']],

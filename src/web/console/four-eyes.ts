@@ -74,7 +74,7 @@ export function printOffer(offers: Offers, { csrf }: Pick<Operator, 'csrf'>, off
     return html`<p>${label}: proposed by ${waiting.proposedByName}, waits for a second person. <a href="${proposalsPage}/${waiting.id}">See the proposal</a></p>`
   const text = 'Somebody else has to approve it. They read the reason.'
   const asked = { action, csrf, fields, ...(of !== undefined && { of }), ...(more !== undefined && { more }) }
-  if (offers.takesTwo(kind)) return askFirst({ ...asked, label: `Propose: ${label}`, text, why: true })
+  if (offers.takesTwo(kind)) return askFirst({ ...asked, label: `Propose: ${label}`, text, why: true, isGift: true })
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )

@@ -107,7 +107,7 @@ export async function showProposal(visit: Visit, operator: Operator) {
     body: html`${crumbs([{ path: proposalsPage, label: 'Proposals' }])}
 <h1>Proposal ${id} ${outcomeBadge(outcome)}</h1>
 <section class="card">${facts([
-      ['What', html`${proposalWords[kind]} ${printName(subject, names)}`],
+      ['What', html`${capitalized(proposalWords[kind])} ${printName(subject, names)}`],
       ['Proposed by', html`${proposedByName}, ${printDate(proposedAt)}`],
       ['Reason', reason],
       [outcome === 'expired' ? 'Expired' : 'Expires', printDate(expiresAt)],
@@ -120,6 +120,10 @@ export async function showProposal(visit: Visit, operator: Operator) {
 <details><summary>Exactly what is done</summary><pre>${JSON.stringify({ kind, ...values }, undefined, 2)}</pre></details></section>
 ${outcome === null && (await printDecision(visit, operator, proposal))}`,
   })
+}
+
+function capitalized(words: string): string {
+  return words[0]!.toUpperCase() + words.slice(1)
 }
 
 async function printDecision({ context }: Visit, operator: Operator, proposal: Proposal): Promise<Html> {

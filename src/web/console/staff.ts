@@ -80,7 +80,7 @@ ${printGiving(member, operator)}`,
 function printHeld({ role, source, givenAt }: HeldRole, { id }: StaffMember, operator: Operator): Html {
   const { title, text } = staffRoleWords[role]
   return html`<li><div><strong>${title}</strong><br><span class="faint">${text} · ${printSource(source)}, ${printDate(givenAt)}</span></div>
-${source === 'hand' && mayChange(operator, role) && askFirst({ action: `${here}/${id}/take`, csrf: operator.csrf, fields: { role }, label: 'Take', of: title, text: 'It counts from their next click on.', why: true })}</li>`
+${source === 'hand' && mayChange(operator, role) && askFirst({ action: `${here}/${id}/take`, csrf: operator.csrf, fields: { role }, label: 'Remove', of: title, text: 'It takes effect with their next click.', why: true })}</li>`
 }
 
 /** Only an administrator makes administrators, or takes that from one. */
@@ -99,10 +99,10 @@ function printGiving({ id, roles }: StaffMember, operator: Operator): Content {
     label: `${staffRoleWords[role].title}: ${staffRoleWords[role].text}`,
   }))
   const more = choiceField(emptyDraft, { name: 'role', label: 'Role' }, choices)
-  return html`<section class="card"><h2>Give a role</h2>${askFirst({ action: `${here}/${id}/give`, csrf: operator.csrf, label: 'Give a role', text: 'It counts from their next click on.', more, why: true })}</section>`
+  return html`<section class="card"><h2>Give a role</h2>${askFirst({ action: `${here}/${id}/give`, csrf: operator.csrf, label: 'Give role', text: 'It takes effect with their next click.', more, why: true, isGift: true })}</section>`
 }
 
-const words = { given: 'The role is given.', taken: 'The role is taken.' }
+const words = { given: 'The role is given.', taken: 'The role is removed.' }
 
 export function giveRole(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   return change(visit, operator, form, { by: give, text: words.given, back: 'take' })

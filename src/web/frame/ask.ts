@@ -23,17 +23,19 @@ interface Question {
   readonly more?: Content
   /** Kept in the audit log: the gate `withReason` asks for it. */
   readonly why?: true
+  /** It takes nothing from anybody. */
+  readonly isGift?: true
 }
 
 const reasonMaxCharacters = 500
 
-export function askFirst({ action, csrf, fields = {}, label, of, text, more, why }: Question): Html {
+export function askFirst({ action, csrf, fields = {}, label, of, text, more, why, isGift }: Question): Html {
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )
   const reason = html`<label>Reason<textarea name="reason" rows="2" required maxlength="${reasonMaxCharacters}"></textarea><span class="small">Kept in the audit log.</span></label>`
   const unseen = of !== undefined && html`<span class="unseen"> ${of}</span>`
-  return html`<details class="ask"><summary>${label}${unseen}</summary><form method="post" action="${action}">${csrfField(csrf)}${hidden}<p>${text}</p>${more}${why && reason}<button class="danger">${label}${unseen}</button></form></details>`
+  return html`<details class="ask${isGift && ' gift'}"><summary>${label}${unseen}</summary><form method="post" action="${action}">${csrfField(csrf)}${hidden}<p>${text}</p>${more}${why && reason}<button class="${isGift ? 'primary' : 'danger'}">${label}${unseen}</button></form></details>`
 }
 
 /** Of a question that asks why. */

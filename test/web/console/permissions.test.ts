@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
-import { type Permission, permissions, permits, type StaffRole, staffRoles } from '../../../src/permission.ts'
+import {
+  type Permission,
+  permissions,
+  permissionsOf,
+  permits,
+  rolesWith,
+  type StaffRole,
+  staffRoles,
+} from '../../../src/permission.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
@@ -51,6 +59,39 @@ test('every row of the console names the permission that it takes, and no role l
   // What only looks changes nothing.
   for (const { path, gate } of ofConsole.filter(({ method }) => method === 'POST'))
     assert.equal(gate.permission!.endsWith('.see'), path === '/console/audit/chain/verify', path)
+})
+
+/** What looking takes, and what changing, by the beginning of the address: the first that fits. */
+const byAddress: readonly (readonly [RegExp, look: Permission, change: Permission])[] = [
+  [/^\/console(\/search)?$/, 'overview.see', 'overview.see'],
+  [/^\/console\/webhooks\/:id\/recover$/, 'webhooks.operate', 'webhooks.operate'],
+  [/^\/console\/webhooks/, 'webhooks.see', 'webhooks.operate'],
+  [/^\/console\/partners/, 'partners.see', 'partners.manage'],
+  [/^\/console\/users/, 'users.see', 'users.manage'],
+  [/^\/console\/proposals/, 'overview.see', 'proposals.decide'],
+  [/^\/console\/audit\/export$/, 'audit.export', 'audit.export'],
+  [/^\/console\/audit/, 'audit.see', 'audit.see'],
+  [/^\/console\/settings/, 'settings.see', 'settings.see'],
+  [/^\/console\/staff/, 'staff.see', 'staff.manage'],
+]
+
+test('an address says what it takes, to look and to change something', () => {
+  for (const { method, path, gate } of ofConsole) {
+    const [, look, change] = byAddress.find(([pattern]) => pattern.test(path)) ?? []
+    assert.equal(gate.permission, method === 'GET' ? look : change, `${method} ${path}`)
+  }
+})
+
+test('viewers and auditors change nothing, and only who watches over staff gives out roles', () => {
+  for (const role of ['viewer', 'auditor'] as const)
+    assert.deepEqual(
+      permissionsOf[role].filter((permission) => !/\.(see|export)$/.test(permission)),
+      [],
+    )
+  assert.deepEqual(rolesWith('staff.manage'), ['security-officer', 'administrator'])
+  assert.deepEqual(rolesWith('partners.manage'), ['partner-manager', 'administrator'])
+  assert.deepEqual(rolesWith('users.manage'), ['support', 'administrator'])
+  assert.deepEqual(rolesWith('audit.export'), ['auditor', 'administrator'])
 })
 
 /** Whatever changes something leaves an entry; what the house does by itself leaves none of theirs. */
