@@ -1,5 +1,6 @@
 /** Every page that links lead to, and the forms on them: read from what is printed, by whoever may see most. */
 import assert from 'node:assert/strict'
+import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
