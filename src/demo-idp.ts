@@ -25,7 +25,8 @@ export async function openDemoIdp({ baseUrl, sandboxUrl, context }: DemoHouse, {
     post_logout_redirect_uris: sites.map((site) => `${site}/signed-out`),
     ...{ backchannel_logout_uri: `${baseUrl}/logout/from/${name}`, backchannel_logout_session_required: true },
   }
-  const port = Number(new URL(sandboxUrl).port) + 1
+  const isAnywhere = context.config.sites.some(({ port }) => port === 0)
+  const port = isAnywhere ? 0 : Number(new URL(sandboxUrl).port) + 1
   const people = { [username]: {}, stranger: {} }
   const { issuer, close } = await openDemoProvider({ port, host, people, clients: [client] })
   await register({ context }, issuer, secret, username)
