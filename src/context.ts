@@ -12,6 +12,7 @@ import type { Turns } from './database/turns.ts'
 import type { Environment } from './environment.ts'
 import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
+import type { Upstreams } from './identity/upstream.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { Activity } from './oauth/activity.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
@@ -68,11 +69,17 @@ export interface SharedContext {
   /** Probes of one webhook, and signatures that a branch has explained, in a minute. */
   readonly probes: RateLimit
   readonly signatureChecks: RateLimit
+  /** Ways to a provider that one network sets out on in a minute. */
+  readonly providerSignIns: RateLimit
+  /** Links for forgotten passwords that one network asks for in a minute. */
+  readonly passwordResets: RateLimit
   /** Of events by their names, by partners. */
   readonly eventSearches: RateLimit
   /** Who the brokerage is on each site, and the images that were uploaded. */
   readonly brands: BrandDesk
   readonly images: ImageStore
+  /** The brokerage's identity providers, as they say they are. */
+  readonly upstreams: Upstreams
   /** Where webhooks may go. */
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */

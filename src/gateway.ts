@@ -18,6 +18,7 @@ import { openLog } from './http/log.ts'
 import { openRateLimit } from './http/rate-limit.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './http/schema-compilers.ts'
 import { closeServer } from './http/server.ts'
+import { openProviders } from './identity/open-providers.ts'
 import { openMetricsServer } from './metrics/server.ts'
 import { openActivity } from './oauth/activity.ts'
 import { openBearers } from './oauth/bearer.ts'
@@ -72,6 +73,10 @@ const tooManyTestHooks = 'This branch has sent as many test events as it may in 
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
 const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
+const tooManySignIns = 'Many sign-ins were begun from this network in a minute. Wait for the next.'
+const signInsPerMinute = 300
+const tooManyResets = 'Many links were asked for from this network in a minute. Wait for the next.'
+const resetsPerMinute = 20
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -173,9 +178,15 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     ),
     probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
     signatureChecks: openRateLimit(clock, checksPerMinute, tooManyChecks, sibling.openTally('signature checks', false)),
+    providerSignIns: openRateLimit(
+      ...([clock, signInsPerMinute, tooManySignIns] as const),
+      sibling.openTally('provider sign-ins', false),
+    ),
+    passwordResets: openRateLimit(clock, resetsPerMinute, tooManyResets, sibling.openTally('password resets', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
     brands: openBrands(db, changes),
     images: openImages(db, changes),
+    upstreams: openProviders(opened),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),

@@ -10,6 +10,8 @@ import { sealAll } from './audit/chain.ts'
 import { removeUnusedImages } from './brands/image.ts'
 import { minute, second } from './clock.ts'
 import type { SharedContext } from './context.ts'
+import { removeOldSignIns } from './identity/journey.ts'
+import { removeSpentLogoutTokens } from './identity/logout.ts'
 import { deleteExpiredAccessTokens } from './oauth/access-tokens.sql.ts'
 import { removeOldActivity } from './oauth/activity.ts'
 import { removeOldAnswers } from './oauth/authorization.ts'
@@ -23,6 +25,7 @@ import type { Rounds } from './rounds.ts'
 import { removeOldFormerEmails } from './users/email.ts'
 import { removeOldBuckets } from './users/login-throttle.ts'
 import { removeOldChallenges } from './users/passkey.ts'
+import { removeOldResets } from './users/password-reset.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
@@ -62,6 +65,9 @@ export interface Removed {
   readonly imports: number
   readonly waitingHoldings: number
   readonly images: number
+  readonly providerSignIns: number
+  readonly passwordResets: number
+  readonly logoutTokens: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
@@ -82,6 +88,9 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     imports: await inBatches(() => removeOldImports(db, now, batchSize)),
     waitingHoldings: await inBatches(() => removeOldWaiting(db, now, batchSize)),
     images: await inBatches(() => removeUnusedImages(db, now, batchSize)),
+    passwordResets: await inBatches(() => removeOldResets(db, now, batchSize)),
+    providerSignIns: await inBatches(() => removeOldSignIns(db, now, batchSize)),
+    logoutTokens: await inBatches(() => removeSpentLogoutTokens(db, now, batchSize)),
   }
 }
 

@@ -12,13 +12,15 @@ const floors: readonly (readonly string[])[] = [
   ['cli'],
   ['processes'],
   ['gateway'],
-  ['site', 'worker-role', 'housekeeping', 'demo'],
+  ['site', 'worker-role', 'housekeeping', 'demo-idp'],
+  ['demo'],
   ['web/routes'],
+  ['web/sign-in-routes'],
   ['web/account', 'web/console', 'web/partner', 'web/route'],
   ['web/gates', 'web/sign-in'],
   ['web/frame', 'api', 'doctor'],
   ['context'],
-  ['metrics', 'tracing'],
+  ['identity', 'metrics', 'tracing'],
   ['proposals'],
   ['oauth', 'provisioning', 'webhooks'],
   ['partners'],
@@ -33,6 +35,7 @@ const floors: readonly (readonly string[])[] = [
     'brand',
     'clock',
     'cut',
+    'demo-provider',
     'environment',
     'heap',
     'html',
@@ -63,6 +66,16 @@ const statementsElsewhere = [
 const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/api/gates.ts': ['client_id', 'client_secret'],
   'src/api/refused-call.ts': ['client_id'],
+  'src/demo-provider.ts': ['acr_values'],
+  'src/identity/journey.ts': [
+    ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token', 'auth_time'],
+  ],
+  'src/identity/logout.ts': ['end_session_endpoint'],
+  'src/identity/provider-test.ts': [
+    ...['authorization_response_iss_parameter_supported', 'end_session_endpoint', 'acr_values_supported'],
+    'code_challenge_methods_supported',
+  ],
+  'src/identity/upstream.ts': ['jwks_uri', 'id_token_signing_alg_values_supported'],
   'src/oauth/authorization-request.ts': [
     ...['client_id', 'redirect_uri', 'response_type', 'code_challenge', 'code_challenge_method'],
   ],
@@ -70,6 +83,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/web/account/history-words.ts': ['account_number'],
   'src/web/partner/quick-starts.ts': ['basic_auth', 'is_a', 'compare_digest', 'secure_compare'],
   'src/web/sign-in/authorize.ts': ['client_id'],
+  'src/web/sign-in/logout.ts': ['logout_token'],
 }
 
 interface Source {

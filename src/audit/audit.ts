@@ -29,8 +29,8 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'role_given' | 'role_taken' | 'roles_provided'}`
-  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'wait_lifted'}`
+  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
+  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'ended_by_provider' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
@@ -38,6 +38,8 @@ export type AuditAction =
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
   | `brand.${'drafted' | 'draft_discarded' | 'activated' | 'returned'}`
   | `service.${'created' | 'revoked'}`
+  | `provider.${'added' | 'removed'}`
+  | `identity.${'linked' | 'unlinked' | 'unknown' | 'refused'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'narrowed' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`

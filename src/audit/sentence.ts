@@ -67,6 +67,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
     isOwn ? say`${by} changed their password` : say`${by} set a new password for ${to}`,
   'user.email_changed': ({ by, to, isOwn }) =>
     isOwn ? say`${by} changed their e-mail address` : say`${by} changed the e-mail address of ${to}`,
+  'user.reset_sent': ({ by, to }) =>
+    by.id === 'anonymous'
+      ? say`A link for a new password was sent to ${to}`
+      : say`${by} sent ${to} a link for a new password`,
   'user.notices_chosen': ({ by }) => say`${by} chose which e-mail notices they get`,
   'user.account_added': ({ by, to, said }) => say`${by} added account ${said('account_number')} to ${to}`,
   'user.holding_set': ({ by, to, said }) =>
@@ -76,14 +80,15 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.role_taken': ({ by, to, said }) => say`${by} took the role ${staffRole(said)} from ${to}`,
   'user.roles_provided': ({ to, said }) =>
     say`An identity provider changed the roles of ${to}: given ${said('given')}, taken ${said('taken')}`,
-  'session.opened': ({ by, said }) => say`${by} signed in${withFactor(said)}`,
-  'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${withFactor(said)}`,
+  'session.opened': ({ by, said }) => say`${by} signed in${atProvider(said)}${withFactor(said)}`,
+  'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${atProvider(said)}${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
   'session.throttled': ({ to, said }) =>
     say`A ${refusedAt(said)} of ${to} was refused, and further attempts have to wait`,
   'session.closed': ({ by, to, isOwn }) => (isOwn ? say`${by} signed out` : say`${by} signed out a device of ${to}`),
   'session.others_closed': ({ by, count }) => say`${by} signed out ${count('sessions', 'other device')}`,
   'session.all_closed': ({ by, to, count }) => say`${by} signed out ${to} everywhere: ${count('sessions', 'session')}`,
+  'session.ended_by_provider': ({ by, to, count }) => say`${by} signed out ${to}: ${count('sessions', 'session')}`,
   'session.wait_lifted': ({ by, to }) => say`${by} let ${to} sign in again without waiting`,
   'second_factor.added': ({ by, said }) => say`${by} set up two-factor sign-in: ${said('factor')}`,
   'second_factor.removed': ({ by, said }) => say`${by} removed from two-factor sign-in: ${said('factor')}`,
@@ -143,6 +148,13 @@ const words: Readonly<Record<AuditAction, Words>> = {
       : say`${by} went back to ${to}: ${said('name')}`,
   'service.created': ({ by, to }) => say`${by} registered service ${to}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
+  'provider.added': ({ by, to, said }) =>
+    say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,
+  'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,
+  'identity.linked': ({ by, to, said }) => say`${by} linked ${to} to their identity at ${said('provider')}`,
+  'identity.unlinked': ({ by, to, said }) => say`${by} unlinked ${to} from their identity at ${said('provider')}`,
+  'identity.unknown': ({ to, said }) => say`Somebody whom ${to} vouched for is not known here: ${said('why')}`,
+  'identity.refused': ({ to, said }) => say`A sign-in at ${to} was refused: ${said('why')}`,
   'authorization.approved': ({ by, to, said }) => say`${by} allowed ${to} access: ${said('scopes')}`,
   'authorization.denied': ({ by, to }) => say`${by} denied ${to} access`,
   'authorization.revoked': ({ by, to, user }) =>
@@ -199,6 +211,14 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'audit.verified': ({ by, said }) =>
     say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
   'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,
+}
+
+function kindOf(said: Act['said']): string {
+  return said('kind') === 'staff' ? 'staff' : 'holders'
+}
+
+function atProvider(said: Act['said']): string {
+  return said('provider') === '–' ? '' : ` at ${said('provider')}`
 }
 
 function withFactor(said: Act['said']): string {

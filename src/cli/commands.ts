@@ -16,6 +16,7 @@ import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
+import { providerCommands } from './provider.ts'
 import { settingsCommand } from './settings.ts'
 import { staffCommands } from './staff.ts'
 import { tokenCommands } from './token.ts'
@@ -60,6 +61,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   settingsCommand,
   ...userCommands,
+  ...providerCommands,
   ...staffCommands,
   ...partnerCommands,
   ...partnerMemberCommands,

@@ -2,6 +2,7 @@ import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile } from '../crypto/vault.ts'
 import { changeKeysAlone, reseal } from '../database/reseal.ts'
+import { sealedProviders } from '../identity/provider.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
@@ -18,8 +19,9 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   const webhookHeaders = await reseal(db, vault, sealedWebhookHeaders, progress)
   const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
   const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
+  const providers = await reseal(db, vault, sealedProviders, progress)
   print.progress('')
-  return { vault, resealed: clientSecrets + webhookSecrets + webhookHeaders + totpSecrets + anchorKeys }
+  return { vault, resealed: clientSecrets + webhookSecrets + webhookHeaders + totpSecrets + anchorKeys + providers }
 }
 
 export const keyCommands: readonly Command[] = [

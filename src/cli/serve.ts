@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
 import { type Config, isDevelopment } from '../config.ts'
-import type { DemoHouse } from '../demo.ts'
+import type { Demo, DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
 import { closeAndExit } from '../processes/ending.ts'
 import { settings } from '../settings/table.ts'
@@ -32,8 +32,7 @@ async function start(config: Config, log: Logger): Promise<Served> {
   const served = processes === 1 ? await openAlone(config, log) : await openTogether(config, log)
   const addresses = { live: served.baseUrl, sandbox: served.sandboxUrl }
   log.info(processes === 1 ? addresses : { ...addresses, processes }, 'Countersign is ready')
-  if (config.databaseUrl === undefined && isDevelopment(config)) await showDemo(served)
-  return served
+  return config.databaseUrl === undefined && isDevelopment(config) ? showDemo(served) : served
 }
 
 async function openAlone(config: Config, log: Logger): Promise<Served> {
@@ -61,10 +60,17 @@ function childProgram(): string {
   return fileURLToPath(import.meta.url).replace(/serve(\.\w+)$/, 'process$1')
 }
 
-async function showDemo(served: Served): Promise<void> {
+async function showDemo(served: Served): Promise<Served> {
   const { ensureDemo, printDemo } = await import('../demo.ts')
   const demo = await ensureDemo(served)
-  if (demo && served.context.config.logLevel !== 'silent') process.stdout.write(printDemo(demo))
+  const { config } = served.context
+  const provider = demo && config.signIn.demoProvider ? await openDemoIdp(served, demo) : undefined
+  if (demo && config.logLevel !== 'silent') process.stdout.write(printDemo(demo) + (provider?.told ?? ''))
+  return { ...served, close: () => Promise.all([provider?.close(), served.close()]).then(() => {}) }
+}
+
+async function openDemoIdp(served: Served, demo: Demo) {
+  return (await import('../demo-idp.ts')).openDemoIdp(served, demo)
 }
 
 export function printServeHelp(): string {

@@ -8,7 +8,17 @@ import { randomLetters } from './random.ts'
 import { deriveToken, issueToken, parseToken, type TokenKind, tokenHint, tokenLength } from './token.ts'
 
 const kinds: TokenKind[] = [
-  ...(['code', 'access', 'refresh', 'personal', 'clientSecret', 'serviceSecret', 'session', 'invitation'] as const),
+  ...([
+    'code',
+    'access',
+    'refresh',
+    'personal',
+    'clientSecret',
+    'serviceSecret',
+    'session',
+    'invitation',
+    'reset',
+  ] as const),
 ]
 const kind = fc.constantFrom(...kinds)
 const environment = fc.constantFrom(...environments)

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { openVault, readKeyFile, type SecretKey, sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
+import { sealedProviders } from '../identity/provider.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
@@ -63,6 +64,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
   await count(db, vault, keys[0]?.id, sealedWebhookHeaders, tally)
   await count(db, vault, keys[0]?.id, sealedTotpSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedAnchorKey, tally)
+  await count(db, vault, keys[0]?.id, sealedProviders, tally)
   const { total, older, unopened } = tally
   if (total === 0) return { finding: ok('No secret is stored yet.') }
   if (unopened.size > 0) {

@@ -1,5 +1,5 @@
 /**
- * The token in the link of an invitation, of which only a hash is stored. It is derived from a seed by a key of the vault, so that whoever sends
+ * The token in the link of an invitation, or of a password that was forgotten, of which only a hash is stored. It is derived from a seed by a key of the vault, so that whoever sends
  * the message, and sends it once more after a crash, finds the same one, and whoever reads the database finds none.
  */
 import { equalBytes, hmacSha256 } from '../crypto/hash.ts'
@@ -7,7 +7,8 @@ import { randomLetters } from '../crypto/random.ts'
 import { deriveToken, parseToken, type Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 
-const purpose = 'invitation'
+type LinkKind = 'invitation' | 'reset'
+
 const seedLetters = 22
 
 interface InvitationLink {
@@ -15,27 +16,36 @@ interface InvitationLink {
   readonly token: Token
 }
 
-export function issueLink(vault: Vault): InvitationLink {
+export function issueLink(vault: Vault, kind: LinkKind = 'invitation'): InvitationLink {
   const seed = randomLetters(seedLetters)
-  return { seed, token: tokenOf(vault.derive(purpose)[0]!, seed) }
+  return { seed, token: tokenOf(kind, vault.derive(kind)[0]!, seed) }
 }
 
 /** Keys may have been rotated since: it is the one with the hash that was written down. Undefined when its key is gone. */
-export function findLinkToken(vault: Vault, seed: string, hash: Buffer): string | undefined {
-  const tokens = vault.derive(purpose).map((key) => tokenOf(key, seed))
+export function findLinkToken(
+  vault: Vault,
+  seed: string,
+  hash: Buffer,
+  kind: LinkKind = 'invitation',
+): string | undefined {
+  const tokens = vault.derive(kind).map((key) => tokenOf(kind, key, seed))
   return tokens.find((token) => equalBytes(token.hash, hash))?.text
 }
 
 /** Undefined for what cannot be one. */
-export function parseLinkToken(text: string | undefined): Token | undefined {
+export function parseLinkToken(text: string | undefined, kind: LinkKind = 'invitation'): Token | undefined {
   const token = parseToken(text ?? '')
-  return token?.kind === 'invitation' && token.environment === 'live' ? token : undefined
+  return token?.kind === kind && token.environment === 'live' ? token : undefined
+}
+
+export function resetPath(tokenText: string): string {
+  return `/login/reset/${tokenText}`
 }
 
 export function linkPath(tokenText: string): string {
   return `/partner/invitation/${tokenText}`
 }
 
-function tokenOf(key: Buffer, seed: string): Token {
-  return deriveToken('invitation', 'live', hmacSha256(key, seed))
+function tokenOf(kind: LinkKind, key: Buffer, seed: string): Token {
+  return deriveToken(kind, 'live', hmacSha256(key, seed))
 }

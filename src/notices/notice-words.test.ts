@@ -16,6 +16,7 @@ const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbo
 const at = new Date('2026-03-02T10:00:00Z')
 const vault = openVault({ kind: 'environment', keys: [generateKey()] })
 const { seed, token } = issueLink(vault)
+const reset = issueLink(vault, 'reset')
 
 const second = brandOf({
   ...{ ...secondWords, id: 1, environment: 'live', state: 'active', version: 1, changedAt: at, activatedAt: at },
@@ -54,6 +55,12 @@ function everyKind(text: string): NoticeToSend[] {
       ...{ partner: text, branchId: 7, role: 'owner', invitedBy: text, expiresAt: at.toISOString() },
       ...{ seed, tokenHash: token.hash.toString('hex') },
     },
+    'password-reset': {
+      seed: reset.seed,
+      tokenHash: reset.token.hash.toString('hex'),
+      expiresAt: '2026-03-02T11:00:00.000Z',
+    },
+    'staff-password': { name: text, environment: 'live', from: text, userAgent: text },
     'member-joined': { partner: text, branchId: 7, name: text, role: 'developer' },
     proposal: { kind: 'partner.approve', proposalId: 3, expiresAt: at.toISOString() },
     'break-glass': { kind: 'keys.rotate', by: text, subject: text },

@@ -61,6 +61,15 @@ export interface NoticeFacts {
     readonly seed: string
     readonly tokenHash: string
   }
+  /** For whoever forgot theirs. The link is found when the message is composed: see invitation-link.ts. */
+  readonly 'password-reset': { readonly seed: string; readonly tokenHash: string; readonly expiresAt: string }
+  /** Somebody of the staff signed in past their provider. */
+  readonly 'staff-password': {
+    readonly name: string
+    readonly environment: Environment
+    readonly from: string | null
+    readonly userAgent: string | null
+  }
   readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
   /** Whom it is about is read behind a sign-in. */
   readonly proposal: { readonly kind: ProposalKind; readonly proposalId: number; readonly expiresAt: string }
@@ -110,7 +119,7 @@ export const declinable = [
 export type DeclinableKind = (typeof declinable)[number]
 
 /** Of the brokerage's staff, who cannot decline them. */
-export const staffKinds = ['proposal', 'break-glass'] as const
+export const staffKinds = ['proposal', 'break-glass', 'staff-password'] as const
 
 /** Of one kind to one person in a day: what comes beyond has been told often enough. */
 export const noticesADay = 20

@@ -177,6 +177,7 @@ const kindWords = {
   serviceSecret: 'a secret of a service',
   session: 'a session',
   invitation: 'an invitation',
+  reset: 'a link for a new password',
 } as const
 
 /** Which kinds of token are taken somewhere, and what to send there. */

@@ -10,6 +10,7 @@ import * as kind from './kinds.ts'
 import { isLocal, whereLocal } from './local.ts'
 import { secondFactors } from './second-factors.ts'
 import { always, type Follow, follows, onlyWith, type Setting, setting, type Values } from './setting.ts'
+import { signIn } from './sign-in.ts'
 
 /** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
 export const leastRetentionDays = 4
@@ -148,6 +149,7 @@ export const table = {
     ),
   }),
   secondFactors,
+  signIn,
   limits: always({
     bodyBytes: setting('BODY_LIMIT_BYTES', '65536', kind.integer(1024), 'largest request body'),
     removalPercent: setting('SNAPSHOT_REMOVAL_PERCENT', '1', kind.integer(0, 100), '% a snapshot may remove unasked'),

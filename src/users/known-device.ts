@@ -16,8 +16,9 @@ export interface KnownDevice {
   readonly at: number
 }
 
-/** What tells one stored password from the next without telling anything of it. */
-export function markPassword(passwordHash: string): string {
+/** What tells one stored password from the next without telling anything of it; none is a mark too. */
+export function markPassword(passwordHash: string | null): string {
+  if (passwordHash === null) return 'none'
   return Buffer.from(fingerprint(passwordHash), 'latin1').toString('base64url')
 }
 

@@ -1,12 +1,19 @@
 /** What signing in needs. */
+
+import type { Act } from '../audit/audit.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import type { LoginLimits } from './login-throttle.ts'
 import type { Passwords } from './password.ts'
+import type { User } from './user.ts'
 
 export interface LoginDesk {
   readonly db: Database
   readonly passwords: Passwords
   readonly limits: LoginLimits
   readonly vault: Vault
+  /** Whether a password is a way in for holders; for operators it always is. */
+  readonly holdersUsePasswords: boolean
+  /** Happens with every sign-in by a password, in its transaction. */
+  opensByPassword?(sql: Sql, user: User, act: Act): Promise<void>
 }

@@ -6,16 +6,13 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import { cut } from '../cut.ts'
 import type { Database } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
+import { type KnownDevice, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive, type LoginAttempt } from './login-throttle.ts'
 import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
-import { type Browser, openSession, type Session } from './session.ts'
-import { deleteSession } from './sessions.sql.ts'
-import { tellOfSignIn } from './sign-in-notice.ts'
+import { type From, openSignedIn } from './signed-in.ts'
 import { findUserByUsername, type User } from './user.ts'
 import { updatePassword } from './users.sql.ts'
 
@@ -34,15 +31,15 @@ type SignIn =
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 export async function signIn(
-  { db, passwords, limits, vault }: LoginDesk,
+  { db, passwords, limits, vault, holdersUsePasswords, opensByPassword }: LoginDesk,
   credentials: LoginCredentials,
-  from: { environment: Environment; browser: Browser; previous: Session | undefined },
+  from: From,
   act: Act,
 ): Promise<SignIn> {
   const { password, device } = credentials
   const username = cut(credentials.username.toLowerCase(), 100)
-  const { environment, browser } = from
-  const { by, at: now } = act
+  const { browser } = from
+  const { at: now } = act
 
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
@@ -53,8 +50,9 @@ export async function signIn(
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
-  const matches = await passwords.verify(found?.passwordHash, tooLong ? '' : password)
-  if (!found || !matches || !attempt.userAllowed || found.status !== 'active') {
+  const matches = await passwords.verify(found?.passwordHash ?? undefined, tooLong ? '' : password)
+  const isAWay = found?.role === 'operator' || holdersUsePasswords
+  if (!found?.passwordHash || !matches || !isAWay || !attempt.userAllowed || found.status !== 'active') {
     await recordRefusal(db, attempt, found, act)
     return { kind: 'refused' }
   }
@@ -68,18 +66,11 @@ export async function signIn(
       const failuresBefore = await countSecondStepFailures(sql, user.id)
       return { kind: 'half-way', step: { userId: user.id, passwordMark: mark, at: now.getTime(), failuresBefore } }
     }
-    if (from.previous) await sql.query(deleteSession, [from.previous.token.hash])
     await forgive(sql, limits, attempt)
-    const confirms = from.previous?.user.id === user.id
-    const action = confirms ? 'session.confirmed' : 'session.opened'
-    const subject = `user:${user.id}`
-    const signedIn = { by: { ...by, name: subject }, at: now }
-    await recordAct(sql, signedIn, action, subject, { userAgent: cut(browser.userAgent, 300) })
-    if (!confirms && knownDevice === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
-    const firstSeenAt = from.previous && confirms ? from.previous.firstSeenAt : now
+    await opensByPassword?.(sql, user, act)
     const proofs = { passwordAt: now, factorAt: undefined }
-    const session = await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt })
-    return { kind: 'signed-in', user, session, device: makeKnown(knownDevice, user.id, mark, now) }
+    const proven = { user, passwordMark: mark, known: knownDevice, proofs, upstream: undefined, details: {} }
+    return { kind: 'signed-in', user, ...(await openSignedIn(sql, proven, from, act)) }
   })
 }
 

@@ -28,6 +28,12 @@ type PasswordChanged =
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
+/** Whoever signs in at a provider may have none. */
+export async function hasPassword(sql: Sql, userId: string): Promise<boolean> {
+  const [stored] = await sql.query<{ passwordHash: string | null }>(selectPasswordHash, [userId])
+  return typeof stored?.passwordHash === 'string'
+}
+
 /** `alongside` happens in the same transaction, or not at all. */
 export async function changePassword(
   { db, passwords, limits, vault }: LoginDesk,
@@ -38,7 +44,7 @@ export async function changePassword(
   const { user } = session
   if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
   const key = vault.derive('login-throttle')[0]!
-  const [stored] = await db.query<{ passwordHash: string }>(selectPasswordHash, [user.id])
+  const [stored] = await db.query<{ passwordHash: string | null }>(selectPasswordHash, [user.id])
   const knownDevice = recognise(
     device,
     stored && { id: user.id, passwordMark: markPassword(stored.passwordHash) },
@@ -48,7 +54,7 @@ export async function changePassword(
   const attempt = await countAttempt(db, limits, who, key, act.at)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   const tooLong = Buffer.byteLength(current) > passwordMaxBytes
-  const matches = await passwords.verify(stored?.passwordHash, tooLong ? '' : current)
+  const matches = await passwords.verify(stored?.passwordHash ?? undefined, tooLong ? '' : current)
   if (!matches || !attempt.userAllowed) {
     const action = attempt.startsWait ? 'session.throttled' : 'session.refused'
     if (attempt.userAllowed) await recordAct(db, act, action, `user:${user.id}`, { at: 'password change' })

@@ -53,9 +53,27 @@ export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean
   return isGuarded(await findSecondFactors(sql, userId))
 }
 
-/** Whether whoever has a second factor gave it minutes ago; true for those who have none. */
+/**
+ * Whether whoever has a second factor gave it minutes ago; true for those who have none. Where a provider says when it was given, that is what counts, or
+ * the one of ours that stands in for it.
+ */
 export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Promise<boolean> {
-  return isStrong(session, now) || !(await hasSecondFactor(sql, session.user.id))
+  if (isStrong(session, now)) return true
+  const { upstream } = session
+  if (upstream?.vouches) return false
+  const counts = upstream === undefined || upstream.ownSecondStep
+  return !counts || !(await hasSecondFactor(sql, session.user.id))
+}
+
+/** To have one, or to have given it in this session. */
+export type FactorLack = 'factor' | 'proof'
+
+/** What a session lacks where a second factor is demanded; one that a provider says was given is one. */
+export async function findFactorLack(sql: Sql, { user, proofs, upstream }: Session): Promise<FactorLack | undefined> {
+  if (upstream && proofs.factorAt) return undefined
+  if (upstream?.vouches) return 'proof'
+  if (!(await hasSecondFactor(sql, user.id))) return 'factor'
+  return proofs.factorAt === undefined ? 'proof' : undefined
 }
 
 /** Who changes how they sign in, from where. */

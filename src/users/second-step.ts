@@ -7,21 +7,19 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import { minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { recordGuardedAct } from './guarded-act.ts'
-import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
+import { type KnownDevice, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive, type LoginAttempt, secondStepName } from './login-throttle.ts'
 import { type PasskeyAnswer, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import * as table from './second-step-failures.sql.ts'
-import { type Browser, openSession, type Session } from './session.ts'
-import { deleteSession } from './sessions.sql.ts'
-import { tellOfSignIn } from './sign-in-notice.ts'
+import type { SessionUpstream } from './session.ts'
+import { type From, openSignedIn } from './signed-in.ts'
 import { countWrongCode, forgiveWrongCodes, useTotpCode } from './totp.ts'
-import type { User } from './user.ts'
+import type { User, UserWithPassword } from './user.ts'
 import { selectUserWithPassword } from './users.sql.ts'
 
 const lifetimeMs = 5 * minute
@@ -33,6 +31,35 @@ export interface FirstStep {
   readonly at: number
   /** How often the user had failed at the second step when this one began. */
   readonly failuresBefore: number
+  /** Who vouched instead of a password. */
+  readonly upstream?: UpstreamStep
+}
+
+/** As the note can hold it. */
+interface UpstreamStep {
+  readonly provider: string
+  readonly authenticatedAt: number
+  readonly providerId: number
+  readonly subject: string
+  readonly sid?: string
+  readonly vouches: boolean
+  readonly idToken?: string
+}
+
+export function noteUpstream(provider: string, authenticatedAt: Date, upstream: SessionUpstream): UpstreamStep {
+  const { providerId, subject, sid, vouches, idToken } = upstream
+  // Browsers keep four kilobytes: without it, the provider asks once more whoever signs out there.
+  const fits = idToken !== undefined && idToken.length <= 1_800
+  return {
+    ...{ provider, authenticatedAt: authenticatedAt.getTime(), providerId, subject, vouches },
+    ...(sid !== undefined && { sid }),
+    ...(fits && { idToken: idToken.toString('base64url') }),
+  }
+}
+
+function openUpstream({ providerId, subject, sid, vouches, idToken }: UpstreamStep): SessionUpstream {
+  const sealed = idToken === undefined ? undefined : Buffer.from(idToken, 'base64url')
+  return { providerId, subject, sid, vouches, ownSecondStep: true, idToken: sealed }
 }
 
 const purposeOf = (environment: Environment) => `first-step:${environment}`
@@ -69,7 +96,7 @@ export interface HalfWay {
 }
 
 export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
-  const [found] = await sql.query<User & { passwordHash: string }>(selectUserWithPassword, [step.userId])
+  const [found] = await sql.query<UserWithPassword>(selectUserWithPassword, [step.userId])
   if (found?.status !== 'active' || markPassword(found.passwordHash) !== step.passwordMark) return undefined
   if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
   const { passwordHash: _, ...user } = found
@@ -89,20 +116,15 @@ type SecondStep =
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 export async function takeSecondStep(
-  { db, limits, vault }: Pick<LoginDesk, 'db' | 'limits' | 'vault'>,
+  { db, limits, vault, opensByPassword }: Omit<LoginDesk, 'passwords'>,
   { user, step }: HalfWay,
   proof: Proof,
-  from: {
-    environment: Environment
-    browser: Browser
-    previous: Session | undefined
-    /** As the browser presents it. */
-    device: KnownDevice | undefined
-  },
+  /** The device as the browser presents it. */
+  from: From & { readonly device: KnownDevice | undefined },
   act: Act,
 ): Promise<SecondStep> {
-  const { environment, browser, previous } = from
-  const { by, at: now } = act
+  const { browser } = from
+  const { at: now } = act
   // The note names the password that was right, and whoever holds it is judged by that one.
   const known = recognise(from.device, { id: user.id, passwordMark: step.passwordMark }, now)
   const device = known === undefined ? undefined : `second:${known}`
@@ -116,18 +138,15 @@ export async function takeSecondStep(
     if (!(await acceptProof(sql, vault, user.id, proof, now)))
       return recordFailure(sql, { user, step }, proof, attempt, act)
     await forgiveWrongCodes(sql, user.id, proof.kind === 'recovery code')
-    if (previous) await sql.query(deleteSession, [previous.token.hash])
     await forgive(sql, limits, attempt)
-    const confirms = previous?.user.id === user.id
-    const details = { userAgent: cut(browser.userAgent, 300), secondFactor: proof.kind }
-    const subject = `user:${user.id}`
-    const signedIn = { by: { ...by, name: subject }, at: now }
-    await recordAct(sql, signedIn, confirms ? 'session.confirmed' : 'session.opened', subject, details)
-    if (!confirms && known === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
-    const firstSeenAt = confirms ? previous.firstSeenAt : now
-    const proofs = { passwordAt: new Date(step.at), factorAt: now }
-    const session = await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt })
-    return { kind: 'signed-in', session, device: makeKnown(known, user.id, step.passwordMark, now) }
+    if (!step.upstream) await opensByPassword?.(sql, user, act)
+    const proven = {
+      ...{ user, passwordMark: step.passwordMark, known },
+      proofs: { passwordAt: new Date(step.upstream?.authenticatedAt ?? step.at), factorAt: now },
+      upstream: step.upstream && openUpstream(step.upstream),
+      details: { secondFactor: proof.kind, ...(step.upstream && { provider: step.upstream.provider }) },
+    }
+    return { kind: 'signed-in', ...(await openSignedIn(sql, proven, from, act)) }
   })
 }
 

@@ -19,13 +19,31 @@ export interface Session {
   readonly user: User
   readonly firstSeenAt: Date
   readonly proofs: Proofs
+  /** Undefined when a password of ours opened it. */
+  readonly upstream: SessionUpstream | undefined
 }
 
-/** When its owner proved what. Only a proof sets its own time: a session that replaces another takes over what that one had. */
-interface Proofs {
+/**
+ * When its owner proved what. Only a proof sets its own time: a session that replaces another takes over what that one had. Where a provider vouches, the
+ * times are those that it says.
+ */
+export interface Proofs {
   readonly passwordAt: Date
   /** Undefined when the password was all. */
   readonly factorAt: Date | undefined
+}
+
+/** Who vouched for a session, and for whom. */
+export interface SessionUpstream {
+  readonly providerId: number
+  readonly subject: string
+  /** The provider's own session, where it names one. */
+  readonly sid: string | undefined
+  /** Whether it says when a second factor was given; and whether ours stands in. */
+  readonly vouches: boolean
+  readonly ownSecondStep: boolean
+  /** For signing out there; sealed. */
+  readonly idToken: Buffer | undefined
 }
 
 export interface Browser {
@@ -40,6 +58,12 @@ interface SessionRow extends Omit<User, 'id'> {
   readonly lastSeenAt: Date
   readonly firstSeenAt: Date
   readonly strongAt: Date | null
+  readonly providerId: number | null
+  readonly providerSubject: string | null
+  readonly providerSid: string | null
+  readonly providerVouches: boolean | null
+  readonly ownSecondStep: boolean | null
+  readonly idToken: Buffer | null
 }
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
@@ -49,13 +73,18 @@ export async function openSession(
   environment: Environment,
   browser: Browser,
   now: Date,
-  { proofs, firstSeenAt = now }: { proofs: Proofs; firstSeenAt?: Date },
+  {
+    proofs,
+    firstSeenAt = now,
+    upstream,
+  }: { proofs: Proofs; firstSeenAt?: Date; upstream: SessionUpstream | undefined },
 ): Promise<Token> {
   const token = issueToken('session', environment)
   const userAgent = cut(browser.userAgent, 300)
   const { passwordAt, factorAt } = proofs
   const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, passwordAt, factorAt]
-  await sql.query(table.insertSession, values)
+  const { providerId, subject, sid, vouches, ownSecondStep, idToken } = upstream ?? {}
+  await sql.query(table.insertSession, [...values, providerId, subject, sid, vouches, ownSecondStep, idToken])
   return token
 }
 
@@ -79,11 +108,24 @@ export async function findSession(
     token,
     firstSeenAt: row.firstSeenAt,
     proofs: { passwordAt: authenticatedAt, factorAt: row.strongAt ?? undefined },
+    upstream: upstreamOf(row),
     user: { id: userId, username, name, role, status, createdAt },
   }
 }
 
-/** Whether the password was given minutes ago. */
+function upstreamOf(row: SessionRow): SessionUpstream | undefined {
+  if (row.providerId === null) return undefined
+  return {
+    providerId: row.providerId,
+    subject: row.providerSubject!,
+    sid: row.providerSid ?? undefined,
+    vouches: row.providerVouches!,
+    ownSecondStep: row.ownSecondStep!,
+    idToken: row.idToken ?? undefined,
+  }
+}
+
+/** Whether the password was given minutes ago, here or where the session comes from. */
 export function isFresh({ proofs }: Session, now: Date): boolean {
   return now.getTime() - proofs.passwordAt.getTime() <= freshMs
 }

@@ -20,10 +20,14 @@ export interface User {
   readonly createdAt: Date
 }
 
+/** The password is null for somebody who signs in elsewhere. */
+export type UserWithPassword = User & { readonly passwordHash: string | null }
+
 interface NewUser {
   readonly username: string
   readonly name: string
-  readonly password: string
+  /** Undefined for somebody who signs in at a provider. */
+  readonly password: string | undefined
   readonly role: User['role']
   /** Where notices go. */
   readonly email?: string | undefined
@@ -32,26 +36,41 @@ interface NewUser {
 }
 
 export async function createUser(db: Database, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
-  const problem = findPasswordProblem(user.password)
+  const problem = user.password === undefined ? undefined : findPasswordProblem(user.password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
-  const username = user.username.toLowerCase()
-  const usernameProblem = findUsernameProblem(username)
+  judge(user)
+  const hash = user.password === undefined ? undefined : await passwords.hash(user.password)
+  return db.transaction((sql) => insertNew(sql, user, hash, act))
+}
+
+/** Who signs in at a provider; in the caller's transaction. */
+export async function createWithoutPassword(sql: Sql, user: Person, act: Act): Promise<User> {
+  judge(user)
+  return insertNew(sql, user, undefined, act)
+}
+
+type Person = Omit<NewUser, 'password'>
+
+function judge({ username, name }: Person): void {
+  const usernameProblem = findUsernameProblem(username.toLowerCase())
   if (usernameProblem) throw new Invalid([{ field: 'username', problem: usernameProblem }])
-  const nameProblem = findNameProblem(user.name, 200)
+  const nameProblem = findNameProblem(name, 200)
   if (nameProblem) throw new Invalid([{ field: 'name', problem: nameProblem }])
+}
+
+async function insertNew(sql: Sql, user: Person, hash: string | undefined, act: Act): Promise<User> {
+  const { role, name, staffRoles = [] } = user
+  const username = user.username.toLowerCase()
   const email = user.email === undefined ? undefined : parseEmail(user.email)
-  const hash = await passwords.hash(user.password)
   const id = `id-${randomLetters(12).toLowerCase()}`
-  return db.transaction(async (sql) => {
-    const [created] = await sql
-      .query<User>(table.insertUser, [id, username, user.name.trim(), hash, user.role, act.at, email])
-      .catch((error: unknown) => {
-        throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
-      })
-    await recordAct(sql, act, 'user.created', `user:${id}`, { username, role: user.role })
-    if (user.role === 'operator') await giveByHand(sql, id, user.staffRoles ?? [], act)
-    return created!
-  })
+  const [created] = await sql
+    .query<User>(table.insertUser, [id, username, name.trim(), hash, role, act.at, email])
+    .catch((error: unknown) => {
+      throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
+    })
+  await recordAct(sql, act, 'user.created', `user:${id}`, { username, role })
+  if (role === 'operator') await giveByHand(sql, id, staffRoles, act)
+  return created!
 }
 
 /** No username has this shape: whatever a word is, it can name one user at most. */
@@ -64,11 +83,8 @@ function findUsernameProblem(username: string): string | undefined {
 }
 
 /** For sign-in and for what an operator types; everything else knows people by their id. */
-export async function findUserByUsername(
-  sql: Sql,
-  username: string,
-): Promise<(User & { readonly passwordHash: string }) | undefined> {
-  const [user] = await sql.query<User & { passwordHash: string }>(table.selectUserByUsername, [username])
+export async function findUserByUsername(sql: Sql, username: string): Promise<UserWithPassword | undefined> {
+  const [user] = await sql.query<UserWithPassword>(table.selectUserByUsername, [username])
   return user
 }
 

@@ -10,7 +10,7 @@ import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
 import { type Permission, permits, type StaffRole } from '../permission.ts'
 import { Forbidden, NotFound } from '../problem.ts'
-import { hasProvenFactor, hasSecondFactor } from '../users/second-factor.ts'
+import { type FactorLack, findFactorLack, hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import { listRolesOf } from '../users/staff-role.ts'
 import type { Branch } from '../webhooks/webhook.ts'
@@ -107,13 +107,13 @@ async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined>
   return leadAway(visit, here, '')
 }
 
-/** The one way in which a page asks for a proof once more. */
-function askToConfirm(visit: Visit, here: string): Promise<undefined> {
-  return leadAway(visit, here, '&confirm=1')
+/** The one way in which a page asks for a proof once more. A provider that says when a factor was given is asked for one. */
+function askToConfirm(visit: Visit, here: string, needsFactorOf?: Session): Promise<undefined> {
+  return leadAway(visit, here, needsFactorOf?.upstream?.vouches ? '&confirm=factor' : '&confirm=1')
 }
 
 /** A form that comes too early or too late waits until its owner is back. */
-async function leadAway(visit: Visit, here: string, why: '' | '&confirm=1'): Promise<undefined> {
+async function leadAway(visit: Visit, here: string, why: '' | '&confirm=1' | '&confirm=factor'): Promise<undefined> {
   const { request, reply } = visit
   if (request.method === 'POST') await keepForm(visit, here)
   reply.redirect(`/login?return=${encodeURIComponent(here)}${why}`, 303)
@@ -138,7 +138,8 @@ export interface WithFactor extends SignedIn {
 
 /** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
 export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
-  if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at))) return askToConfirm(visit, here)
+  if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at)))
+    return askToConfirm(visit, here, visitor.session)
   return { ...visitor, isProven: true }
 })
 
@@ -239,7 +240,7 @@ export function staff(permission: Permission): PersonGate<Operator> {
     const { session } = visitor
     if (session.user.role !== 'operator') throw new NotFound()
     const lack = await findLack(visit, session)
-    if (lack === 'proof') return askToConfirm(visit, here)
+    if (lack === 'proof') return askToConfirm(visit, here, session)
     if (lack === 'factor') return sendFactorNeeded(visit, visitor)
     const roles = await listRolesOf(visit.context.db, session.user.id)
     if (!permits(roles, permission)) return sendPermissionNeeded(visit, visitor, roles, permission)
@@ -249,10 +250,8 @@ export function staff(permission: Permission): PersonGate<Operator> {
 }
 
 /** What an operator lacks: a second factor, or the proof of it in this session. */
-async function findLack({ context }: Visit, { user, proofs }: Session): Promise<'factor' | 'proof' | undefined> {
-  if (!context.config.secondFactorForOperators) return undefined
-  if (!(await hasSecondFactor(context.db, user.id))) return 'factor'
-  return proofs.factorAt === undefined ? 'proof' : undefined
+async function findLack({ context }: Visit, session: Session): Promise<FactorLack | undefined> {
+  return context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
 }
 
 interface WithReason extends SignedIn {

@@ -3,7 +3,6 @@
  * loaded by its first visitor.
  */
 import {
-  anyone,
   developer,
   freshlySignedIn,
   member,
@@ -29,26 +28,7 @@ import {
   whenVisited,
   withFiles,
 } from './route.ts'
-import { authorize, authorizeSchema } from './sign-in/authorize.ts'
-
-const home = whenVisited(() => import('./sign-in/home.ts'))
-const login = whenVisited(() => import('./sign-in/login.ts'))
-const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
-const consent = whenVisited(() => import('./sign-in/consent.ts'))
-
-/** Each site has its own way in. */
-const signInRows: readonly Row[] = [
-  page('/v1/oauth/authorize', anyone, authorize, authorizeSchema),
-  page('/login', anyone, login.showLogin),
-  form('/login', anyone, login.submitLogin),
-  page('/login/second', anyone, secondStep.showSecondStep),
-  form('/login/second', anyone, secondStep.submitSecondStep),
-  form('/login/cancel', anyone, login.cancelLogin),
-  form('/logout', anyone, login.logout),
-  page('/consent', anyone, consent.showConsent),
-  makes(form('/consent', anyone, consent.submitConsent)),
-  page('/', anyone, home.showHome),
-]
+import { passwordRows, signInRows } from './sign-in-routes.ts'
 
 const applications = whenVisited(() => import('./account/applications.ts'))
 const apiSettings = whenVisited(() => import('./account/api-settings.ts'))
@@ -216,9 +196,12 @@ const client = whenVisited(() => import('./console/client-acts.ts'))
 const look = whenVisited(() => import('./console/client-look.ts'))
 const users = whenVisited(() => import('./console/users.ts'))
 const user = whenVisited(() => import('./console/user.ts'))
+const newUser = whenVisited(() => import('./console/new-user.ts'))
+const userMail = whenVisited(() => import('./console/user-mail.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
 const search = whenVisited(() => import('./console/search.ts'))
 const proposals = whenVisited(() => import('./console/proposals.ts'))
+const providers = whenVisited(() => import('./console/providers.ts'))
 const staffPages = whenVisited(() => import('./console/staff.ts'))
 
 /** What changes something takes every proof that whoever does it has. */
@@ -227,6 +210,7 @@ const webhookOperator = staff('webhooks.operate').and(strongly)
 const support = staff('users.manage').and(strongly)
 const brandKeeper = staff('brand.manage').and(strongly)
 const decider = staff('proposals.decide').and(strongly)
+const providerKeeper = staff('providers.manage').and(strongly).and(withReason)
 const roleGiver = staff('staff.manage').and(strongly).and(withReason)
 
 const ofClient = '/console/partners/:branch/clients/:client'
@@ -276,7 +260,11 @@ const consoleRows: readonly Row[] = [
   form(`${ofClient}/look/decline`, partnerManager.and(withReason), look.decline),
   form(`${ofClient}/look/withdraw`, partnerManager.and(withReason), look.withdraw),
   page('/console/users', staff('users.see'), users.showUsers),
+  page('/console/users/new', staff('users.manage'), newUser.showNewUser),
+  makes(form('/console/users/create', support, newUser.createNewUser, '/console/users/new')),
   page('/console/users/:id', staff('users.see'), user.showUser),
+  form('/console/users/:id/email', support.and(withReason), userMail.changeEmail),
+  form('/console/users/:id/reset', support.and(withReason), userMail.sendReset),
   form('/console/users/:id/lock', support.and(withReason), userActs.lockUser),
   form('/console/users/:id/unlock', support, userActs.unlockUser),
   form('/console/users/:id/sessions/close', support.and(withReason), userActs.closeSession),
@@ -290,6 +278,10 @@ const consoleRows: readonly Row[] = [
   form('/console/proposals/:id/approve', decider, proposals.approveProposal),
   form('/console/proposals/:id/decline', decider.and(withReason), proposals.declineProposal),
   form('/console/proposals/:id/withdraw', decider.and(withReason), proposals.withdraw),
+  page('/console/providers', staff('providers.manage'), providers.showProviders),
+  page('/console/providers/:provider', staff('providers.manage'), providers.showProvider),
+  page('/console/providers/:provider/test', staff('providers.manage'), providers.testNow),
+  form('/console/providers/:provider/remove', providerKeeper, providers.remove),
   page('/console/staff', staff('staff.see'), staffPages.showStaff),
   page('/console/staff/:id', staff('staff.see'), staffPages.showRoles),
   form('/console/staff/:id/give', roleGiver, staffPages.giveRole),
@@ -300,6 +292,7 @@ export const pageRoutes: readonly PageRoute[] = tableOf([
   ...onBothSites([...signInRows, ...accountRows, ...portalRows]),
   ...inSandboxAlone(sandboxRows),
   // On the live site alone.
+  ...passwordRows,
   ...personRows,
   ...partnerRows,
   ...consoleRows,

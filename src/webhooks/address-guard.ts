@@ -16,6 +16,8 @@ export interface GuardPolicy {
   readonly ports: readonly number[]
   /** The one address that is never dialled: what goes there is handed over inside (built-in-receiver.ts). */
   readonly builtIn?: string
+  /** Private networks that may be dialled all the same. */
+  readonly networks?: readonly string[]
 }
 
 const maxUrlLength = 2_000
@@ -56,12 +58,18 @@ export function findUrlProblem(text: string, policy: GuardPolicy): string | unde
 }
 
 /** The last word, on the address itself. */
-export function isAllowedAddress(address: string, { allowLoopback }: GuardPolicy): boolean {
+export function isAllowedAddress(address: string, { allowLoopback, networks = [] }: GuardPolicy): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.parse(address)
+  if (networks.some((network) => isWithin(parsed, network))) return true
   if (parsed.range() === 'loopback') return allowLoopback
   if (parsed.kind() === 'ipv6') return parsed.range() === 'unicast' && (parsed as ipaddr.IPv6).match(globalUnicastV6)
   return parsed.range() === 'unicast' && !metadataAddresses.has(parsed.toString())
+}
+
+function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, network: string): boolean {
+  const [base, bits] = network.includes('/') ? ipaddr.parseCIDR(network) : [ipaddr.parse(network), undefined]
+  return address.kind() === base.kind() && address.match(base, bits ?? (base.kind() === 'ipv6' ? 128 : 32))
 }
 
 /** An IP address written as the host, without the brackets of IPv6; undefined for a name. */

@@ -195,9 +195,9 @@ test('making and revoking an API token on the page are recorded, without the tok
   assert.equal(revoked.details.tokenId, created.details.tokenId)
 })
 
-/** Those that work on the database. What is done to webhooks and deliveries is recorded by whoever does it, page, interface or command: see partner-entries.test.ts. */
+/** Those that work on the database; a test of a provider asks it, and has tests of its own. What is done to webhooks and deliveries is recorded by whoever does it, page, interface or command: see partner-entries.test.ts. */
 const commands = allCommands.filter(
-  ({ needs, name }) => needs === 'database' && !/^(webhook|delivery|event) /.test(name),
+  ({ needs, name }) => needs === 'database' && !/^(webhook|delivery|event) |^provider test$/.test(name),
 )
 
 const reading = /^(\w+ (list|show|secrets|messages|members|invitations)|keys generate|audit verify|audit key|migrate)$/
@@ -306,6 +306,17 @@ test('every command of an operator that changes something is recorded, and those
     ['import stop', () => [String(made.import!.id)], ['import.stopped']],
     ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],
     ['import allow', () => [String(made.import!.id)], ['import.allowed', 'user.removed', 'import.finished']],
+    [
+      'provider add',
+      () => [
+        ...['bank', '--kind', 'holder', '--label', 'Bank ID', '--issuer', 'https://127.0.0.1:9'],
+        ...['--client-id', 'countersign', '--secret-file', secretFile('of the provider')],
+      ],
+      ['provider.added'],
+    ],
+    ['provider link', () => ['bank', 'subject-1', 'otto'], ['identity.linked']],
+    ['provider unlink', () => ['bank', 'subject-1'], ['identity.unlinked']],
+    ['provider remove', () => ['bank'], ['provider.removed']],
     ['keys rotate', () => [], ['keys.rotated']],
     ['keys prune', () => [], 'anything'],
   ]

@@ -150,8 +150,11 @@ const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: R
   'Sec-Fetch-Site: same-site': () => ({ headers: { 'sec-fetch-site': 'same-site' } }),
 }
 
-/** The forms of the portal and of the console have tables of their own: web/partner/walls and web/console/walls. */
-const isElsewhere = (path: string) => /^\/(partner|console)\b/.test(path)
+/**
+ * The forms of the portal and of the console have tables of their own: web/partner/walls and web/console/walls. What a provider sends is no form of a
+ * page: identity/sign-out has it; identity/forgotten-password has those of whoever forgot theirs.
+ */
+const isElsewhere = (path: string) => /^\/(partner|console|logout\/from|login\/(forgotten|reset))\b/.test(path)
 
 test('every form of the site is in this table', () => {
   const posted = pageRoutes

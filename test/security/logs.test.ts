@@ -267,14 +267,14 @@ async function loseTheDatabase(): Promise<void> {
   const client = { id: demo.clientId, secret: demo.clientSecret }
   const browser = await signIn(gateway.baseUrl, demo)
   const page = await browser.get('/account/api')
+  const stranger = new Browser(gateway.baseUrl)
+  const login = await stranger.get('/login')
   // PostgreSQL does not start in a folder that others can read.
   chmodSync(clusterFolder(dataDir), 0o755)
   const server = findServerProcesses(dataDir)
   process.kill(findPostmaster(dataDir)!, 'SIGKILL')
   await eventually('all of the server is gone', () => !server.some(isRunning))
   await eventually('the database is away', async () => (await send(`${gateway.baseUrl}/readyz`)).status === 503)
-  const stranger = new Browser(gateway.baseUrl)
-  const login = await stranger.get('/login')
   const answers = [
     await readProfile(gateway.baseUrl, demo.apiToken),
     await refresh(gateway.baseUrl, client, secrets.get('refresh token')!),

@@ -58,6 +58,9 @@ test('with nothing dead nothing is removed', async () => {
     imports: 0,
     waitingHoldings: 0,
     images: 0,
+    passwordResets: 0,
+    providerSignIns: 0,
+    logoutTokens: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

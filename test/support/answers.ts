@@ -10,8 +10,11 @@ const once = 'it shows, once, what it made'
 export const otherAnswers: Readonly<Record<string, string>> = {
   '/login': 'whoever signs in is led to where they wanted to go',
   '/login/second': 'whoever signs in is led to where they wanted to go',
+  '/login/forgotten': 'whoever was named, the answer is the same',
+  '/login/reset/:token': 'whoever has chosen one signs in next',
   '/login/cancel': 'nothing was done yet',
   '/logout': 'whoever has signed out sees no page of theirs',
+  '/logout/from/:provider': 'a machine sends it',
   '/consent': 'it leads on to the application',
   '/account/api/tokens': once,
   '/account/security/recovery': once,

@@ -1,5 +1,6 @@
 /** Every page that links lead to, and the forms on them: read from what is printed, by whoever may see most. */
 import assert from 'node:assert/strict'
+import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
@@ -11,6 +12,7 @@ import type { Answer, Browser, Fields } from './browser.ts'
 import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
+import { registerUpstream } from './upstream.ts'
 import { openConsent } from './web.ts'
 
 /** Somebody who is everything: a holder with a connected application, a member of a partner, an operator. */
@@ -29,6 +31,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   await house.makeOperator('Vera Viewer', ['viewer'])
   await proposeApproval(house, own.user)
   await proposeApproval(house, await house.makeOperator('Mary Maker'))
+  await registerUpstream(house, { issuer: 'https://127.0.0.1:9/every' }, 'every')
   const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
@@ -67,6 +70,8 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
     purpose: 'something',
   })
   await setUserStatus(db, await house.makeUser('locked-out'), 'disabled', house.act())
+  // Whoever has an address can be sent a link.
+  await db.query(statement('', `UPDATE users SET email = id || '@example.com' WHERE email IS NULL AND role = 'holder'`))
   return { user: own.user, own, starts: ['/account', '/partner', own.home, '/console', '/account/security/email'] }
 }
 

@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/@(audit|notices|openapi|provisioning)/*.test.ts')
+together('test/@(audit|identity|notices|openapi|provisioning)/*.test.ts')

@@ -36,7 +36,10 @@ const anySession: Record<string, string> = {
   '/login': 'it is the proof',
   '/login/second': 'it is the proof',
   '/login/cancel': 'it ends what was begun',
+  '/login/forgotten': 'whoever forgot their password has no session',
+  '/login/reset/:token': 'the link is the proof',
   '/logout': 'it ends the session',
+  '/logout/from/:provider': 'a provider sends it, and proves itself by what it signed',
   '/consent': 'it depends on the scopes: findObstacle asks',
   '/account/revoke': 'it takes power away',
   '/account/pause': 'it takes power away',
@@ -84,7 +87,10 @@ const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
   [/^\/partner\/:branch(\/apply|\/messages(\/send)?)?$/, 'member'],
   [/^\/partner\/:branch\//, 'approved member'],
   [/^\/(partner|account)\b/, 'signed in'],
-  [/^\/(v1\/oauth\/authorize|login(\/second|\/cancel)?|logout|consent)?$/, 'anyone'],
+  [
+    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/forgotten|\/reset\/:token|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|signed-out|consent|\.well-known\/change-password)?$/,
+    'anyone',
+  ],
 ]
 
 test('an address says whom it is for, and its gate lets nobody else through', () => {

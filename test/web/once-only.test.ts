@@ -212,6 +212,12 @@ const samples: Record<string, () => Promise<Sample>> = {
   },
   '/partner/:branch/messages/send': () =>
     inPortal(({ browser, home }) => fill(browser, `${home}/messages`, `${home}/messages/send`, { message: 'Hello.' })),
+  '/console/users/create': async () => {
+    const browser = await house.signIn(await house.makeOperator())
+    const username = newName()
+    const fields = { username, name: 'New User', email: `${username}@example.com` }
+    return fill(browser, '/console/users/new', '/console/users/create', fields)
+  },
   '/console/partners/:branch/message': async () => {
     const page = `/console/partners/${(await house.makePartner()).branchId}`
     const browser = await house.signIn(await house.makeOperator())
@@ -284,7 +290,10 @@ const makeNothing = [
   '/login',
   '/login/second',
   '/login/cancel',
+  '/login/forgotten',
+  '/login/reset/:token',
   '/logout',
+  '/logout/from/:provider',
   '/account/revoke',
   '/account/pause',
   '/account/resume',
@@ -326,6 +335,8 @@ const makeNothing = [
   '/console/partners/:branch/refresh/withdraw',
   '/console/partners/:branch/clients/:client/suspend',
   '/console/partners/:branch/clients/:client/activate',
+  '/console/users/:id/email',
+  '/console/users/:id/reset',
   '/console/users/:id/lock',
   '/console/users/:id/unlock',
   '/console/users/:id/sessions/close',
@@ -337,6 +348,7 @@ const makeNothing = [
   '/console/proposals/:id/approve',
   '/console/proposals/:id/decline',
   '/console/proposals/:id/withdraw',
+  '/console/providers/:provider/remove',
   '/console/staff/:id/give',
   '/console/staff/:id/take',
 ]

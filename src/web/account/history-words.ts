@@ -32,6 +32,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.email_changed': (entry) => ({
     title: isOwn(entry) ? 'You changed your e-mail address' : 'The brokerage changed your e-mail address',
   }),
+  'user.reset_sent': () => ({ title: 'A link for a new password was sent to you' }),
   'user.notices_chosen': () => ({ title: 'Chose which e-mail notices come' }),
   'session.opened': (entry) => ({ title: 'Signed in', text: signedInWith(entry) }),
   'session.confirmed': (entry) => ({ title: 'Confirmed that it was you', text: signedInWith(entry) }),

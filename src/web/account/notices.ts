@@ -35,6 +35,8 @@ const kindWords: Record<PersonalKind, string> = {
   'secret-expiring': 'A client secret ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
+  'password-reset': 'A link for a new password, when you asked for one',
+  'staff-password': 'An operator signs in with a password although there is a provider for staff',
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
   proposal: 'A proposal needs your decision',
   'break-glass': 'Something that takes two people is done on the command line',

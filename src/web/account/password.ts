@@ -3,7 +3,7 @@
 import { pauseAuthorizationsOf } from '../../oauth/authorization.ts'
 import { Conflict } from '../../problem.ts'
 import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '../../users/password.ts'
-import { changePassword } from '../../users/password-change.ts'
+import { changePassword, hasPassword } from '../../users/password-change.ts'
 import { setCookie } from '../frame/cookies.ts'
 import { leadToDone } from '../frame/done.ts'
 import { printField } from '../frame/fields.ts'
@@ -20,7 +20,8 @@ import { sendAccountPage } from './account-page.ts'
 type Problems = Partial<Record<'current' | 'next' | 'again', string>>
 
 export async function showPassword(visit: Visit, visitor: SignedIn) {
-  return sendPassword(visit, visitor, {})
+  const isThere = await hasPassword(visit.context.db, visitor.session.user.id)
+  return isThere ? sendPassword(visit, visitor, {}) : sendNone(visit, visitor)
 }
 
 export async function submitPassword(visit: Visit, visitor: WithFactor, form: SubmittedForm) {
@@ -52,6 +53,17 @@ export async function submitPassword(visit: Visit, visitor: WithFactor, form: Su
         link: { path: '/account', label: 'Connected applications' },
       })
   }
+}
+
+function sendNone(visit: Visit, visitor: SignedIn) {
+  return sendAccountPage(visit, visitor, {
+    title: 'You have no password here',
+    here: '/account/security',
+    body: html`<section class="card narrow">
+<h1>You have no password here</h1>
+<p>You sign in at the brokerage's identity provider. Change your password there.</p>
+</section>`,
+  })
 }
 
 function readTyped(form: SubmittedForm) {

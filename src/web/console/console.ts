@@ -20,6 +20,7 @@ const sections: readonly Section[] = [
   { path: '/console/audit', label: 'Audit log', permission: 'audit.see' },
   { path: '/console/brand/live', label: 'Brand', permission: 'brand.manage' },
   { path: '/console/settings', label: 'Settings', permission: 'settings.see' },
+  { path: '/console/providers', label: 'Sign-in', permission: 'providers.manage' },
   { path: '/console/staff', label: 'Staff', permission: 'staff.see' },
   { path: '/partner', label: 'Partner portal' },
   { path: '/account', label: 'My account' },

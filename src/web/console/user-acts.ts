@@ -26,7 +26,7 @@ const doneWords = {
   lifted: 'The user may try to sign in again at once.',
 }
 
-async function targetOf(visit: Visit, operator: StrongOperator): Promise<User> {
+export async function targetOf(visit: Visit, operator: StrongOperator): Promise<User> {
   const user = await userOf(visit)
   if (!mayActOn(operator, user))
     throw new Forbidden('They are of the staff: only an administrator who also looks after staff may do this.')

@@ -7,6 +7,7 @@ import { listPartnersOf, type PartnerMembership } from '../../partners/partner.t
 import type { Problem } from '../../problem.ts'
 import { type Holding, listHoldings } from '../../users/account.ts'
 import { listApiTokens } from '../../users/api-token.ts'
+import { findMail } from '../../users/email.ts'
 import { findLoginFailures } from '../../users/login-throttle.ts'
 import { findSecondFactors } from '../../users/second-factor.ts'
 import { listSessions } from '../../users/session.ts'
@@ -21,6 +22,7 @@ import { printNewest } from './entry-sentences.ts'
 import { readOffers } from './four-eyes.ts'
 import { printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
+import { printMail } from './user-mail-part.ts'
 import {
   mayActOn,
   printApplications,
@@ -72,6 +74,7 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
 ${problem && notice('error', problem.message)}
 ${printPerson(user, accounts, partners, operator)}
 ${printStatus(page)}
+${printMail(page, await findMail(db, user.id))}
 ${printThrottle(page, await findLoginFailures(db, user, throttleKey(visit), now))}
 ${printSessions(page, await listSessions(db, user.id, now))}
 ${printFactors(page, await findSecondFactors(db, user.id))}

@@ -24,6 +24,7 @@ export async function showUsers(visit: Visit, operator: Operator) {
 ${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="100" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>
+${operator.may('users.manage') && html`<p><a class="button" href="/console/users/new">New user</a></p>`}
 ${found.users.length === 0 ? html`<p class="card empty">There are no such users.</p>` : printFound(found.users, operator)}
 ${printPages(question, after, found.after)}`,
   })

@@ -24,7 +24,7 @@ import { actOf, currentSession } from '../frame/visitor.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
-function needsProof(request: AuthorizationRequest): boolean {
+export function needsProof(request: AuthorizationRequest): boolean {
   return request.scopes.includes('trade') || request.scopes.includes('write')
 }
 

@@ -1,11 +1,16 @@
 /** Where passwords are checked, and what people are told when they cannot be checked now. */
 import type { Context } from '../../context.ts'
+import { tellOfPassword } from '../../identity/staff-password.ts'
 import { Problem, TooManyRequests } from '../../problem.ts'
 import type { LoginDesk } from '../../users/login-desk.ts'
 import { TooManyPasswordChecks } from '../../users/password.ts'
 
-export function loginDesk({ db, passwords, config, vault }: Context): LoginDesk {
-  return { db, passwords, limits: config.limits, vault }
+export function loginDesk({ db, passwords, config, vault, environment }: Context): LoginDesk {
+  const holdersUsePasswords = config.signIn.holderSignIn !== 'provider'
+  return {
+    ...{ db, passwords, limits: config.limits, vault, holdersUsePasswords },
+    opensByPassword: (sql, user, act) => tellOfPassword(sql, user, environment, act),
+  }
 }
 
 export function tellCrowded(error: unknown): never {

@@ -6,10 +6,10 @@ import { deny } from '../../oauth/authorization.ts'
 import { printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signIn } from '../../users/login.ts'
-import { closeSession, type Session } from '../../users/session.ts'
+import type { Session } from '../../users/session.ts'
 import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
-import { issueFormToken, readForm, refuseForeignOrigin } from '../frame/forms.ts'
-import { html } from '../frame/html.ts'
+import { issueFormToken, readForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
 import { isKept } from '../frame/kept-form.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
@@ -18,7 +18,9 @@ import { answeredAlready, findObstacle } from './consent.ts'
 import { type Destination, getDestination, openPending, parseDestination, pathAfter } from './destination.ts'
 import { readDevice, rememberDevice } from './device-cookie.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
+import { leadToProvider } from './provider.ts'
 import { goOnToSecondStep } from './second-step.ts'
+import { askOf, findOnlyWay, findWays, findWaysBeside, passwordAlone, printProviders, type Ways } from './ways.ts'
 
 const refusedText =
   'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
@@ -29,13 +31,24 @@ const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes
 
 const keptText = 'Nothing was sent yet. What you entered is kept for half an hour and comes back after you sign in.'
 
-export async function showLogin({ context, request, reply }: Visit) {
+export async function showLogin(visit: Visit) {
+  const { context, request, reply } = visit
   const query = request.query as Form
   const destination = await parseDestination(context, query)
   const session = await currentSession(context, request)
   if (session && query.confirm === undefined && !(await mustConfirm(context, destination, session)))
     return reply.redirect(await pathAfter(context, destination, session.user), 303)
-  return sendLogin(context, request, reply, { destination, session })
+  const ways = await findWays(context, destination, session)
+  const only = findOnlyWay(ways)
+  if (only) return leadToProvider(visit, only, destination, askOf(query, destination, only))
+  return sendLogin(context, request, reply, { destination, session, ways })
+}
+
+/** Also where a password is no way for holders: operators keep theirs, for when their provider is away. */
+export async function showPasswordLogin({ context, request, reply }: Visit) {
+  const destination = await parseDestination(context, request.query as Form)
+  const session = await currentSession(context, request)
+  return sendLogin(context, request, reply, { destination, session, ways: passwordAlone })
 }
 
 export async function submitLogin({ context, request, reply }: Visit) {
@@ -55,7 +68,10 @@ export async function submitLogin({ context, request, reply }: Visit) {
       throw addressMustWait(outcome)
     case 'refused':
       request.refusal = 'access_denied'
-      return sendLogin(context, request, reply, { destination, session: previous, problem: refusedText, username })
+      return sendLogin(context, request, reply, {
+        ...{ destination, session: previous, problem: refusedText, username },
+        ways: await findWaysBeside(context, destination, previous),
+      })
     case 'half-way':
       return goOnToSecondStep(context, reply, outcome.step, destination)
     case 'signed-in':
@@ -78,26 +94,16 @@ export async function cancelLogin({ context, request, reply }: Visit) {
   return reply.redirect(printErrorCallback(client.callbackUrl, error, pending.state, context.baseUrl), 303)
 }
 
-export async function logout({ context, request, reply }: Visit) {
-  refuseForeignOrigin(request)
-  const session = await currentSession(context, request)
-  if (session) {
-    readForm(request, session.token.text)
-    await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
-  }
-  clearCookie(context, reply, 'session')
-  return reply.redirect('/login', 303)
-}
-
 interface LoginPage {
   readonly destination: Destination
   readonly session: Session | undefined
+  readonly ways: Ways
   readonly problem?: string
   readonly username?: string
 }
 
 async function sendLogin(context: Context, request: FastifyRequest, reply: FastifyReply, page: LoginPage) {
-  const { destination, session, problem, username = session?.user.username ?? '' } = page
+  const { destination, session, ways, problem, username = session?.user.username ?? '' } = page
   const { pending, field } = destination
   const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
   const carried = html`<input type="hidden" name="${field.name}" value="${field.value}">`
@@ -110,20 +116,28 @@ async function sendLogin(context: Context, request: FastifyRequest, reply: Fasti
     body: html`<section class="card narrow">
 <h1>${title}</h1>
 ${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partnerName} asks for access to your account. Sign in to see what it asks for.</p>`}
-${session && html`<p>What comes next can move money or hand out lasting access, so please enter your password once more.</p>`}
+${session && html`<p>What comes next can move money or hand out lasting access, so please ${ways.providers.length > 0 ? 'sign in' : 'enter your password'} once more.</p>`}
 ${problem !== undefined && notice('error', problem)}
 ${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
 ${(await isKept({ context, request }, destination.path)) && html`<p class="notice waiting" role="status">${keptText}</p>`}
-<form method="post" action="/login">
-${csrf}${carried}
-<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${username === '' && html` autofocus`}></label>
-<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${username !== '' && html` autofocus`}></label>
-<button class="primary">${session ? 'Continue' : 'Sign in'}</button>
-</form>
+${printProviders(ways, destination, request)}
+${ways.password && printPasswordForm(csrf, carried, username, session !== undefined, ways.providers.length > 0)}
 ${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
-<p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>
+${ways.password && html`<p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>`}
+${ways.password && !session && html`<p class="small"><a href="/login/forgotten">Forgotten your password?</a></p>`}
+${ways.staffElsewhere && html`<p class="small"><a href="/login?return=%2Fconsole">Staff sign-in</a></p>`}
 </section>`,
   })
+}
+
+function printPasswordForm(csrf: Html, carried: Html, username: string, confirms: boolean, isSecond: boolean): Html {
+  const focusOn = isSecond ? undefined : username === '' ? 'username' : 'password'
+  return html`<form method="post" action="/login">
+${csrf}${carried}
+<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${focusOn === 'username' && html` autofocus`}></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${focusOn === 'password' && html` autofocus`}></label>
+<button${!isSecond && html` class="primary"`}>${confirms ? 'Continue' : 'Sign in'}</button>
+</form>`
 }
 
 async function mustConfirm(context: Context, { pending }: Destination, session: Session): Promise<boolean> {

@@ -3,6 +3,7 @@ import { setClientStatus } from '../../../src/partners/client.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForScopes, findScopeRequest } from '../../../src/partners/scope-request.ts'
 import { listApiTokens } from '../../../src/users/api-token.ts'
+import { setEmail } from '../../../src/users/email.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { setUserStatus, type User } from '../../../src/users/user.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
@@ -45,6 +46,7 @@ export const peopleRows: ConsoleRows = {
     '/console/partners/:branch': approved(''),
     '/console/partners/:branch/failed-calls': approved('/failed-calls'),
     '/console/users': async () => ({ address: '/console/users?q=ada' }),
+    '/console/users/new': async () => ({ address: '/console/users/new' }),
     '/console/users/:id': onUser('', async () => ({})),
   },
   forms: {
@@ -81,6 +83,16 @@ export const peopleRows: ConsoleRows = {
     },
     '/console/partners/:branch/clients/:client/scopes/grant': asked('grant'),
     '/console/partners/:branch/clients/:client/scopes/decline': asked('decline'),
+    '/console/users/create': async () => {
+      const username = makeUpWord().toLowerCase()
+      const fields = { username, name: 'New User', email: `${username}@example.com`, once: 'x'.repeat(22) }
+      return { address: '/console/users/create', fields }
+    },
+    '/console/users/:id/email': onUser('/email', async () => ({ email: 'new@example.com' })),
+    '/console/users/:id/reset': onUser('/reset', async ({ gateway, clock }, user) => {
+      await setEmail(gateway.context.db, user, 'theirs@example.com', operatorAct(clock.now()))
+      return undefined
+    }),
     '/console/users/:id/lock': onUser('/lock', async () => undefined),
     '/console/users/:id/unlock': onUser('/unlock', async ({ gateway, clock }, user) => {
       await setUserStatus(gateway.context.db, user, 'disabled', operatorAct(clock.now()))

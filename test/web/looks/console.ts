@@ -11,6 +11,7 @@ import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
+import { registerUpstream } from '../../support/upstream.ts'
 import { guess } from '../../support/web.ts'
 import { unfold, visitAll, type Walk } from './tour.ts'
 
@@ -125,6 +126,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await setUserStatus(db, locked, 'disabled', act)
   const details = { website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for all.' }
   const waiting = await applyWithDetails(db, await house.makeUser(), { name: 'Patient Partners', ...details }, act)
+  await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'bank')
   const staff = await house.makeOperator('Stan Staff', ['viewer', 'partner-manager'])
   const at = ({ branchId }: Partner) => `/console/partners/${branchId}`
   return {
@@ -145,6 +147,10 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-proposals': '/console/proposals',
     'console-proposal': `/console/proposals/${await proposeApproval(house, await house.makeOperator('Mary Maker'))}`,
     'console-staff': '/console/staff',
+    'console-new-user': '/console/users/new',
+    'console-providers': '/console/providers',
+    'console-provider': '/console/providers/bank',
+    'console-provider-tested': '/console/providers/bank/test',
     'console-roles': `/console/staff/${staff.id}`,
   }
 }

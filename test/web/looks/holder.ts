@@ -1,8 +1,10 @@
 /** Every page of an account holder: signing in, approving, and what they have approved. */
 import { minute } from '../../../src/clock.ts'
+import { removeProvider } from '../../../src/identity/provider.ts'
 import { Browser } from '../../support/browser.ts'
 import { password } from '../../support/gateway.ts'
 import { makeApp } from '../../support/second-factor.ts'
+import { registerUpstream } from '../../support/upstream.ts'
 import { signInWith } from '../../support/web.ts'
 import { unfold, visitAll, type Walk } from './tour.ts'
 
@@ -10,6 +12,20 @@ const otherDevices = [
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 Version/18.4 Mobile/15E148 Safari/604.1',
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:150.0) Gecko/20100101 Firefox/150.0',
 ]
+
+/** What somebody sees who signs in at the brokerage's provider, which is away. */
+async function* providerTour(walk: Walk): AsyncGenerator<string, void> {
+  const { house } = walk
+  const provider = await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'bank')
+  yield* visitAll(walk, {
+    'login-with-a-provider': '/login',
+    'login-by-password': '/login/password',
+    'provider-away': '/login/with/bank',
+    'sign-in-lost': '/login/from/bank?state=of-nobody',
+    'signed-out': '/signed-out',
+  })
+  await removeProvider(house.gateway.context.db, provider, house.act())
+}
 
 export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
   const { house, site, page, visit } = walk
@@ -25,6 +41,8 @@ export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
     'sandbox-login': `${house.sandboxUrl}/login`,
     login: '/login',
   })
+  yield* providerTour(walk)
+  await visit('/login')
   await signIn('nobody', 'not the right password')
   await page.getByRole('alert').waitFor()
   yield 'login-refused'

@@ -1,0 +1,139 @@
+import { isDevelopment } from '../config.ts'
+import { linkByHand, unlinkByHand } from '../identity/identity.ts'
+import { openProviders } from '../identity/open-providers.ts'
+import { addProvider, getProvider, listProviders, type Provider, removeProvider } from '../identity/provider.ts'
+import { type ProviderDraft, providerKinds, providerProofs } from '../identity/provider-draft.ts'
+import { testProvider } from '../identity/provider-test.ts'
+import type { StaffRole } from '../permission.ts'
+import { getUserNamed } from '../users/user.ts'
+import { breakGlass } from './break-glass.ts'
+import { type Command, type CommandWords, UsageError } from './command.ts'
+import { secretOption, takeSecret } from './secret-file.ts'
+
+export const providerCommands: readonly Command[] = [
+  {
+    name: 'provider add',
+    needs: 'database',
+    summary: 'Adds an identity provider (OpenID Connect) at which holders or staff sign in.',
+    positionals: ['name'],
+    options: [
+      { name: 'kind', value: 'holder|staff', required: true, meaning: 'whose it is' },
+      { name: 'label', value: 'TEXT', required: true, meaning: 'what people know it by, such as Example Bank ID' },
+      { name: 'issuer', value: 'URL', required: true, meaning: 'as the provider writes it itself' },
+      { name: 'client-id', value: 'ID', required: true, meaning: 'what it calls this gateway' },
+      secretOption('secret', 'a file with the client secret'),
+      { name: 'secret-in-body', meaning: 'sends the secret in the body instead of the header' },
+      secretOption('key', 'a file with a private key in PEM instead of a secret (private_key_jwt)'),
+      { name: 'scope', value: 'WORD', multiple: true, meaning: 'asked for beside openid' },
+      { name: 'link-claim', value: 'NAME', meaning: "the claim that equals a customer's external id" },
+      { name: 'link-source', value: 'NAME', meaning: 'the source of that id; core unless given' },
+      { name: 'strong-acr', value: 'VALUE', multiple: true, meaning: 'an acr that means a second factor was given' },
+      { name: 'strong-amr', value: 'VALUE', multiple: true, meaning: 'an amr that means the same, such as mfa' },
+      { name: 'no-own-second-step', meaning: 'a second factor of this gateway does not stand in' },
+      { name: 'roles-claim', value: 'NAME', meaning: 'staff: the claim with groups or app roles' },
+      { name: 'role', value: 'VALUE=ROLE', multiple: true, meaning: 'staff: which of its values is which role' },
+    ],
+    async run(desk, words) {
+      const { db, vault, config, act, print } = desk
+      const draft = draftOf(words)
+      const development = { allowLoopback: isDevelopment(config) }
+      await breakGlass(desk, 'provider.add', `provider:${draft.name}`)
+      print.record(printProvider(await addProvider(db, vault, draft, development, act())))
+    },
+  },
+  {
+    name: 'provider list',
+    needs: 'database',
+    summary: 'Lists the identity providers.',
+    run: async ({ db, print }) =>
+      print.table((await listProviders(db)).map(printProvider), 'There are no identity providers.'),
+  },
+  {
+    name: 'provider test',
+    needs: 'database',
+    summary: 'Asks a provider what a sign-in would ask it, and says what is wrong. Nobody signs in.',
+    positionals: ['name'],
+    async run(desk, { positionals }) {
+      const findings = await testProvider(openProviders(desk), await getProvider(desk.db, positionals[0]!))
+      desk.print.table(
+        findings.map(({ check, state, told }) => ({ check, state, told })),
+        '',
+      )
+      if (findings.some(({ state }) => state === 'wrong')) process.exitCode = 1
+    },
+  },
+  {
+    name: 'provider remove',
+    needs: 'database',
+    summary: 'Removes a provider: who signed in there is signed out, and nobody signs in there any more.',
+    positionals: ['name'],
+    async run({ db, act, print }, { positionals }) {
+      const provider = await getProvider(db, positionals[0]!)
+      await removeProvider(db, provider, act())
+      print.record({ name: provider.name, removed: true })
+    },
+  },
+  {
+    name: 'provider link',
+    needs: 'database',
+    summary: 'Says by hand whom a subject of a provider is. Make sure first that it is them.',
+    positionals: ['name', 'subject', 'user'],
+    async run({ db, act, print }, { positionals }) {
+      const [name, subject, user] = positionals as [string, string, string]
+      const linked = await getUserNamed(db, user)
+      await linkByHand(db, await getProvider(db, name), subject, linked, act())
+      print.record({ provider: name, subject, username: linked.username })
+    },
+  },
+  {
+    name: 'provider unlink',
+    needs: 'database',
+    summary: 'Forgets who a subject of a provider is, and ends their sessions from there.',
+    positionals: ['name', 'subject'],
+    async run({ db, act, print }, { positionals }) {
+      const [name, subject] = positionals as [string, string]
+      await unlinkByHand(db, await getProvider(db, name), subject, act())
+      print.record({ provider: name, subject, linked: false })
+    },
+  },
+]
+
+function draftOf(words: CommandWords): ProviderDraft {
+  const kind = providerKinds.find((each) => each === words.get('kind'))
+  if (!kind) throw new UsageError('--kind must be holder or staff.')
+  const secret = takeSecret(words, 'secret')
+  const key = takeSecret(words, 'key')
+  if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
+  const [basic, inBody, privateKey] = providerProofs
+  return {
+    name: words.positionals[0]!,
+    kind,
+    label: words.get('label'),
+    issuer: words.get('issuer'),
+    clientId: words.get('client-id'),
+    proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,
+    credential: (secret ?? key)!,
+    scopes: [...new Set(['openid', ...words.all('scope')])],
+    linkClaim: words.find('link-claim') ?? null,
+    linkSource: words.find('link-source') ?? 'core',
+    strongAcr: words.all('strong-acr'),
+    strongAmr: words.all('strong-amr'),
+    ownSecondStep: !words.has('no-own-second-step'),
+    rolesClaim: words.find('roles-claim') ?? null,
+    roleMap: roleMapOf(words.all('role')),
+  }
+}
+
+function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
+  const split = pairs.map((pair) => pair.split(/=(?=[^=]*$)/) as [string, string])
+  if (split.some((pair) => pair.length !== 2)) throw new UsageError('--role must be VALUE=ROLE.')
+  // The draft is judged with every other fault of it.
+  return Object.fromEntries(split) as Record<string, StaffRole>
+}
+
+function printProvider(provider: Provider): Record<string, unknown> {
+  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, strongAcr, strongAmr, awaySince } = provider
+  const printed = { name, kind, label, issuer, client_id: clientId, proof, scopes: scopes.join(' ') }
+  const strong = [...strongAcr, ...strongAmr].join(' ')
+  return { ...printed, link_claim: linkClaim, strong, away_since: awaySince }
+}

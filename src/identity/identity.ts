@@ -1,0 +1,94 @@
+/**
+ * Whom a provider means. Somebody is known by issuer and subject; the first time, by the one claim that was configured, which must equal a customer's
+ * external id. Never by an e-mail address or a name: those change hands, and whoever gets one would get the account.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { Conflict, NotFound } from '../problem.ts'
+import type { User, UserWithPassword } from '../users/user.ts'
+import * as table from './identities.sql.ts'
+import type { Provider } from './provider.ts'
+
+interface LinkedRow extends UserWithPassword {
+  readonly source: string | null
+  readonly externalId: string | null
+  readonly isOfKind: boolean
+}
+
+/** What the provider says of them, after every check. */
+interface Said {
+  readonly subject: string
+  /** Of the configured claim. */
+  readonly claimed: string | undefined
+  /** Makes whoever it is, where nobody is linked and the provider says that they are of the staff. */
+  readonly join: (() => Promise<User>) | undefined
+}
+
+type Known =
+  | { readonly kind: 'known'; readonly user: UserWithPassword }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+/** Links whoever comes for the first time. */
+export async function recogniseVouched(sql: Sql, provider: Provider, said: Said, act: Act): Promise<Known> {
+  const { kind, issuer, linkSource, label } = provider
+  const { subject, claimed } = said
+  const [linked] = await sql.query<LinkedRow>(table.selectLinked, [kind, issuer, subject])
+  if (linked) return judgeLinked(linked, provider, claimed)
+  if (said.join) return { kind: 'known', user: await link(sql, provider, subject, await said.join(), act) }
+  if (provider.linkClaim === null) return unknown('nobody is linked to this subject')
+  if (claimed === undefined) return unknown(`the claim ${provider.linkClaim} is missing`)
+  const [found] = await sql.query<LinkedRow>(table.selectByExternalId, [kind, linkSource, claimed])
+  if (!found) return unknown(`no customer has the external id ${claimed}`)
+  if (!found.isOfKind) return unknown('the provider is for others')
+  const [made] = await sql.query(table.insertIdentity, [provider.id, subject, found.id, act.at])
+  if (!made) return recogniseVouched(sql, provider, said, act)
+  await recordAct(sql, act, 'identity.linked', `user:${found.id}`, { provider: label, subject })
+  return known(found)
+}
+
+async function link(sql: Sql, { id, label }: Provider, subject: string, user: User, act: Act) {
+  await sql.query(table.insertIdentity, [id, subject, user.id, act.at])
+  await recordAct(sql, act, 'identity.linked', `user:${user.id}`, { provider: label, subject })
+  return { ...user, passwordHash: null }
+}
+
+/** A claim that names somebody else now contradicts the link: nobody can say who it is. */
+function judgeLinked(linked: LinkedRow, { linkClaim, linkSource }: Provider, claimed: string | undefined): Known {
+  if (!linked.isOfKind) return unknown('the provider is for others')
+  const contradicts =
+    linkClaim !== null && claimed !== undefined && linked.source === linkSource && linked.externalId !== claimed
+  return contradicts ? unknown(`the claim ${linkClaim} names another customer than before: ${claimed}`) : known(linked)
+}
+
+function known({ source: _source, externalId: _id, isOfKind: _kind, ...user }: LinkedRow): Known {
+  return { kind: 'known', user }
+}
+
+const unknown = (why: string): Known => ({ kind: 'unknown', why })
+
+export async function linkByHand(
+  db: Database,
+  provider: Provider,
+  subject: string,
+  user: User,
+  act: Act,
+): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [made] = await sql.query(table.insertIdentity, [provider.id, subject, user.id, act.at])
+    if (!made)
+      throw new Conflict(
+        `The subject is linked already, or ${user.username} is ${user.role === 'operator' ? 'staff' : 'a holder'} and the provider is not for them.`,
+      )
+    await recordAct(sql, act, 'identity.linked', `user:${user.id}`, { provider: provider.label, subject })
+  })
+}
+
+/** Ends what was opened by it. */
+export async function unlinkByHand(db: Database, provider: Provider, subject: string, act: Act): Promise<void> {
+  await db.transaction(async (sql) => {
+    const [gone] = await sql.query<{ userId: string }>(table.deleteIdentity, [provider.issuer, subject])
+    if (!gone) throw new NotFound(`Nobody is linked to the subject "${subject}" of ${provider.label}.`)
+    await sql.query(table.deleteSessionsOfSubject, [provider.id, subject])
+    await recordAct(sql, act, 'identity.unlinked', `user:${gone.userId}`, { provider: provider.label, subject })
+  })
+}

@@ -1,0 +1,191 @@
+/**
+ * The way to a provider and back (OpenID Connect Core 3.1, with PKCE). What must fit together when somebody comes back waits in the database, under the
+ * hash of the state, bound to the browser: it is taken once, and an answer that was made for another browser, another provider or another request fits nothing.
+ */
+import { after, minute, second } from '../clock.ts'
+import { sha256 } from '../crypto/hash.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { findUnreachable } from './guarded-fetch.ts'
+import { type Provider, vouches } from './provider.ts'
+import * as table from './sign-ins.sql.ts'
+import { ProviderAway, type Upstream, type Upstreams } from './upstream.ts'
+
+const lifetimeMs = 15 * minute
+/** A clock of theirs may be ahead of ours by so much. */
+const aheadMs = minute
+
+/** What the provider is asked for beside a sign-in. */
+export interface AskedUpstream {
+  /** The sign-in is to be younger: what it says of that is all that counts. */
+  readonly maxAgeSeconds?: number
+  /** A second factor: hoped for, or nothing without it. */
+  readonly factor?: 'hoped' | 'required'
+}
+
+export interface Journey {
+  readonly asked: AskedUpstream
+  /** Where the visitor is going, as the login page carries it. */
+  readonly field: { readonly name: 'request' | 'return'; readonly value: string }
+}
+
+interface Kept extends Journey {
+  readonly nonce: string
+  readonly verifier: string
+}
+
+interface JourneyDesk {
+  readonly db: Database
+  readonly vault: Vault
+  readonly upstreams: Upstreams
+}
+
+/** Where the browser comes back to: an address for each provider, so that none can answer for another. */
+export interface Place {
+  readonly redirectUri: string
+  /** Known to this browser alone. */
+  readonly browser: string
+  readonly now: Date
+}
+
+const purposeOf = (stateHash: Buffer) => `provider-sign-in:${stateHash.toString('base64url')}`
+
+/** The address to send the browser to. */
+export async function setOut(desk: JourneyDesk, provider: Provider, journey: Journey, place: Place): Promise<URL> {
+  const { library, configuration, metadata } = await desk.upstreams.open(provider, { mayBeAway: false })
+  const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()]
+  const stateHash = sha256(state)
+  const sealed = desk.vault.seal(purposeOf(stateHash), JSON.stringify({ ...journey, nonce, verifier } satisfies Kept))
+  await desk.db.query(table.insertSignIn, [stateHash, sha256(place.browser), provider.id, sealed, place.now])
+  const { maxAgeSeconds, factor } = journey.asked
+  const parameters = {
+    ...{ redirect_uri: place.redirectUri, scope: provider.scopes.join(' '), state, nonce },
+    code_challenge: await library.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
+    ...(factor !== undefined && provider.strongAcr.length > 0 && { acr_values: provider.strongAcr.join(' ') }),
+  }
+  const pushes = typeof metadata.pushed_authorization_request_endpoint === 'string'
+  if (!pushes) return library.buildAuthorizationUrl(configuration, parameters)
+  return library.buildAuthorizationUrlWithPAR(configuration, parameters).catch((error: unknown) => {
+    throw asAway(error, provider, place.now)
+  })
+}
+
+/** What the provider says of whoever came back, after every check. */
+export interface Vouched {
+  readonly subject: string
+  readonly sid: string | undefined
+  readonly idToken: string
+  /** When they signed in there; the beginning of time where it does not say. */
+  readonly authenticatedAt: Date
+  /** The same, with a second factor. */
+  readonly factorAt: Date | undefined
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+export type Return =
+  | { readonly kind: 'vouched'; readonly journey: Journey; readonly vouched: Vouched }
+  /** It was not begun in this browser, long ago, or has come back already. */
+  | { readonly kind: 'lost' }
+  /** Whoever it is did not sign in there. */
+  | { readonly kind: 'declined'; readonly journey: Journey; readonly code: string }
+  /** What the provider says cannot be believed. */
+  | { readonly kind: 'refused'; readonly journey: Journey; readonly why: string }
+
+export async function comeBack(desk: JourneyDesk, provider: Provider, url: URL, place: Place): Promise<Return> {
+  const kept = await takeKept(desk, provider, url.searchParams.get('state') ?? '', place)
+  if (!kept) return { kind: 'lost' }
+  const { nonce, verifier, ...journey } = kept
+  const upstream = await desk.upstreams.open(provider, { mayBeAway: true })
+  const { library } = upstream
+  try {
+    const vouched = await exchange(upstream, url, kept, place.now)
+    return { kind: 'vouched', journey, vouched }
+  } catch (error) {
+    if (findUnreachable(error)) throw asAway(error, provider, place.now)
+    if (error instanceof library.AuthorizationResponseError) return { kind: 'declined', journey, code: error.error }
+    return { kind: 'refused', journey, why: wordsOf(error) }
+  }
+}
+
+async function takeKept(desk: JourneyDesk, { id }: Provider, state: string, place: Place): Promise<Kept | undefined> {
+  const stateHash = sha256(state)
+  const values = [stateHash, sha256(place.browser), id]
+  const [row] = await desk.db.query<{ sealed: Buffer; startedAt: Date }>(table.takeSignIn, values)
+  if (!row || row.startedAt <= after(place.now, -lifetimeMs)) return undefined
+  const text = desk.vault.open(purposeOf(stateHash), row.sealed)
+  return text === undefined ? undefined : (JSON.parse(text) as Kept)
+}
+
+async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }: Kept, now: Date): Promise<Vouched> {
+  const { library, configuration, provider } = upstream
+  const { maxAgeSeconds } = asked
+  const tokens = await library.authorizationCodeGrant(configuration, url, {
+    pkceCodeVerifier: verifier,
+    expectedState: url.searchParams.get('state')!,
+    expectedNonce: nonce,
+    idTokenExpected: true,
+    ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
+  })
+  const idClaims = tokens.claims()!
+  if (idClaims.sub.length > subjectLength) throw new NotBelieved('its subject is too long')
+  const claims = { ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims }
+  const authenticatedAt = whenOf(claims.auth_time, now)
+  return {
+    subject: idClaims.sub,
+    sid: typeof claims.sid === 'string' && claims.sid.length <= subjectLength ? claims.sid : undefined,
+    idToken: tokens.id_token!,
+    authenticatedAt,
+    factorAt: isStrong(provider, claims) && authenticatedAt.getTime() > 0 ? authenticatedAt : undefined,
+    claims,
+  }
+}
+
+/** Some providers say there what is not in the ID token. */
+async function askUserInfo(
+  { library, configuration, metadata, provider }: Upstream,
+  claims: { readonly sub: string; readonly [name: string]: unknown },
+  accessToken: string,
+): Promise<object> {
+  const wanted = [provider.linkClaim, provider.rolesClaim].filter((name) => name !== null)
+  const isThere = wanted.every((name) => claims[name] !== undefined)
+  if (isThere || typeof metadata.userinfo_endpoint !== 'string') return {}
+  const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
+  return Object.fromEntries(wanted.map((name) => [name, said[name]]))
+}
+
+/** OpenID Connect Core 2. */
+const subjectLength = 255
+
+class NotBelieved extends Error {}
+
+function whenOf(authTime: unknown, now: Date): Date {
+  if (authTime === undefined) return new Date(0)
+  if (typeof authTime !== 'number' || !(authTime > 0)) throw new NotBelieved('its auth_time is no time')
+  const atMs = authTime * second
+  if (atMs > now.getTime() + aheadMs) throw new NotBelieved('its auth_time lies in the future')
+  return new Date(Math.min(atMs, now.getTime()))
+}
+
+function isStrong(provider: Provider, { acr, amr }: Readonly<Record<string, unknown>>): boolean {
+  if (!vouches(provider)) return false
+  const methods = Array.isArray(amr) ? amr : []
+  return provider.strongAcr.includes(acr as string) || methods.some((each) => provider.strongAmr.includes(each))
+}
+
+/** For the audit log: what the library found, and about which part. */
+function wordsOf(error: unknown): string {
+  const { message, code, cause } = error as Error & { code?: string; cause?: { message?: string } }
+  const why = cause instanceof Error ? `: ${cause.message}` : ''
+  return `${message}${why}${code === undefined ? '' : ` (${code})`}`
+}
+
+function asAway(error: unknown, provider: Provider, now: Date): unknown {
+  const unreachable = findUnreachable(error)
+  return unreachable ? new ProviderAway(provider, provider.awaySince ?? now, unreachable.message) : error
+}
+
+export function removeOldSignIns(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(table.deleteOldSignIns, [after(now, -lifetimeMs), most])
+}

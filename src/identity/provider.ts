@@ -1,0 +1,101 @@
+/**
+ * The brokerage's identity providers. One is for holders or for staff, never for both, and an issuer stands here once. What it is asked with
+ * (a secret, or a private key) is sealed.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import type { Vault } from '../crypto/vault.ts'
+import { type Database, type Sql, violates } from '../database/database.ts'
+import type { SealedTable } from '../database/reseal.ts'
+import { Invalid, NotFound } from '../problem.ts'
+import { findDraftProblems, type ProviderDraft } from './provider-draft.ts'
+import * as table from './providers.sql.ts'
+
+export interface Provider extends Omit<ProviderDraft, 'credential'> {
+  readonly id: number
+  readonly createdAt: Date
+  readonly lookedAt: Date | null
+  readonly awaySince: Date | null
+  readonly awayWhy: string | null
+}
+
+/** Whether it says when a second factor was given. */
+export function vouches({ strongAcr, strongAmr }: Pick<Provider, 'strongAcr' | 'strongAmr'>): boolean {
+  return strongAcr.length > 0 || strongAmr.length > 0
+}
+
+export async function addProvider(
+  db: Database,
+  vault: Vault,
+  draft: ProviderDraft,
+  { allowLoopback }: { readonly allowLoopback: boolean },
+  act: Act,
+): Promise<Provider> {
+  const problems = await findDraftProblems(draft, allowLoopback)
+  if (problems.length > 0) throw new Invalid(problems)
+  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = draft
+  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = draft
+  const sealed = vault.seal(purposeOf(issuer), draft.credential)
+  const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
+  return db.transaction(async (sql) => {
+    const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), act.at]
+    const [added] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
+    await recordAct(sql, act, 'provider.added', `provider:${name}`, { issuer, kind, clientId })
+    return added!
+  })
+}
+
+function tellTaken(error: unknown): never {
+  if (violates(error, 'identity_providers_name_key')) throw new Invalid([{ field: 'name', problem: 'is taken' }])
+  if (violates(error, 'identity_providers_issuer_key'))
+    throw new Invalid([
+      { field: 'issuer', problem: 'is a provider already: its people are holders or staff, not both' },
+    ])
+  throw error
+}
+
+export function listProviders(sql: Sql): Promise<Provider[]> {
+  return sql.query<Provider>(table.selectProviders)
+}
+
+export async function findProvider(sql: Sql, name: string): Promise<Provider | undefined> {
+  const [provider] = await sql.query<Provider>(table.selectProvider, [name])
+  return provider
+}
+
+export async function getProvider(sql: Sql, name: string): Promise<Provider> {
+  const provider = await findProvider(sql, name)
+  if (!provider) throw new NotFound(`There is no identity provider "${name}".`)
+  return provider
+}
+
+export async function findProviderById(sql: Sql, id: number): Promise<Provider | undefined> {
+  const [provider] = await sql.query<Provider>(table.selectProviderById, [id])
+  return provider
+}
+
+/** Ends every session that it vouched for. False when it is gone already. */
+export async function removeProvider(db: Database, { id, name, issuer }: Provider, act: Act): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const [removed] = await sql.query(table.deleteProvider, [id])
+    if (removed) await recordAct(sql, act, 'provider.removed', `provider:${name}`, { issuer })
+    return removed !== undefined
+  })
+}
+
+function purposeOf(issuer: string): string {
+  return `identity-provider:${issuer}`
+}
+
+export async function readCredential(sql: Sql, vault: Vault, { id, issuer }: Provider): Promise<string> {
+  const [row] = await sql.query<{ sealed: Buffer }>(table.selectCredential, [id])
+  const credential = row && vault.open(purposeOf(issuer), row.sealed)
+  if (credential === undefined) throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)
+  return credential
+}
+
+export const sealedProviders: SealedTable<{ id: number; issuer: string; sealed: Buffer }> = {
+  select: table.selectSealed,
+  read: table.readSealed,
+  update: table.updateSealed,
+  purposeOf: ({ issuer }) => purposeOf(issuer),
+}

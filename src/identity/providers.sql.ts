@@ -1,0 +1,70 @@
+import { statement } from '../database/database.ts'
+
+const columns = `id, name, kind, label, issuer, client_id AS "clientId", proof, scopes, link_claim AS "linkClaim", link_source AS "linkSource",
+   strong_acr AS "strongAcr", strong_amr AS "strongAmr", own_second_step AS "ownSecondStep", roles_claim AS "rolesClaim", role_map AS "roleMap",
+   created_at AS "createdAt", looked_at AS "lookedAt", away_since AS "awaySince", away_why AS "awayWhy"`
+
+export const insertProvider = statement(
+  'insert_identity_provider',
+  `INSERT INTO identity_providers (name, kind, label, issuer, client_id, proof, sealed, scopes, link_claim, link_source, strong_acr, strong_amr,
+     own_second_step, roles_claim, role_map, created_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING ${columns}`,
+)
+
+export const selectProviders = statement(
+  'select_identity_providers',
+  `SELECT ${columns} FROM identity_providers ORDER BY kind, label, id`,
+)
+
+export const selectProvider = statement(
+  'select_identity_provider',
+  `SELECT ${columns} FROM identity_providers WHERE name = $1`,
+)
+
+export const selectProviderById = statement(
+  'select_identity_provider_by_id',
+  `SELECT ${columns} FROM identity_providers WHERE id = $1`,
+)
+
+/** What hangs on it goes with it: sessions that it vouched for, and whom it means. */
+export const deleteProvider = statement(
+  'delete_identity_provider',
+  'DELETE FROM identity_providers WHERE id = $1 RETURNING id',
+)
+
+export const selectCredential = statement(
+  'select_provider_credential',
+  'SELECT sealed FROM identity_providers WHERE id = $1',
+)
+
+const sealed = 'SELECT id, issuer, sealed FROM identity_providers WHERE id > $1 ORDER BY id LIMIT $2'
+export const selectSealed = statement('select_sealed_providers', `${sealed} FOR NO KEY UPDATE`)
+export const readSealed = statement('read_sealed_providers', sealed)
+export const updateSealed = statement(
+  'update_sealed_provider',
+  'UPDATE identity_providers SET sealed = $2 WHERE id = $1',
+)
+
+/** Of several nodes that look at once, the first says since when. */
+export const markAway = statement(
+  'mark_provider_away',
+  `UPDATE identity_providers SET looked_at = $2, away_since = coalesce(away_since, $2), away_why = $3 WHERE id = $1
+   RETURNING away_since AS "awaySince"`,
+)
+
+export const markThere = statement(
+  'mark_provider_there',
+  'UPDATE identity_providers SET looked_at = $2, away_since = NULL, away_why = NULL WHERE id = $1',
+)
+
+export const upsertDocument = statement(
+  'upsert_provider_document',
+  `INSERT INTO provider_documents (provider_id, kind, document, fetched_at)
+   SELECT id, $2, $3, $4 FROM identity_providers WHERE id = $1
+   ON CONFLICT (provider_id, kind) DO UPDATE SET document = excluded.document, fetched_at = excluded.fetched_at`,
+)
+
+export const selectDocuments = statement(
+  'select_provider_documents',
+  'SELECT kind, document, fetched_at AS "fetchedAt" FROM provider_documents WHERE provider_id = $1 AND fetched_at > $2',
+)

@@ -1,0 +1,92 @@
+/** What becomes of somebody whom a provider vouches for: a session, the second step of ours, or words. */
+import { type Act, recordAct } from '../audit/audit.ts'
+import type { Token } from '../crypto/token.ts'
+import type { Vault } from '../crypto/vault.ts'
+import { cut } from '../cut.ts'
+import type { Database } from '../database/database.ts'
+import { type KnownDevice, markPassword, recognise } from '../users/known-device.ts'
+import { hasSecondFactor } from '../users/second-factor.ts'
+import { countSecondStepFailures, type FirstStep, noteUpstream } from '../users/second-step.ts'
+import type { SessionUpstream } from '../users/session.ts'
+import { type From, openSignedIn } from '../users/signed-in.ts'
+import { setProvidedRoles } from '../users/staff-role.ts'
+import type { User } from '../users/user.ts'
+import { recogniseVouched } from './identity.ts'
+import type { AskedUpstream, Vouched } from './journey.ts'
+import { type Provider, vouches } from './provider.ts'
+import { addStaff, rolesFrom } from './staff.ts'
+
+type ProviderSignIn =
+  | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
+  | { readonly kind: 'half-way'; readonly step: FirstStep }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'locked' }
+  /** What follows takes a second factor, and none was given. */
+  | { readonly kind: 'too-weak' }
+
+interface SignInDesk {
+  readonly db: Database
+  readonly vault: Vault
+}
+
+export async function signInVouched(
+  { db, vault }: SignInDesk,
+  provider: Provider,
+  { vouched, asked }: { readonly vouched: Vouched; readonly asked: AskedUpstream },
+  from: From & { readonly device: KnownDevice | undefined },
+  act: Act,
+): Promise<ProviderSignIn> {
+  return db.transaction<ProviderSignIn>(async (sql) => {
+    const { subject } = vouched
+    const about = `provider:${provider.name}`
+    const roles = rolesFrom(provider, vouched.claims)
+    const join = roles.length > 0 ? () => addStaff(sql, vouched.claims, act) : undefined
+    const said = { subject, claimed: claimedBy(provider, vouched), join }
+    const found = await recogniseVouched(sql, provider, said, act)
+    if (found.kind === 'unknown') {
+      await recordAct(sql, act, 'identity.unknown', about, { why: cut(found.why, 300), subject: cut(subject, 255) })
+      return { kind: 'unknown' }
+    }
+    const { passwordHash, ...user } = found.user
+    if (user.status !== 'active') {
+      await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })
+      return { kind: 'locked' }
+    }
+    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
+    const upstream = upstreamOf(vault, provider, vouched)
+    const { authenticatedAt, factorAt } = vouched
+    const passwordMark = markPassword(passwordHash)
+    if (factorAt === undefined && provider.ownSecondStep && (await hasSecondFactor(sql, user.id))) {
+      const failuresBefore = await countSecondStepFailures(sql, user.id)
+      const note = noteUpstream(provider.label, authenticatedAt, upstream)
+      return {
+        kind: 'half-way',
+        step: { userId: user.id, passwordMark, at: act.at.getTime(), failuresBefore, upstream: note },
+      }
+    }
+    if (asked.factor === 'required' && factorAt === undefined) {
+      await recordAct(sql, act, 'identity.refused', about, { why: 'it vouched for no second factor', userId: user.id })
+      return { kind: 'too-weak' }
+    }
+    const known = recognise(from.device, { id: user.id, passwordMark }, act.at)
+    const proofs = { passwordAt: authenticatedAt, factorAt }
+    const details = { provider: provider.label }
+    const opened = await openSignedIn(sql, { user, passwordMark, known, proofs, upstream, details }, from, act)
+    return { kind: 'signed-in', user, ...opened }
+  })
+}
+
+function claimedBy({ linkClaim }: Provider, { claims }: Vouched): string | undefined {
+  const value = linkClaim === null ? undefined : claims[linkClaim]
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+export const idTokenPurpose = 'id-token'
+
+function upstreamOf(vault: Vault, provider: Provider, { subject, sid, idToken }: Vouched): SessionUpstream {
+  return {
+    ...{ providerId: provider.id, subject, sid },
+    ...{ vouches: vouches(provider), ownSecondStep: provider.ownSecondStep },
+    idToken: vault.seal(idTokenPurpose, idToken),
+  }
+}

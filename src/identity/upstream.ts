@@ -1,0 +1,210 @@
+/**
+ * A provider as it says it is: its metadata and its keys, kept in the database for every node. It is asked when somebody signs in, never at a start; one
+ * that does not answer is away, and what it said before is believed for a day by those who are on their way already.
+ */
+import type * as library from 'openid-client'
+import { after, type Clock, hour, minute, second, systemClock } from '../clock.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Database } from '../database/database.ts'
+import { openFlights } from '../single-flight.ts'
+import { findUnreachable, type GuardedFetch, patienceMs } from './guarded-fetch.ts'
+import { importPrivateKey } from './private-key.ts'
+import { type Provider, readCredential } from './provider.ts'
+import * as table from './providers.sql.ts'
+
+const staleMs = 24 * hour
+/** Nobody is sent to a provider that was last seen longer ago: it is looked at first. */
+const seenLatelyMs = minute
+/** One that is away is looked at once in so long, however many wait. */
+const lookAgainMs = 10 * second
+
+/** Those that a key of the provider's makes; not what anybody could make who knows our secret, or nothing. */
+export const signatures: readonly string[] = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+]
+
+export class ProviderAway extends Error {
+  override readonly name = 'ProviderAway'
+  readonly provider: Provider
+  readonly since: Date
+  constructor(provider: Provider, since: Date, why: string) {
+    super(`${provider.label} is away: ${why}`)
+    this.provider = provider
+    this.since = since
+  }
+}
+
+/** What it says of itself cannot be used: somebody has to mend it, here or there. */
+export class ProviderMistaken extends Error {
+  override readonly name = 'ProviderMistaken'
+}
+
+export interface Upstreams {
+  /** Throws `ProviderAway`; with `mayBeAway` only where nothing is left of what it said within a day. */
+  open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
+}
+
+export interface Upstream {
+  readonly library: typeof library
+  readonly configuration: library.Configuration
+  readonly metadata: library.ServerMetadata
+  readonly provider: Provider
+  /** Those that it signs with, fetched within a minute or, where it is away, before. */
+  keys(): Promise<library.JWKS>
+}
+
+interface UpstreamDesk {
+  readonly db: Database
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly fetch: GuardedFetch
+  /** Whether a provider on this machine may do without TLS. */
+  readonly allowLoopback: boolean
+}
+
+interface Kept<Document> {
+  readonly document: Document
+  readonly fetchedAt: Date
+}
+
+interface Documents {
+  readonly metadata?: Kept<library.ServerMetadata>
+  readonly keys?: Kept<library.JWKS>
+}
+
+export function openUpstreams(desk: UpstreamDesk): Upstreams {
+  const { db, clock } = desk
+  const looking = openFlights(look, (provider: Provider) => provider.id)
+
+  async function look(provider: Provider): Promise<library.ServerMetadata> {
+    try {
+      const metadata = await discover(desk, provider)
+      await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(metadata), clock.now()])
+      await db.query(table.markThere, [provider.id, clock.now()])
+      return metadata
+    } catch (error) {
+      const unreachable = findUnreachable(error)
+      if (!unreachable) throw error
+      const why = unreachable.message
+      const [away] = await db.query<{ awaySince: Date }>(table.markAway, [provider.id, clock.now(), why])
+      throw new ProviderAway(provider, away?.awaySince ?? clock.now(), why)
+    }
+  }
+
+  async function getMetadata(provider: Provider, kept: Documents['metadata'], mayBeAway: boolean) {
+    const now = clock.now()
+    const { awaySince, lookedAt, awayWhy } = provider
+    if (kept && !awaySince && kept.fetchedAt > after(now, -(mayBeAway ? hour : seenLatelyMs))) return kept.document
+    const wasJustAway = awaySince !== null && lookedAt !== null && lookedAt > after(now, -lookAgainMs)
+    const looked = wasJustAway
+      ? Promise.reject(new ProviderAway(provider, awaySince, awayWhy ?? ''))
+      : looking.join(provider)
+    return looked.catch((error: unknown) => {
+      if (mayBeAway && kept && error instanceof ProviderAway) return kept.document
+      throw error
+    })
+  }
+
+  return {
+    async open(provider, { mayBeAway }) {
+      const kept = await readDocuments(desk, provider)
+      return configure(desk, provider, await getMetadata(provider, kept.metadata, mayBeAway), kept.keys)
+    },
+  }
+}
+
+async function readDocuments({ db, clock }: UpstreamDesk, { id }: Provider): Promise<Documents> {
+  const rows = await db.query<{ kind: string }>(table.selectDocuments, [id, after(clock.now(), -staleMs)])
+  return Object.fromEntries(rows.map((row) => [row.kind, row]))
+}
+
+/** Throws what is wrong with it. */
+async function discover(desk: UpstreamDesk, provider: Provider): Promise<library.ServerMetadata> {
+  const { allowInsecureRequests, customFetch, discovery } = await import('openid-client')
+  const found = await discovery(new URL(provider.issuer), provider.clientId, undefined, undefined, {
+    timeout: patienceMs / second,
+    execute: desk.allowLoopback ? [allowInsecureRequests] : [],
+    [customFetch]: desk.fetch,
+  })
+  const metadata = JSON.parse(JSON.stringify(found.serverMetadata())) as library.ServerMetadata
+  const mistake = findMistake(provider, metadata)
+  if (mistake !== undefined) throw new ProviderMistaken(mistake)
+  return metadata
+}
+
+function findMistake({ issuer, label }: Provider, metadata: library.ServerMetadata): string | undefined {
+  if (metadata.issuer !== issuer)
+    return `${label} calls itself ${metadata.issuer}, not ${issuer}. Enter the issuer as it is there.`
+  const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
+  const missing = needed.filter((name) => typeof metadata[name] !== 'string')
+  if (missing.length > 0) return `The metadata of ${label} has no ${missing.join(', ')}.`
+  if (signaturesOf(metadata).length === 0) return `${label} signs its ID tokens in no way that proves who made them.`
+  return undefined
+}
+
+function signaturesOf({ id_token_signing_alg_values_supported: said = ['RS256'] }: library.ServerMetadata): string[] {
+  return said.filter((each) => signatures.includes(each))
+}
+
+async function configure(
+  desk: UpstreamDesk,
+  provider: Provider,
+  metadata: library.ServerMetadata,
+  kept: Documents['keys'],
+): Promise<Upstream> {
+  const client = await import('openid-client')
+  const nowMs = desk.clock.now().getTime()
+  // The library asks the machine, and is told how far that is from our time.
+  const wallMs = systemClock.now().getTime()
+  const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
+  const believed = { ...metadata, id_token_signing_alg_values_supported: signaturesOf(metadata) }
+  const proof = await proofOf(client, provider, await readCredential(desk.db, desk.vault, provider))
+  const configuration = new client.Configuration(believed, provider.clientId, skew, proof)
+  const fetch = keepingKeys(desk, provider, metadata, kept)
+  configuration.timeout = patienceMs / second
+  configuration[client.customFetch] = fetch
+  if (desk.allowLoopback) client.allowInsecureRequests(configuration)
+  client.enableNonRepudiationChecks(configuration)
+  if (kept) {
+    const ageMs = Math.max(0, nowMs - kept.fetchedAt.getTime())
+    client.setJwksCache(configuration, { jwks: kept.document, uat: Math.floor((wallMs - ageMs) / second) })
+  }
+  const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+  const isYoung = kept !== undefined && kept.fetchedAt > after(desk.clock.now(), -seenLatelyMs)
+  const keys = async () =>
+    isYoung ? kept.document : ((await (await fetch(metadata.jwks_uri!, asked)).json()) as library.JWKS)
+  return { library: client, configuration, metadata, provider, keys }
+}
+
+async function proofOf(client: typeof library, { proof }: Provider, credential: string): Promise<library.ClientAuth> {
+  switch (proof) {
+    case 'client_secret_basic':
+      return client.ClientSecretBasic(credential)
+    case 'client_secret_post':
+      return client.ClientSecretPost(credential)
+    case 'private_key_jwt':
+      return client.PrivateKeyJwt((await importPrivateKey(credential))!)
+  }
+}
+
+/** Keys that were fetched are kept; when they cannot be, those of before will do. */
+function keepingKeys(
+  { db, clock, fetch }: UpstreamDesk,
+  { id }: Provider,
+  metadata: library.ServerMetadata,
+  kept: Documents['keys'],
+): GuardedFetch {
+  return async (url, options) => {
+    if (options.method !== 'GET' || url !== metadata.jwks_uri) return fetch(url, options)
+    try {
+      const answer = await fetch(url, options)
+      if (!answer.ok) return answer
+      const document = (await answer.json()) as library.JWKS
+      await db.query(table.upsertDocument, [id, 'keys', JSON.stringify(document), clock.now()])
+      return Response.json(document)
+    } catch (error) {
+      if (kept && findUnreachable(error)) return Response.json(kept.document)
+      throw error
+    }
+  }
+}

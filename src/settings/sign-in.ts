@@ -1,0 +1,24 @@
+/** Rows of the table of settings that say how people sign in. */
+import * as kind from './kinds.ts'
+import { always, setting } from './setting.ts'
+
+export const signIn = always({
+  holderSignIn: setting(
+    'HOLDER_SIGN_IN',
+    'both',
+    kind.oneOf(['provider', 'password', 'both']),
+    "how holders sign in: provider (the brokerage's identity providers), password, or both",
+  ),
+  demoProvider: setting(
+    'DEMO_IDP',
+    'false',
+    kind.flag,
+    'true starts an identity provider beside the demo data, on the port after the sandbox: sign-in there can be tried at once',
+  ),
+  providerNetworks: setting(
+    'PROVIDER_NETWORKS',
+    '',
+    kind.networks,
+    'private networks (addresses or CIDR ranges) in which identity providers may be; others must be public',
+  ),
+})

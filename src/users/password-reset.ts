@@ -1,0 +1,93 @@
+/**
+ * A new password for somebody who forgot theirs, by a link that goes to the address that we have. It counts once and for an hour, ends every session, and
+ * replaces no second factor: whoever reads somebody's mail gets no further than whoever knows their password.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import { after, hour, minute } from '../clock.ts'
+import type { Token } from '../crypto/token.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { issueLink } from '../notices/invitation-link.ts'
+import { tellUser } from '../notices/notice.ts'
+import { Invalid } from '../problem.ts'
+import { recordGuardedAct } from './guarded-act.ts'
+import { findPasswordProblem, type Passwords } from './password.ts'
+import * as table from './password-resets.sql.ts'
+import { deleteSessionsOf } from './sessions.sql.ts'
+import { findUserByUsername, type User } from './user.ts'
+import { updatePassword } from './users.sql.ts'
+
+const lifetimeMs = hour
+/** Who asks again sooner has a message already. */
+const againAfterMs = 5 * minute
+
+interface ResetDesk {
+  readonly db: Database
+  readonly vault: Vault
+  /** Whether a password is a way in for holders. */
+  readonly holdersUsePasswords: boolean
+}
+
+/** Only for an account that has a password, and an address. Whoever asks is told the same, whatever becomes of it. */
+export async function askForReset(desk: ResetDesk, username: string, act: Act): Promise<void> {
+  const found = await findUserByUsername(desk.db, username.toLowerCase())
+  if (!found?.passwordHash) return
+  const { passwordHash: _, ...user } = found
+  await sendReset(desk, user, after(act.at, -againAfterMs), act)
+}
+
+/** As an operator does it, also for somebody who has none yet. False when they have no address, or a password is no way for them. */
+export function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
+  return sendReset(desk, user, act.at, act)
+}
+
+async function sendReset(
+  { db, vault, holdersUsePasswords }: ResetDesk,
+  user: User,
+  notSince: Date,
+  act: Act,
+): Promise<boolean> {
+  if (user.role === 'holder' && !holdersUsePasswords) return false
+  const { seed, token } = issueLink(vault, 'reset')
+  const expiresAt = after(act.at, lifetimeMs)
+  return db.transaction(async (sql) => {
+    const [made] = await sql.query(table.upsertReset, [user.id, token.hash, act.at, expiresAt, notSince])
+    if (!made) return false
+    const facts = { seed, tokenHash: token.hash.toString('hex'), expiresAt: expiresAt.toISOString() }
+    const isTold = await tellUser(sql, user.id, { kind: 'password-reset', key: seed, facts }, act.at)
+    if (isTold) await recordAct(sql, act, 'user.reset_sent', `user:${user.id}`)
+    return isTold
+  })
+}
+
+/** Whose password it would be; undefined when the link has ended. */
+export async function findReset(sql: Sql, { hash }: Token, now: Date): Promise<{ username: string } | undefined> {
+  const [found] = await sql.query<{ username: string }>(table.selectReset, [hash, now])
+  return found
+}
+
+/** False when the link has ended. */
+export async function takeReset(
+  { db, holdersUsePasswords }: ResetDesk,
+  passwords: Passwords,
+  { hash }: Token,
+  password: string,
+  { by, at }: Act,
+): Promise<boolean> {
+  const problem = findPasswordProblem(password)
+  if (problem) throw new Invalid([{ field: 'password', problem }])
+  const hashed = await passwords.hash(password)
+  return db.transaction(async (sql) => {
+    const [taken] = await sql.query<{ userId: string }>(table.takeReset, [hash, at, holdersUsePasswords])
+    if (!taken) return false
+    const { userId } = taken
+    await sql.query(updatePassword, [userId, hashed, at])
+    await sql.query(deleteSessionsOf, [userId])
+    await recordGuardedAct(sql, { by: { ...by, name: `user:${userId}` }, at }, 'user.password_changed', userId, {})
+    return true
+  })
+}
+
+export function removeOldResets(sql: Sql, now: Date, most: number): Promise<object[]> {
+  return sql.query(table.deleteOldResets, [now, most])
+}

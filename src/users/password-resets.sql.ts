@@ -1,0 +1,31 @@
+import { statement } from '../database/database.ts'
+
+/** A new one ends the one before. Nothing is made for somebody who was sent one since $5, or is locked. */
+export const upsertReset = statement(
+  'upsert_password_reset',
+  `INSERT INTO password_resets (user_id, token_hash, made_at, expires_at)
+   SELECT id, $2, $3, $4 FROM users WHERE id = $1 AND status = 'active'
+   ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
+     WHERE password_resets.made_at <= $5
+   RETURNING user_id AS "userId"`,
+)
+
+export const selectReset = statement(
+  'select_password_reset',
+  `SELECT u.username, u.role FROM password_resets r JOIN users u ON u.id = r.user_id
+   WHERE r.token_hash = $1 AND r.expires_at > $2 AND u.status = 'active'`,
+)
+
+/** It counts once, on whichever node. */
+export const takeReset = statement(
+  'take_password_reset',
+  `DELETE FROM password_resets r USING users u
+   WHERE r.token_hash = $1 AND r.expires_at > $2 AND u.id = r.user_id AND u.status = 'active' AND (u.role = 'operator' OR $3)
+   RETURNING u.id AS "userId"`,
+)
+
+export const deleteOldResets = statement(
+  'delete_old_password_resets',
+  `DELETE FROM password_resets WHERE user_id = ANY (ARRAY(
+     SELECT user_id FROM password_resets WHERE expires_at <= $1 LIMIT $2)) RETURNING user_id AS "userId"`,
+)

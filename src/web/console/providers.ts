@@ -1,0 +1,113 @@
+/** The identity providers at which holders and staff sign in: what they are, whether they answer, a test that says what is wrong, and their end. */
+import { getProvider, listProviders, type Provider, removeProvider } from '../../identity/provider.ts'
+import { type ProviderFinding, testProvider } from '../../identity/provider-test.ts'
+import { staffRoleWords } from '../../words/staff-role-words.ts'
+import { askFirst } from '../frame/ask.ts'
+import { leadToDone } from '../frame/done.ts'
+import { type Html, html } from '../frame/html.ts'
+import { printDate } from '../frame/page.ts'
+import { badge, crumbs, table } from '../frame/parts.ts'
+import { paramsOf, type Visit } from '../frame/visit.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
+import { sendConsole } from './console.ts'
+
+const here = '/console/providers'
+
+const kindWords = { holder: 'holders', staff: 'staff' }
+
+export async function showProviders(visit: Visit, operator: Operator) {
+  const providers = await listProviders(visit.context.db)
+  const rows = providers.map(
+    (each) =>
+      html`<tr><td><a href="${here}/${each.name}">${each.label}</a></td><td>${kindWords[each.kind]}</td><td class="break">${each.issuer}</td><td>${printState(each)}</td></tr>`,
+  )
+  return sendConsole(visit, operator, {
+    title: 'Identity providers',
+    section: here,
+    body: html`<h1>Identity providers</h1>
+${rows.length === 0 ? html`<p class="empty">There are none: everybody signs in with a password.</p>` : table('Identity providers', ['Name', 'For', 'Issuer', 'State'], rows)}
+<p class="small">One is added with <code>countersign provider add</code>, where its secret stays out of browsers.</p>`,
+  })
+}
+
+function printState({ awaySince, lookedAt }: Provider): Html {
+  if (awaySince !== null) return html`${badge('bad', 'away')} since ${printDate(awaySince)}`
+  return lookedAt === null ? badge('off', 'not asked yet') : html`${badge('good', 'answers')}`
+}
+
+const providerOf = ({ context, request }: Visit) => getProvider(context.db, paramsOf(request).provider ?? '')
+
+export async function showProvider(visit: Visit, operator: Operator) {
+  return sendProvider(visit, operator, await providerOf(visit), undefined)
+}
+
+/** Asks it what a sign-in would. Nobody signs in. */
+export async function testNow(visit: Visit, operator: Operator) {
+  const provider = await providerOf(visit)
+  const findings = await testProvider(visit.context.upstreams, provider)
+  return sendProvider(visit, operator, await providerOf(visit), findings)
+}
+
+function sendProvider(visit: Visit, operator: Operator, provider: Provider, findings?: readonly ProviderFinding[]) {
+  const { name, label } = provider
+  return sendConsole(visit, operator, {
+    title: label,
+    section: here,
+    body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
+<h1>${label}</h1>
+<section class="card"><h2>Test</h2>
+<p>Asks the provider what a sign-in would ask it. Nobody signs in.</p>
+${findings && printFindings(findings)}
+<p><a class="button primary" href="${here}/${name}/test">${findings ? 'Test again' : 'Test now'}</a></p></section>
+${printFacts(provider)}
+${printAddresses(visit, provider)}
+<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`, why: true })}</section>`,
+  })
+}
+
+const tones = { good: 'good', warning: 'wait', wrong: 'bad' } as const
+const stateWords = { good: 'good', warning: 'look at this', wrong: 'wrong' }
+
+function printFindings(findings: readonly ProviderFinding[]): Html {
+  const rows = findings.map(
+    ({ check, state, told }) =>
+      html`<tr><td>${check}</td><td>${badge(tones[state], stateWords[state])}</td><td>${told}</td></tr>`,
+  )
+  return html`<div role="status">${table('What the test found', ['What', 'State', 'Meaning'], rows)}</div>`
+}
+
+function printFacts(provider: Provider): Html {
+  const { kind, issuer, clientId, proof, scopes, linkClaim, linkSource, strongAcr, strongAmr, ownSecondStep } = provider
+  const roles = Object.entries(provider.roleMap).map(([value, role]) => `${value}: ${staffRoleWords[role].title}`)
+  const facts: readonly (readonly [string, string])[] = [
+    ['For', kindWords[kind]],
+    ['Issuer', issuer],
+    ['Client', `${clientId}, by ${proof}`],
+    ['Scopes', scopes.join(' ')],
+    [
+      'Linked by',
+      linkClaim === null ? 'issuer and subject' : `${linkClaim}, which equals the external id at ${linkSource}`,
+    ],
+    ['Second factor', [...strongAcr, ...strongAmr].join(', ') || 'it does not say'],
+    ['Second step here', ownSecondStep ? 'stands in where the provider does not say' : 'does not stand in'],
+    ...(kind === 'staff' ? [['Roles', roles.join(', ') || 'given by hand'] as const] : []),
+  ]
+  return html`<section class="card"><h2>How it is set up</h2><dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd class="break">${value}</dd>`)}</dl></section>`
+}
+
+function printAddresses({ context }: Visit, { name }: Provider): Html {
+  const sites = [context.baseUrl, context.sisterUrl]
+  const addresses = [
+    ...sites.map((site) => ['Redirect URI', `${site}/login/from/${name}`] as const),
+    ...sites.map((site) => ['After sign-out', `${site}/signed-out`] as const),
+    ['Back-channel logout', `${context.baseUrl}/logout/from/${name}`] as const,
+  ]
+  return html`<section class="card"><h2>What is registered there</h2><dl>${addresses.map(([what, address]) => html`<dt>${what}</dt><dd class="break"><code>${address}</code></dd>`)}</dl></section>`
+}
+
+export async function remove(visit: Visit, operator: StrongOperator) {
+  const provider = await providerOf(visit)
+  await removeProvider(visit.context.db, provider, operator.act)
+  const link = { path: '/console', label: 'Overview' }
+  return leadToDone(visit, operator, here, { text: `${provider.label} is removed.`, link })
+}

@@ -1,0 +1,71 @@
+/** Signing out: here, at the provider that vouched, and when that provider says so. */
+
+import type { Form } from '../../http/form.ts'
+import { findLogout, LogoutRefused, takeLogoutToken } from '../../identity/logout.ts'
+import { findProvider } from '../../identity/provider.ts'
+import { ProviderAway } from '../../identity/upstream.ts'
+import { NotFound } from '../../problem.ts'
+import { closeSession } from '../../users/session.ts'
+import { clearCookie } from '../frame/cookies.ts'
+import { readForm, refuseForeignOrigin } from '../frame/forms.ts'
+import { html } from '../frame/html.ts'
+import { sendPage } from '../frame/page.ts'
+import { paramsOf, type Visit } from '../frame/visit.ts'
+import { actOf, currentSession } from '../frame/visitor.ts'
+
+export async function logout(visit: Visit) {
+  const { context, request, reply } = visit
+  refuseForeignOrigin(request)
+  const session = await currentSession(context, request)
+  if (session) {
+    readForm(request, session.token.text)
+    await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
+  }
+  clearCookie(context, reply, 'session')
+  const there = session?.upstream && (await findLogout(context, session.upstream, `${context.baseUrl}/signed-out`))
+  if (!there) return reply.redirect('/login', 303)
+  return there.address ? leadOut(visit, there.provider.label, there.address) : reply.redirect('/signed-out', 303)
+}
+
+/** By a page: no form of ours leads to another site. */
+function leadOut({ context, reply }: Visit, label: string, address: URL) {
+  reply.header('refresh', `0; url=${address.href}`)
+  return sendPage(reply, {
+    title: 'Signed out',
+    environment: context.environment,
+    body: html`<section class="card narrow">
+<h1>You are signed out here</h1>
+<p>Next you sign out at ${label}, so that nobody else signs in with what it remembers of you.</p>
+<p><a class="button primary" href="${address.href}">Sign out at ${label}</a></p>
+</section>`,
+  })
+}
+
+/** Where a provider sends people back to. The login page would sign them in again. */
+export async function showSignedOut({ context, request, reply }: Visit) {
+  if (await currentSession(context, request)) return reply.redirect('/', 303)
+  return sendPage(reply, {
+    title: 'Signed out',
+    environment: context.environment,
+    body: html`<section class="card narrow">
+<h1>You are signed out</h1>
+<p><a class="button primary" href="/login">Sign in again</a></p>
+</section>`,
+  })
+}
+
+/** Back-Channel Logout 1.0, 2.8: whoever sends it is a machine, and proves itself by the token. */
+export async function takeLogout({ context, request, reply }: Visit) {
+  const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
+  if (!provider) throw new NotFound()
+  const { logout_token: token } = (request.body ?? {}) as Form
+  reply.header('cache-control', 'no-store')
+  try {
+    await takeLogoutToken(context, provider, typeof token === 'string' ? token : '', actOf(context, request))
+    return reply.status(200).send()
+  } catch (error) {
+    if (error instanceof ProviderAway) return reply.status(503).header('retry-after', '30').send()
+    if (!(error instanceof LogoutRefused)) throw error
+    return reply.status(400).send({ error: 'invalid_request', error_description: error.message })
+  }
+}

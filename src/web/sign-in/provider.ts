@@ -1,0 +1,227 @@
+/** The pages of a sign-in at the brokerage's identity provider: the way there, the way back, and what is said when it does not lead in. */
+import type { FastifyReply } from 'fastify'
+import { recordAct } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import type { Form } from '../../http/form.ts'
+import { type AskedUpstream, comeBack, type Journey, setOut } from '../../identity/journey.ts'
+import { findProvider, type Provider } from '../../identity/provider.ts'
+import { signInVouched } from '../../identity/sign-in.ts'
+import { ProviderAway } from '../../identity/upstream.ts'
+import { NotFound } from '../../problem.ts'
+import { subnetOf } from '../../subnet.ts'
+import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
+import { issueFormToken } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField, printDate, sendPage } from '../frame/page.ts'
+import { paramsOf, type Visit } from '../frame/visit.ts'
+import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
+import { type Destination, getDestination, parseDestination, pathAfter } from './destination.ts'
+import { readDevice, rememberDevice } from './device-cookie.ts'
+import { goOnToSecondStep } from './second-step.ts'
+import { askOf } from './ways.ts'
+
+export async function setOutTo(visit: Visit) {
+  const { context, request } = visit
+  const provider = await getProviderOf(visit)
+  const destination = await parseDestination(context, request.query as Form)
+  return leadToProvider(visit, provider, destination, askOf(request.query as Form, destination, provider))
+}
+
+async function getProviderOf({ context, request }: Visit): Promise<Provider> {
+  const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
+  if (!provider || !isWay(context, provider)) throw new NotFound()
+  return provider
+}
+
+const isWay = ({ config }: Context, { kind }: Provider) => kind === 'staff' || config.signIn.holderSignIn !== 'password'
+
+const redirectUri = ({ baseUrl }: Context, { name }: Provider) => `${baseUrl}/login/from/${name}`
+
+export async function leadToProvider(visit: Visit, provider: Provider, destination: Destination, asked: AskedUpstream) {
+  const { context, request, reply } = visit
+  await context.providerSignIns.count(subnetOf(request.ip))
+  const browser = ensureVisit(context, request, reply)
+  const place = { redirectUri: redirectUri(context, provider), browser, now: context.clock.now() }
+  try {
+    const address = await setOut(context, provider, { asked, field: destination.field }, place)
+    return leadOn(visit, provider, destination, address)
+  } catch (error) {
+    if (!(error instanceof ProviderAway)) throw error
+    return sendAway(visit, error, destination)
+  }
+}
+
+/**
+ * A form that has to wait leads here, and no page of ours lets a form lead to another site (form-action): so one that is not on the way to an application
+ * is led on by a page. Whoever comes without a session has sent no form.
+ */
+function leadOn({ context, request, reply }: Visit, { label }: Provider, destination: Destination, address: URL) {
+  const isLink = destination.pending !== undefined || readCookie(context, request, 'session') === undefined
+  if (isLink) return reply.redirect(address.href, 303)
+  reply.header('refresh', `0; url=${address.href}`)
+  return sendPage(reply, {
+    title: `On to ${label}`,
+    environment: context.environment,
+    body: html`<section class="card narrow">
+<h1>On to ${label}</h1>
+<p>You sign in at ${label}, and come back to where you were. What you entered waits for you here.</p>
+<p><a class="button primary" href="${address.href}">Continue to ${label}</a></p>
+</section>`,
+  })
+}
+
+export async function comeBackFrom(visit: Visit) {
+  const { context, request } = visit
+  const provider = await getProviderOf(visit)
+  const browser = readCookie(context, request, 'visit') ?? ''
+  const url = new URL(request.url, context.baseUrl)
+  const place = { redirectUri: redirectUri(context, provider), browser, now: context.clock.now() }
+  const back = await comeBack(context, provider, url, place).catch((error: unknown) => {
+    if (error instanceof ProviderAway) return { kind: 'away', error } as const
+    throw error
+  })
+  if (back.kind === 'lost') return sendLost(visit, provider)
+  if (back.kind === 'away') return sendAway(visit, back.error, await getDestination(context, undefined, undefined))
+  const destination = await getDestination(context, ...wordsOf(back.journey))
+  if (back.kind === 'vouched') return finish(visit, provider, back, destination)
+  request.refusal = 'access_denied'
+  if (back.kind === 'declined') return sendDeclined(visit, provider, destination, back.code)
+  await recordAct(context.db, actOf(context, request), 'identity.refused', `provider:${provider.name}`, {
+    why: back.why,
+  })
+  return sendNotBelieved(visit, provider, destination, back.journey.asked)
+}
+
+function wordsOf({ field }: Journey): [request: string | undefined, back: string | undefined] {
+  return field.name === 'request' ? [field.value, undefined] : [undefined, field.value]
+}
+
+type Vouched = Extract<Awaited<ReturnType<typeof comeBack>>, { kind: 'vouched' }>
+
+async function finish(visit: Visit, provider: Provider, { vouched, journey }: Vouched, destination: Destination) {
+  const { context, request, reply } = visit
+  const from = {
+    environment: context.environment,
+    browser: browserOf(request),
+    previous: await currentSession(context, request),
+    device: readDevice(context, request),
+  }
+  const act = actOf(context, request)
+  const outcome = await signInVouched(context, provider, { vouched, asked: journey.asked }, from, act)
+  switch (outcome.kind) {
+    case 'half-way':
+      return goOnToSecondStep(context, reply, outcome.step, destination)
+    case 'signed-in':
+      request.who = { userId: outcome.user.id }
+      setCookie(context, reply, 'session', outcome.session.text)
+      clearCookie(context, reply, 'visit')
+      rememberDevice(context, reply, outcome.device)
+      return reply.redirect(await pathAfter(context, destination, outcome.user), 303)
+    default:
+      request.refusal = 'access_denied'
+      return sendNotLetIn(visit, provider, destination, outcome.kind)
+  }
+}
+
+interface Told {
+  readonly title: string
+  readonly status: number
+  readonly text: Html
+  /** Where it would begin again. */
+  readonly again: Html | undefined
+}
+
+function sendTold({ context, request, reply }: Visit, destination: Destination | undefined, told: Told): FastifyReply {
+  const { pending, field } = destination ?? {}
+  const csrf = pending && csrfField(issueFormToken(ensureVisit(context, request, reply)))
+  return sendPage(reply, {
+    title: told.title,
+    environment: context.environment,
+    status: told.status,
+    leadsOn: pending !== undefined,
+    body: html`<section class="card narrow">
+<h1>${told.title}</h1>
+${told.text}
+${told.again}
+${pending && field && html`<form method="post" action="/login/cancel">${csrf}<input type="hidden" name="${field.name}" value="${field.value}"><button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
+<p class="small">If you ask for help, mention the reference <code>${request.id}</code>.</p>
+</section>`,
+  })
+}
+
+function linkAgain({ name, label }: Provider, { field }: Destination, confirm = ''): Html {
+  const words = new URLSearchParams([[field.name, field.value]]).toString()
+  return html`<p><a class="button" href="/login/with/${name}?${words}${confirm}">Try again with ${label}</a></p>`
+}
+
+const retryAfterSeconds = 30
+
+function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: Destination): FastifyReply {
+  visit.reply.header('retry-after', String(retryAfterSeconds))
+  return sendTold(visit, destination, {
+    title: `${provider.label} is away`,
+    status: 503,
+    text: html`<p>You sign in at <strong>${provider.label}</strong>, which has not answered since ${printDate(since)}. Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
+    again: linkAgain(provider, destination),
+  })
+}
+
+function sendLost(visit: Visit, { label }: Provider): FastifyReply {
+  return sendTold(visit, undefined, {
+    title: 'This sign-in cannot be finished here',
+    status: 400,
+    text: html`<p>It was begun in another browser or more than a quarter of an hour ago, or it has been finished already. Nothing was lost: begin again, and ${label} will remember you.</p>`,
+    again: html`<p><a class="button" href="/login">Sign in</a></p>`,
+  })
+}
+
+function sendDeclined(visit: Visit, provider: Provider, destination: Destination, code: string): FastifyReply {
+  return sendTold(visit, destination, {
+    title: 'You did not sign in',
+    status: 403,
+    text: html`<p><strong>${provider.label}</strong> sent you back without a sign-in (<code>${code}</code>).</p>`,
+    again: linkAgain(provider, destination),
+  })
+}
+
+function sendNotBelieved(
+  visit: Visit,
+  provider: Provider,
+  destination: Destination,
+  asked: AskedUpstream,
+): FastifyReply {
+  const { label } = provider
+  const isLate = asked.maxAgeSeconds !== undefined
+  return sendTold(visit, destination, {
+    title: 'This sign-in was not accepted',
+    status: 403,
+    text: html`<p>What <strong>${label}</strong> says of your sign-in could not be verified${isLate && ', or it did not ask you to sign in once more'}. You are not signed in by it, and the brokerage can see why.</p>`,
+    again: linkAgain(provider, destination, isLate ? '&confirm=1' : ''),
+  })
+}
+
+function sendNotLetIn(
+  visit: Visit,
+  provider: Provider,
+  destination: Destination,
+  why: 'unknown' | 'locked' | 'too-weak',
+): FastifyReply {
+  const { label, kind } = provider
+  const tellings: Record<typeof why, Omit<Told, 'status' | 'again'>> = {
+    unknown: {
+      title: 'We do not know you yet',
+      text: html`<p>You signed in at <strong>${label}</strong>, but ${kind === 'staff' ? 'nobody has given you a role here' : 'no customer here belongs to that sign-in'}. A new customer can take a while to appear. If you have been one for longer, ask the brokerage.</p>`,
+    },
+    locked: {
+      title: 'Your access is locked',
+      text: html`<p>The brokerage has locked your access. Ask it why.</p>`,
+    },
+    'too-weak': {
+      title: 'A second factor is needed',
+      text: html`<p>What comes next takes a sign-in with a second factor, and <strong>${label}</strong> did not say that you gave one. Set one up there, then try again.</p>`,
+    },
+  }
+  const again =
+    why === 'locked' ? undefined : linkAgain(provider, destination, why === 'too-weak' ? '&confirm=factor' : '')
+  return sendTold(visit, destination, { ...tellings[why], status: 403, again })
+}

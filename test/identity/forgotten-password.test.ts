@@ -1,0 +1,129 @@
+/** A forgotten password: a link by e-mail, once and for an hour, and the same answer whoever was named. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hour, minute } from '../../src/clock.ts'
+import { findLinkToken, resetPath } from '../../src/notices/invitation-link.ts'
+import { setEmail } from '../../src/users/email.ts'
+import type { User } from '../../src/users/user.ts'
+import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
+import { openHouse, password } from '../support/gateway.ts'
+import { noticesOf } from '../support/notices.ts'
+import { makeGuardedUser } from '../support/second-factor.ts'
+import { isSignedIn, signInWith } from '../support/web.ts'
+
+const house = await openHouse({ ROLES: 'api' })
+const { db, vault } = house.gateway.context
+const open = () => new Browser(house.baseUrl)
+const chosen = 'a new password of four words'
+
+async function makeReader(user?: User): Promise<User> {
+  const made = user ?? (await house.makeUser())
+  await setEmail(db, made, `${made.username}@example.com`, house.act())
+  return made
+}
+
+async function ask(username: string, browser = open()): Promise<Answer> {
+  const page = await browser.get('/login/forgotten')
+  return browser.post('/login/forgotten', { ...hiddenFields(page.text, '/login/forgotten'), username })
+}
+
+const sentTo = async (user: User) => (await noticesOf(db, user)).filter(({ kind }) => kind === 'password-reset')
+
+/** The link as the message has it. */
+async function findLink(user: User, which = 1): Promise<string> {
+  const sent = await eventually('the link is written', async () => {
+    const all = await sentTo(user)
+    return all.length >= which ? all : undefined
+  })
+  const { seed, tokenHash } = sent.at(-1)!.facts as { seed: string; tokenHash: string }
+  return resetPath(findLinkToken(vault, seed, Buffer.from(tokenHash, 'hex'), 'reset')!)
+}
+
+async function choose(link: string, next = chosen, browser = open()): Promise<Answer> {
+  const page = await browser.get(link)
+  if (page.status !== 200) return page
+  return browser.post(link, { ...hiddenFields(page.text, link), password: next })
+}
+
+test('whoever forgot their password chooses a new one by a link, and everybody else is signed out', async () => {
+  const user = await makeReader()
+  const before = await house.signIn(user)
+  assert.equal((await ask(user.username)).status, 200)
+  const answer = await choose(await findLink(user))
+  assert.equal(answer.status, 200, answer.text)
+  assert.match(answer.text, /Your new password is set/)
+  assert.equal(await isSignedIn(before), false)
+  assert.equal((await signInWith(open(), user.username, { password })).status, 401)
+  assert.equal((await signInWith(open(), user.username, { password: chosen })).status, 303)
+})
+
+test('the answer is the same for somebody who does not exist, or has no address', async () => {
+  const user = await makeReader()
+  const pages = [await ask(user.username), await ask('nobody'), await ask((await house.makeUser()).username)]
+  const texts = pages.map(({ text }) => text.replaceAll(/value="[^"]*"/g, ''))
+  assert.equal(new Set(texts).size, 1)
+})
+
+test('a link works once, for an hour, and a newer one ends it', async () => {
+  const user = await makeReader()
+  await ask(user.username)
+  const first = await findLink(user)
+  house.clock.advance(6 * minute)
+  await ask(user.username)
+  const second = await findLink(user, 2)
+  assert.equal((await choose(first)).status, 404)
+  assert.equal((await choose(second)).status, 200)
+  assert.equal((await choose(second)).status, 404)
+  house.clock.advance(6 * minute)
+  await ask(user.username)
+  const third = await findLink(user, 3)
+  house.clock.advance(hour)
+  assert.equal((await choose(third)).status, 404)
+})
+
+test('a password that is too short is told, and the link stays good', async () => {
+  const user = await makeReader()
+  await ask(user.username)
+  const link = await findLink(user)
+  const short = await choose(link, 'short')
+  assert.equal(short.status, 400)
+  assert.match(short.text, /at least 12 characters/)
+  assert.equal((await choose(link)).status, 200)
+})
+
+test('a form of another site sends no link, and sets no password', async () => {
+  const user = await makeReader()
+  const stranger = await open().get('/login/forgotten')
+  const fields = { ...hiddenFields(stranger.text, '/login/forgotten'), username: user.username }
+  assert.equal((await open().post('/login/forgotten', fields)).status, 403)
+  assert.deepEqual(await sentTo(user), [])
+  await ask(user.username)
+  const link = await findLink(user)
+  assert.equal((await open().post(link, { ...fields, password: chosen })).status, 403)
+  assert.equal((await signInWith(open(), user.username)).status, 303)
+})
+
+test('a new password replaces no second factor', async () => {
+  const { user } = await makeGuardedUser(house)
+  await makeReader(user)
+  await ask(user.username)
+  assert.equal((await choose(await findLink(user))).status, 200)
+  const answer = await signInWith(open(), user.username, { password: chosen })
+  assert.match(answer.location!, /^\/login\/second/)
+})
+
+test('a network that asks for too many links in a minute waits for the next', async () => {
+  house.clock.advance(minute)
+  const answers: number[] = []
+  for (let times = 0; times < 21; times++) answers.push((await ask('nobody')).status)
+  assert.deepEqual([...new Set(answers)], [200, 429])
+  assert.equal(answers.at(-1), 429)
+  house.clock.advance(minute)
+})
+
+test('password managers find where a password is changed', async () => {
+  const answer = await open().get('/.well-known/change-password')
+  assert.equal(answer.status, 303)
+  assert.equal(answer.location, '/account/password')
+})

@@ -1,0 +1,70 @@
+/** Staff sign in at a provider of their own, and have the roles that it gives them, no longer than it does. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
+import { listRolesOf } from '../../src/users/staff-role.ts'
+import { Browser } from '../support/browser.ts'
+import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
+
+const house = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
+const { db } = house.gateway.context
+const people = {
+  'sub-olga': { groups: ['partners', 'audit', 'bowling'], name: 'Olga Operator' },
+  'sub-guest': { groups: ['bowling'] },
+}
+const upstream = await keepOpen(openUpstream(house, { name: 'staff', people }))
+const roleMap = { partners: 'partner-manager', audit: 'auditor' } as const
+const draft = { kind: 'staff', label: 'Staff ID', linkClaim: null, rolesClaim: 'groups', roleMap } as const
+await registerUpstream(house, upstream, 'staff', draft)
+
+const path = '/login?return=%2Fconsole'
+const open = () => new Browser(house.baseUrl)
+
+async function olgasId(): Promise<string> {
+  const select = statement('', `SELECT user_id AS "userId" FROM identities WHERE subject = 'sub-olga'`)
+  return (await db.query<{ userId: string }>(select))[0]!.userId
+}
+
+test('whoever has a group that is a role is let in at the first sign-in, with those roles and a second factor', async () => {
+  const browser = open()
+  const answer = await signInThere(browser, upstream, 'sub-olga', { path, factor: true })
+  assert.equal(answer.status, 303, answer.text)
+  const console_ = await browser.get('/console')
+  // Who is asked for no factor may have given none: the console asks for it.
+  const there =
+    console_.status === 303
+      ? await signInThere(browser, upstream, 'sub-olga', { path: console_.location!, factor: true })
+      : console_
+  assert.ok([200, 303].includes(there.status), there.text)
+  assert.equal((await browser.get('/console')).status, 200)
+  assert.deepEqual((await listRolesOf(db, await olgasId())).sort(), ['auditor', 'partner-manager'])
+})
+
+test('whoever has none is told so, and nobody is made', async () => {
+  const answer = await signInThere(open(), upstream, 'sub-guest', { path })
+  assert.equal(answer.status, 403)
+  assert.match(answer.text, /nobody has given you a role here/)
+})
+
+test('a group that is gone at the next sign-in takes its role with it', async () => {
+  house.clock.advance(minute)
+  await upstream.keepTime()
+  await upstream.lie({ claims: { groups: ['audit'] } })
+  await signInThere(open(), upstream, 'sub-olga', { path, factor: true })
+  assert.deepEqual(await listRolesOf(db, await olgasId()), ['auditor'])
+  await upstream.lie({ claims: { groups: [] } })
+  await signInThere(open(), upstream, 'sub-olga', { path, factor: true })
+  assert.deepEqual(await listRolesOf(db, await olgasId()), [])
+  await upstream.lie(undefined)
+})
+
+test('a customer’s external id at the provider of staff makes nobody a customer', async () => {
+  await makeCustomer(house, 'C-1')
+  await upstream.lie({ claims: { customer_id: 'C-1' } })
+  const answer = await signInThere(open(), upstream, 'sub-guest', { path })
+  assert.equal(answer.status, 403)
+  await upstream.lie(undefined)
+})

@@ -1,0 +1,60 @@
+/** Users whom operators make and help: nobody but the user ever knows their password. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findMail } from '../../../src/users/email.ts'
+import { findUserByUsername, type User } from '../../../src/users/user.ts'
+import { hiddenFields } from '../../support/browser.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { noticesOf } from '../../support/notices.ts'
+import { pathOf } from '../../support/web.ts'
+
+const house = await openHouse({ ROLES: 'api' })
+const { db } = house.gateway.context
+const desk = await house.signIn(await house.makeOperator())
+const kindsOf = async (user: User) => (await noticesOf(db, user)).map(({ kind }) => kind)
+
+test('an operator makes a user, who gets a link for a password', async () => {
+  const page = await desk.get('/console/users/new')
+  const fields = { username: 'Nora', name: 'Nora New', email: 'nora@example.com' }
+  const answer = await desk.submit(page, '/console/users/create', fields)
+  assert.equal(answer.status, 303, answer.text)
+  const user = (await findUserByUsername(db, 'nora'))!
+  assert.equal(pathOf(answer), `/console/users/${user.id}`)
+  assert.equal(user.passwordHash, null)
+  assert.deepEqual(await kindsOf(user), ['password-reset'])
+})
+
+test('a username that is taken is told at its field, and what was typed stays', async () => {
+  const { username } = await house.makeUser()
+  const page = await desk.get('/console/users/new')
+  const fields = { username, name: 'Second', email: 'second@example.com' }
+  const answer = await desk.submit(page, '/console/users/create', fields)
+  assert.equal(answer.status, 400)
+  assert.match(answer.text, /It is taken\./)
+  assert.match(answer.text, /value="second@example.com"/)
+})
+
+test('an operator changes an address with a reason, and the one before is told', async () => {
+  const user = await house.makeUser()
+  const home = `/console/users/${user.id}`
+  for (const email of ['first@example.com', 'second@example.com']) {
+    const page = await desk.get(home)
+    const fields = { ...hiddenFields(page.text, `${home}/email`), email, reason: 'Ticket 4711.' }
+    assert.equal((await desk.post(`${home}/email`, fields)).status, 303)
+  }
+  assert.equal((await findMail(db, user.id))!.email, 'second@example.com')
+  const told = (await noticesOf(db, user)).filter(({ kind }) => kind === 'address')
+  assert.ok(told.some(({ email }) => email === 'first@example.com'))
+})
+
+test('a password reset goes to the address of the user; without one nothing is sent, and that is said', async () => {
+  const user = await house.makeUser()
+  const home = `/console/users/${user.id}`
+  const csrf = hiddenFields((await desk.get(home)).text, `${home}/lock`).csrf!
+  const none = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
+  assert.equal(none.status, 409)
+  assert.match(none.text, /No link was sent/)
+  await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
+  assert.equal((await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })).status, 303)
+  assert.ok((await kindsOf(user)).includes('password-reset'))
+})
