@@ -8,12 +8,12 @@ import type { SiteAddresses } from '../environment.ts'
 import { type Scope, scopes } from '../scope.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { scopeWords } from '../words/scope-words.ts'
-import { findLinkToken, resetPath } from './invitation-link.ts'
 import { type Letter, printLetter } from './letter.ts'
 import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
+import { resetTellers } from './reset-words.ts'
 import { staffTellers } from './staff-words.ts'
 import { type Brands, printMoment, type Teller, type Told } from './told.ts'
 
@@ -141,37 +141,9 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     ],
     advice: `Read and answer it at ${addresses.live}/${readBy === 'partner' ? 'partner' : 'console/partners'}/${branchId} after signing in.`,
   }),
-  'password-reset': ({ seed, tokenHash, expiresAt }, at, addresses, vault) => ({
-    environment: 'live',
-    subject: 'Choose a new password',
-    happened: 'Somebody, probably you, asked for a new password of your account.',
-    facts: [
-      ['When', printMoment(at)],
-      ['Expires', printMoment(new Date(expiresAt))],
-    ],
-    advice: `Open this link and choose one:\n\n${addresses.live}${printResetPath(seed, tokenHash, vault)}`,
-    notes: ['If it was not you, ignore this message: your password stays as it is. Do not pass the link on.'],
-  }),
-  'staff-password': ({ name, environment, from, userAgent }, at, addresses) => ({
-    environment,
-    subject: `“${oneLine(name)}” signed in with a password`,
-    happened: 'Somebody of the staff signed in with a password instead of at your identity provider.',
-    facts: [
-      ['Who', `“${oneLine(name)}”`],
-      ['When', printMoment(at)],
-      ...(from === null ? [] : [['From', oneLine(from)] as const]),
-      ...(userAgent === null ? [] : [['Device', deviceWords(userAgent)] as const]),
-    ],
-    advice: `That is meant for when the provider is away. If it was not: ask them, and lock them out at ${addresses.live}/console/users if it was somebody else.`,
-  }),
+  ...resetTellers,
   ...memberTellers,
   ...staffTellers,
-}
-
-function printResetPath(seed: string, tokenHash: string, vault: Vault): string {
-  const token = findLinkToken(vault, seed, Buffer.from(tokenHash, 'hex'), 'reset')
-  if (token === undefined) throw new Error('The key that made the link of a password reset is gone.')
-  return resetPath(token)
 }
 
 const decisionWords = {

@@ -1,9 +1,10 @@
-/** What the brokerage's staff is told of what takes two people. */
+/** What the brokerage's staff is told: of what takes two people, and of a way in that is for emergencies. */
+import { deviceWords } from '../words/device-words.ts'
 import { proposalWords } from '../words/proposal-words.ts'
 import { oneLine } from './message.ts'
 import { printMoment, type Teller } from './told.ts'
 
-export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass']: Teller<Kind> } = {
+export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'staff-password']: Teller<Kind> } = {
   proposal: ({ kind, proposalId, expiresAt }, at, addresses) => ({
     environment: 'live',
     subject: 'A proposal needs a second person',
@@ -25,5 +26,17 @@ export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass']: Tell
       ['When', printMoment(at)],
     ],
     advice: `If you know of it, there is nothing to do. If not, somebody has access to the machine: ${addresses.live}/console/audit has the entry.`,
+  }),
+  'staff-password': ({ name, environment, from, userAgent }, at, addresses) => ({
+    environment,
+    subject: `“${oneLine(name)}” signed in with a password`,
+    happened: 'Somebody of the staff signed in with a password instead of at your identity provider.',
+    facts: [
+      ['Who', `“${oneLine(name)}”`],
+      ['When', printMoment(at)],
+      ...(from === null ? [] : [['From', oneLine(from)] as const]),
+      ...(userAgent === null ? [] : [['Device', deviceWords(userAgent)] as const]),
+    ],
+    advice: `That is meant for when the provider is away. If it was not: ask them, and lock them out at ${addresses.live}/console/users if it was somebody else.`,
   }),
 }

@@ -1,0 +1,24 @@
+/** What whoever asked for a new password is sent. Its link carries a secret (decision 0024). */
+import type { Vault } from '../crypto/vault.ts'
+import { findLinkToken, resetPath } from './invitation-link.ts'
+import { printMoment, type Teller } from './told.ts'
+
+export const resetTellers: { readonly [Kind in 'password-reset']: Teller<Kind> } = {
+  'password-reset': ({ seed, tokenHash, expiresAt }, at, addresses, vault) => ({
+    environment: 'live',
+    subject: 'Choose a new password',
+    happened: 'Somebody, probably you, asked for a new password of your account.',
+    facts: [
+      ['When', printMoment(at)],
+      ['Expires', printMoment(new Date(expiresAt))],
+    ],
+    advice: `Open this link and choose one:\n\n${addresses.live}${printResetPath(seed, tokenHash, vault)}`,
+    notes: ['If it was not you, ignore this message: your password stays as it is. Do not pass the link on.'],
+  }),
+}
+
+function printResetPath(seed: string, tokenHash: string, vault: Vault): string {
+  const token = findLinkToken(vault, seed, Buffer.from(tokenHash, 'hex'), 'reset')
+  if (token === undefined) throw new Error('The key that made the link of a password reset is gone.')
+  return resetPath(token)
+}
