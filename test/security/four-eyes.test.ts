@@ -118,7 +118,28 @@ test('of two who decide at once one does it, and the other finds it done', async
   assert.equal(await statusOf(partner), 'applied')
 })
 
+test('what is being withdrawn while somebody approves it is not done', async () => {
+  const partner = await makeApplicant()
+  const id = await proposalOf(propose('partner.approve', toApprove(partner)))
+  const [, second] = await runBehind(
+    db,
+    (joined) => withdrawProposal(joined, id, maker.act),
+    () => approve(id),
+  )
+  assert.deepEqual(second, { status: 'fulfilled', value: 'withdrawn' })
+  assert.equal(await statusOf(partner), 'applied')
+})
+
 test('whoever decides while the state is being changed waits, and finds it changed', async () => {
+  const idle = await house.makePartner({ refresh: false })
+  const refresh = await proposalOf(propose('partner.refresh-access', { branchId: idle.branchId }))
+  const [, waited] = await runBehind(
+    db,
+    (joined) => setPartnerStatus(joined, idle, 'suspended', 'The terms were broken.', house.act()),
+    () => approve(refresh),
+  )
+  assert.deepEqual(waited, { status: 'fulfilled', value: 'outdated' })
+  assert.equal((await getPartner(db, String(idle.branchId))).refreshAccess, false)
   const partner = await makeApplicant()
   const id = await proposalOf(propose('partner.approve', toApprove(partner)))
   const [, second] = await runBehind(
