@@ -5,9 +5,11 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { goBack } from '../../src/brands/brand-acts.ts'
 import { openDatabase, statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
+import { acceptLook, findShownLook, giveLook, withdrawLook } from '../../src/partners/client-look.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
@@ -17,6 +19,7 @@ import { closeEverySession, listSessions } from '../../src/users/session.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { createWebhook, deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../src/webhooks/webhook.ts'
 import { openHeaderKeeper } from '../../src/webhooks/webhook-headers.ts'
+import { check, drawPng, putSecondBrandInForce } from '../support/brand.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
@@ -33,7 +36,7 @@ await psql.script(`
   END $$`)
 await psql.close()
 const house = await openHouse({ DATABASE_URL: database.url })
-const { db, vault, guard, changes, signingSecrets } = house.gateway.context
+const { db, vault, guard, changes, signingSecrets, brands, images } = house.gateway.context
 const headers = openHeaderKeeper(db, vault, changes)
 
 /** Something that a node remembers, and an act that ends it. */
@@ -142,6 +145,30 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
       const ask = async () => (await house.profile(token)).text
       const handOver = statement('', 'UPDATE holdings SET user_id = $2 WHERE user_id = $1')
       return { ask, act: () => db.query(handOver, [user.id, other.id]) }
+    },
+  },
+  brand: {
+    'an operator puts a brand in force': async () => ({
+      ask: async () => (await brands.find('sandbox')).name,
+      act: () => putSecondBrandInForce(house, 'sandbox'),
+    }),
+    'an operator goes back to what was before': async () => {
+      await putSecondBrandInForce(house, 'live')
+      return {
+        ask: async () => (await brands.find('live')).name,
+        act: () => goBack(db, 'live', undefined, house.act()),
+      }
+    },
+  },
+  image: {
+    'an operator withdraws what an application says of itself': async () => {
+      const client = await house.makeClient()
+      const words = { purpose: 'x', website: null, privacyUrl: null, termsUrl: null }
+      await giveLook(db, client, words, await check(drawPng(7, 7)), house.act())
+      await acceptLook(db, client, 1, house.act())
+      const { logo } = (await findShownLook(db, client.id))!
+      const ask = async () => (await images.find(logo!.hash))?.type
+      return { ask, act: () => withdrawLook(db, client, house.act()) }
     },
   },
   service: {

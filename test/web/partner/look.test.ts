@@ -157,5 +157,7 @@ test('what was accepted can be withdrawn, and its logo is served no longer', asy
   assert.equal((await send(house.baseUrl + src)).status, 404)
   // Last: sessions end with it.
   house.clock.advance(day)
-  assert.ok((await removeDead(house.gateway.context)).images > 0)
+  await removeDead(house.gateway.context)
+  const left = await db.query<{ hash: string }>({ name: '', text: 'SELECT hash FROM images' })
+  assert.ok(!left.some(({ hash }) => src.includes(hash)))
 })
