@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hour, minute } from '../../src/clock.ts'
-import { findLinkToken, resetPath } from '../../src/notices/invitation-link.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
-import { eventually } from '../support/eventually.ts'
 import { openHouse, password } from '../support/gateway.ts'
-import { noticesOf } from '../support/notices.ts'
+import { findResetLink, listResets } from '../support/reset-link.ts'
 import { makeGuardedUser } from '../support/second-factor.ts'
 import { isSignedIn, signInWith } from '../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api' })
-const { db, vault } = house.gateway.context
+const { db } = house.gateway.context
 const open = () => new Browser(house.baseUrl)
 const chosen = 'a new password of four words'
 
@@ -28,17 +26,8 @@ async function ask(username: string, browser = open()): Promise<Answer> {
   return browser.post('/login/forgotten', { ...hiddenFields(page.text, '/login/forgotten'), username })
 }
 
-const sentTo = async (user: User) => (await noticesOf(db, user)).filter(({ kind }) => kind === 'password-reset')
-
-/** The link as the message has it. */
-async function findLink(user: User, which = 1): Promise<string> {
-  const sent = await eventually('the link is written', async () => {
-    const all = await sentTo(user)
-    return all.length >= which ? all : undefined
-  })
-  const { seed, tokenHash } = sent.at(-1)!.facts as { seed: string; tokenHash: string }
-  return resetPath(findLinkToken(vault, seed, Buffer.from(tokenHash, 'hex'), 'reset')!)
-}
+const sentTo = (user: User) => listResets(house, user)
+const findLink = (user: User, which?: number) => findResetLink(house, user, which)
 
 async function choose(link: string, next = chosen, browser = open()): Promise<Answer> {
   const page = await browser.get(link)

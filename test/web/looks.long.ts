@@ -65,7 +65,8 @@ for (const [whose, tour] of Object.entries({
 
 /** They lead on, or hand out a file. */
 const notShown = new Set([
-  ...['/', '/v1/oauth/authorize', '/console/audit/export'],
+  ...['/', '/v1/oauth/authorize', '/console/audit/export', '/.well-known/change-password'],
+  ...['/login/with/:provider', '/login/from/:provider'],
   ...['/partner/:branch/clients/:client/look/logo', '/console/partners/:branch/clients/:client/look/logo'],
 ])
 

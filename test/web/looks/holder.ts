@@ -1,8 +1,11 @@
 /** Every page of an account holder: signing in, approving, and what they have approved. */
 import { minute } from '../../../src/clock.ts'
 import { removeProvider } from '../../../src/identity/provider.ts'
+import { setEmail } from '../../../src/users/email.ts'
+import { sendResetTo } from '../../../src/users/password-reset.ts'
 import { Browser } from '../../support/browser.ts'
 import { password } from '../../support/gateway.ts'
+import { findResetLink } from '../../support/reset-link.ts'
 import { makeApp } from '../../support/second-factor.ts'
 import { registerUpstream } from '../../support/upstream.ts'
 import { signInWith } from '../../support/web.ts'
@@ -13,18 +16,25 @@ const otherDevices = [
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:150.0) Gecko/20100101 Firefox/150.0',
 ]
 
-/** What somebody sees who signs in at the brokerage's provider, which is away. */
+/** What somebody sees who signs in at the brokerage's provider, and who forgot their password. */
 async function* providerTour(walk: Walk): AsyncGenerator<string, void> {
   const { house } = walk
   const provider = await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'bank')
   yield* visitAll(walk, {
     'login-with-a-provider': '/login',
     'login-by-password': '/login/password',
-    'provider-away': '/login/with/bank',
     'sign-in-lost': '/login/from/bank?state=of-nobody',
     'signed-out': '/signed-out',
   })
   await removeProvider(house.gateway.context.db, provider, house.act())
+  const { db, vault } = house.gateway.context
+  const reader = await house.makeUser()
+  await setEmail(db, reader, 'reader@example.com', house.act())
+  await sendResetTo({ db, vault, holdersUsePasswords: true }, reader, house.act())
+  yield* visitAll(walk, {
+    'forgotten-password': '/login/forgotten',
+    'new-password': await findResetLink(house, reader),
+  })
 }
 
 export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
