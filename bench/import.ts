@@ -38,10 +38,10 @@ export const importing: Benchmark = {
     const look = setInterval(() => {
       most = Math.max(most, readResidentMiB(gateway.pid))
     }, 500)
+    stage.owns(() => clearInterval(look))
     const busy = await watchProfile(gateway, token, () => importAll(gateway, service, rows, 'mode=changes'))
     const imported = recordsOf(rows) / busy.seconds
     const again = await timed(() => importAll(gateway, service, rows, 'mode=snapshot'))
-    clearInterval(look)
     const name = `import, ${rows.toLocaleString('en')} customers`
     return [
       row(name, 'a bare COPY', goal.copy, imported, copied, 'records/s'),

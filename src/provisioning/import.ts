@@ -1,5 +1,5 @@
 /**
- * Files of records, a line each, of any length: five thousand lines are read, merged by one statement and committed together with how far they reach; then
+ * Files of records, a line each, of any length: five thousand lines are read, merged and committed together with how far they reach; then
  * the next. Whatever cuts an import, it goes on from the last line that was committed, and lines that come twice do no harm.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
@@ -152,7 +152,20 @@ async function commitBatch(db: Database, running: Import, batch: Batch, act: Act
 }
 
 async function applyBatch(sql: Sql, running: Import, batch: Batch, act: Act): Promise<Import> {
-  return settle(sql, running, batch, await mergeAll(sql, running, batch.records, act), act)
+  return settle(sql, running, batch, await mergePieces(sql, running, batch.records, act), act)
+}
+
+/** Of one statement: on a machine that is busy with something else it still ends long before it would be given up. */
+const recordsAPiece = 1_000
+
+async function mergePieces(sql: Sql, running: Import, records: readonly SourceRecord[], act: Act): Promise<Merged> {
+  let whole = { ...Object.fromEntries(outcomes.map((each) => [each, 0])), faults: [] } as unknown as Merged
+  for (let from = 0; from < records.length; from += recordsAPiece) {
+    const piece = await mergeAll(sql, running, records.slice(from, from + recordsAPiece), act)
+    const counts = outcomes.map((each) => [each, whole[each] + piece[each]])
+    whole = { ...(Object.fromEntries(counts) as RecordCounts), faults: [...whole.faults, ...piece.faults] }
+  }
+  return whole
 }
 
 /** What would come of it, undone again. */
@@ -160,7 +173,7 @@ async function tryBatch(db: Database, running: Import, batch: Batch, act: Act): 
   const undone = new Error('undone')
   let merged: Merged | undefined
   const tried = db.transaction(async (sql) => {
-    merged = await mergeAll(sql, running, batch.records, act)
+    merged = await mergePieces(sql, running, batch.records, act)
     throw undone
   })
   await tried.catch((error: unknown) => {

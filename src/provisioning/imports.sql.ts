@@ -64,8 +64,9 @@ export const findMissingCustomers = statement(
    known AS MATERIALIZED (
      SELECT 'customer' AS kind, external_id AS key, version, updated_at FROM page
      UNION ALL SELECT 'holding', page.external_id || ' ' || held.external_id, held.version, held.updated_at FROM page CROSS JOIN LATERAL (
-       SELECT a.external_id, h.version, h.updated_at FROM holdings h JOIN accounts a USING (account_number)
-       WHERE h.user_id = page.id AND a.source = $2 AND h.status <> 'removed' AND h.version IS NOT NULL OFFSET 0) AS held),
+       SELECT a.external_id, h.version, h.updated_at FROM holdings h
+       CROSS JOIN LATERAL (SELECT external_id FROM accounts WHERE account_number = h.account_number AND source = $2 OFFSET 0) AS a
+       WHERE h.user_id = page.id AND h.status <> 'removed' AND h.version IS NOT NULL OFFSET 0) AS held),
    ${noteMissing}`,
 )
 
@@ -109,10 +110,11 @@ export const selectStillMissing = statement(
      SELECT u.version, u.updated_at FROM users u WHERE t.kind = 'customer' AND u.source = $2 AND u.external_id = t.key COLLATE "C" AND u.removed_at IS NULL
      UNION ALL SELECT a.version, a.last_update_date FROM accounts a
        WHERE t.kind = 'account' AND a.source = $2 AND a.external_id = t.key COLLATE "C" AND a.removed_at IS NULL
-     UNION ALL SELECT h.version, h.updated_at FROM users u, accounts a, holdings h
-       WHERE t.kind = 'holding' AND u.source = $2 AND u.external_id = split_part(t.key, ' ', 1) COLLATE "C"
-         AND a.source = $2 AND a.external_id = split_part(t.key, ' ', 2) COLLATE "C"
-         AND h.user_id = u.id AND h.account_number = a.account_number AND h.status <> 'removed' OFFSET 0) AS k
+     UNION ALL SELECT h.version, h.updated_at
+       FROM (SELECT id FROM users WHERE t.kind = 'holding' AND source = $2 AND external_id = split_part(t.key, ' ', 1) COLLATE "C" OFFSET 0) AS u
+       CROSS JOIN LATERAL (SELECT account_number FROM accounts WHERE source = $2 AND external_id = split_part(t.key, ' ', 2) COLLATE "C" OFFSET 0) AS a
+       CROSS JOIN LATERAL (SELECT version, updated_at FROM holdings
+         WHERE user_id = u.id AND account_number = a.account_number AND status <> 'removed' OFFSET 0) AS h OFFSET 0) AS k
    WHERE ${isOlder}`,
 )
 

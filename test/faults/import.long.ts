@@ -35,7 +35,7 @@ function* describe(households: number): Generator<object> {
   }
 }
 
-const lines = [...describe(14_000)].map((each) => `${JSON.stringify(each)}\n`)
+const lines = [...describe(9_000)].map((each) => `${JSON.stringify(each)}\n`)
 
 async function* streamOf(all: readonly string[]): AsyncGenerator<Buffer> {
   yield Buffer.from(all.join(''))
@@ -52,6 +52,7 @@ test('an import cut ten times at random, by its sender and by kill -9, ends with
   const sendRest = async (end: 'sender' | 'kill' | undefined, share: number) => {
     const known = await newest()
     const left = Buffer.from(lines.slice(known?.lines ?? 0).join(''))
+    if (end !== undefined && left.length === 0) return undefined
     const path = known ? `/${known.id}?after=${known.lines}` : ''
     const sent = request(`${gateway.baseUrl}/internal/v1/imports${path}`, { method: known ? 'PATCH' : 'POST', headers })
     const status = new Promise<number | undefined>((resolve) => {
@@ -63,7 +64,7 @@ test('an import cut ten times at random, by its sender and by kill -9, ends with
       sent.end(left)
       return status
     }
-    const half = left.subarray(0, Math.floor(left.length * share))
+    const half = left.subarray(0, Math.ceil(left.length * share))
     // Until the node has taken it, or as much of it as makes a batch: what it has not taken is lost with the cut.
     const taken = new Promise<void>((resolve) => sent.write(half, () => resolve()))
     const committed = eventually('a batch is committed', async () =>
