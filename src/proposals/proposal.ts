@@ -235,7 +235,8 @@ async function settle(
   outcome: keyof typeof actions,
   act: Act,
 ): Promise<ProposalOutcome> {
-  await sql.query(table.settleProposal, [id, outcome, personOf(act), act.at, act.reason])
+  const [settled] = await sql.query(table.settleProposal, [id, outcome, personOf(act), act.at, act.reason])
+  if (!settled) throw new Error(`Proposal ${id} was settled by somebody else while it was held.`)
   await recordAct(sql, act, actions[outcome], subject, { proposalId: id, kind, proposedBy: `user:${proposedBy}` })
   return outcome
 }

@@ -441,7 +441,7 @@ test('acts that take two people are told when nobody could decide, and staff wit
   const boss = await house.makeOperator()
   assertFound(await check(two), 'fail', /partner\.approve \(1 of 2/, advice)
   await house.makeOperator('Paul', ['partner-manager', 'viewer'])
-  assertFound(await check(two), 'ok', /^For each of 2 kinds of acts there are two people\.$/)
+  assertFound(await check(two), 'ok', /^There are two people for each act that takes two\.$/)
   assertFound(await administrators(), 'ok', /^1 person is administrator by hand\.$/)
   await setUserStatus(db, boss, 'disabled', house.act())
   assertFound(await check(two), 'fail', /partner\.approve \(1 of 2/, advice)

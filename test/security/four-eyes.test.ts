@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Act, findEntries } from '../../src/audit/audit.ts'
 import { day, minute } from '../../src/clock.ts'
-import { openDatabase, statement, violates } from '../../src/database/database.ts'
+import { statement, violates } from '../../src/database/database.ts'
 import { getClient, setScopesAtMost } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, type Partner, printSeen, setPartnerStatus } from '../../src/partners/partner.ts'
 import { proposalKinds } from '../../src/proposal-kind.ts'
@@ -21,8 +21,8 @@ import { findSecondFactors, isGuarded } from '../../src/users/second-factor.ts'
 import type { Session } from '../../src/users/session.ts'
 import { getStaffMember, type StaffRole, takeRole } from '../../src/users/staff-role.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
+import { runBehind } from '../support/behind.ts'
 import { openHouse } from '../support/gateway.ts'
-import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { setUpApp } from '../support/second-factor.ts'
 
@@ -105,14 +105,50 @@ test('whoever proposed it does not decide it, an administrator no more than othe
 })
 
 test('of two who decide at once one does it, and the other finds it done', async () => {
-  const elsewhere = await keepOpen(openDatabase({ connectionString: house.databaseUrl, connections: 2 }))
   const third = await makePerson('partner-manager')
   const partner = await makeApplicant()
   const id = await proposalOf(propose('partner.approve', toApprove(partner)))
-  const outcomes = await Promise.all([approve(id), decideProposal(elsewhere, id, 'approve', third)])
-  assert.deepEqual(outcomes, ['applied', 'applied'])
-  const entries = await findEntries(db, { subject: `branch:${partner.branchId}`, action: 'partner.approved' })
-  assert.equal(entries.length, 1)
+  const [first, second] = await runBehind(
+    db,
+    (joined) => decideProposal(joined, id, 'decline', third),
+    () => approve(id),
+  )
+  assert.equal(first, 'declined')
+  assert.deepEqual(second, { status: 'fulfilled', value: 'declined' })
+  assert.equal(await statusOf(partner), 'applied')
+})
+
+test('what is being withdrawn while somebody approves it is not done', async () => {
+  const partner = await makeApplicant()
+  const id = await proposalOf(propose('partner.approve', toApprove(partner)))
+  const [, second] = await runBehind(
+    db,
+    (joined) => withdrawProposal(joined, id, maker.act),
+    () => approve(id),
+  )
+  assert.deepEqual(second, { status: 'fulfilled', value: 'withdrawn' })
+  assert.equal(await statusOf(partner), 'applied')
+})
+
+test('whoever decides while the state is being changed waits, and finds it changed', async () => {
+  const idle = await house.makePartner({ refresh: false })
+  const refresh = await proposalOf(propose('partner.refresh-access', { branchId: idle.branchId }))
+  const [, waited] = await runBehind(
+    db,
+    (joined) => setPartnerStatus(joined, idle, 'suspended', 'The terms were broken.', house.act()),
+    () => approve(refresh),
+  )
+  assert.deepEqual(waited, { status: 'fulfilled', value: 'outdated' })
+  assert.equal((await getPartner(db, String(idle.branchId))).refreshAccess, false)
+  const partner = await makeApplicant()
+  const id = await proposalOf(propose('partner.approve', toApprove(partner)))
+  const [, second] = await runBehind(
+    db,
+    (joined) => setPartnerStatus(joined, partner, 'declined', 'Say more.', house.act()),
+    () => approve(id),
+  )
+  assert.deepEqual(second, { status: 'fulfilled', value: 'outdated' })
+  assert.equal(await statusOf(partner), 'declined')
 })
 
 test('of an approval and a decline at once one counts, and the partner stands as it says', async () => {
@@ -230,17 +266,18 @@ test('what somebody proposed who is locked out counts no more', async () => {
   assert.equal(await approve(id, decider), 'outdated')
 })
 
-test('a role that is taken while somebody decides counts before or after, never half', async () => {
+test('whose role is being taken while they decide waits, and decides nothing', async () => {
   const [by, decider] = [await makePerson('partner-manager'), await makePerson('partner-manager')]
   const partner = await makeApplicant()
   const id = await proposalOf(propose('partner.approve', toApprove(partner), by))
   const member = await getStaffMember(db, decider.user.id)
-  const [decision, taken] = await Promise.allSettled([
-    approve(id, decider),
-    takeRole(db, member, 'partner-manager', house.act()),
-  ])
-  assert.equal(taken.status, 'fulfilled')
-  assert.equal(await statusOf(partner), decision.status === 'fulfilled' ? 'approved' : 'applied')
+  const [, second] = await runBehind(
+    db,
+    (joined) => takeRole(joined, member, 'partner-manager', house.act()),
+    () => approve(id, decider),
+  )
+  assert.equal(second.status, 'rejected')
+  assert.equal(await statusOf(partner), 'applied')
 })
 
 test('of one thing one proposal waits: a second click, or a second person, finds it', async () => {

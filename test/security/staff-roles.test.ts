@@ -13,6 +13,7 @@ import {
   takeRole,
 } from '../../src/users/staff-role.ts'
 import { setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
+import { runBehind } from '../support/behind.ts'
 import { openHouse } from '../support/gateway.ts'
 
 const house = await openHouse()
@@ -128,13 +129,27 @@ test('the last administrator keeps the role and is not locked out, whatever a pr
 test('of two administrators who take each other’s role at once, one stays', async () => {
   const [one, two] = [await makeStaff('administrator'), await makeStaff('administrator')]
   await leaveOnly(one, two)
-  const outcomes = await Promise.allSettled([
-    take(two, 'administrator', actOf(one)),
-    take(one, 'administrator', actOf(two)),
-  ])
-  assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-  const left = [await listRolesOf(db, one.id), await listRolesOf(db, two.id)]
-  assert.deepEqual(left.flat(), ['administrator'])
+  const [mine, theirs] = [await getStaffMember(db, one.id), await getStaffMember(db, two.id)]
+  const [, second] = await runBehind(
+    db,
+    (joined) => takeRole(joined, theirs, 'administrator', actOf(one)),
+    () => takeRole(db, mine, 'administrator', actOf(two)),
+  )
+  assert.equal(second.status, 'rejected')
+  assert.deepEqual([await listRolesOf(db, one.id), await listRolesOf(db, two.id)], [['administrator'], []])
+})
+
+test('of two who lock out and unmake the two administrators at once, the second finds that one has to stay', async () => {
+  const [one, two] = [await makeStaff('administrator'), await makeStaff('administrator')]
+  await leaveOnly(one, two)
+  const mine = await getStaffMember(db, one.id)
+  const [, second] = await runBehind(
+    db,
+    (joined) => setStatusOfOther(joined, two, 'disabled', one, actOf(one)),
+    () => takeRole(db, mine, 'administrator', house.act()),
+  )
+  assert.equal(second.status, 'rejected')
+  assert.deepEqual(await listRolesOf(db, one.id), ['administrator'])
 })
 
 test('whoever lost the role meanwhile locks out nobody', async () => {

@@ -70,6 +70,8 @@ const byAddress: readonly (readonly [RegExp, look: Permission, change: Permissio
   [/^\/console\/users\/new$/, 'users.manage', 'users.manage'],
   [/^\/console\/users/, 'users.see', 'users.manage'],
   [/^\/console\/providers/, 'providers.manage', 'providers.manage'],
+  [/^\/console\/imports/, 'imports.manage', 'imports.manage'],
+  [/^\/console\/brand/, 'brand.manage', 'brand.manage'],
   [/^\/console\/proposals/, 'overview.see', 'proposals.decide'],
   [/^\/console\/audit\/export$/, 'audit.export', 'audit.export'],
   [/^\/console\/audit/, 'audit.see', 'audit.see'],
