@@ -52,13 +52,16 @@ function checkNames({ name, label, issuer, clientId, scopes }: ProviderDraft, al
 /** Whoever can change one of these at the provider would be somebody else here. */
 const changing = ['email', 'name', 'preferred_username', 'nickname', 'upn', 'unique_name', 'phone_number']
 
-function checkClaims({ kind, linkClaim, linkSource, rolesClaim, roleMap }: ProviderDraft): Check[] {
+function checkClaims(draft: ProviderDraft): Check[] {
+  const { kind, linkClaim, linkSource, rolesClaim, roleMap, strongAcr, strongAmr, ownSecondStep } = draft
+  const noFactor = !ownSecondStep && strongAcr.length + strongAmr.length === 0
   const givesRoles = rolesClaim !== null || Object.keys(roleMap).length > 0
   return [
     ['link-claim', linkClaim !== null && !/^[\x21-\x7e]{1,100}$/.test(linkClaim) && 'must be the name of a claim'],
     ['link-claim', changing.includes(linkClaim ?? '') && 'must not be an e-mail address or a name: they change hands'],
     ['link-claim', kind === 'staff' && linkClaim !== null && 'is for holders: staff have no external id'],
     ['link-source', !/^[a-z][a-z0-9-]{0,29}$/.test(linkSource) && 'must be the name of a source, such as core'],
+    ['strong-acr', kind === 'staff' && noFactor && 'is missing: staff are asked for a second factor, there or here'],
     ['roles-claim', kind === 'holder' && givesRoles && 'is for staff'],
     [
       'role',

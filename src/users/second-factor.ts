@@ -72,6 +72,8 @@ export type FactorLack = 'factor' | 'proof'
 export async function findFactorLack(sql: Sql, { user, proofs, upstream }: Session): Promise<FactorLack | undefined> {
   if (upstream && proofs.factorAt) return undefined
   if (upstream?.vouches) return 'proof'
+  // Nobody could give one: to ask again would lead in circles.
+  if (upstream && !upstream.ownSecondStep) return 'factor'
   if (!(await hasSecondFactor(sql, user.id))) return 'factor'
   return proofs.factorAt === undefined ? 'proof' : undefined
 }

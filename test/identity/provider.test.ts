@@ -49,6 +49,10 @@ const refused: Record<string, [Partial<ProviderDraft>, RegExp]> = {
   'roles from a provider of holders': [{ rolesClaim: 'groups' }, /roles-claim is for staff/],
   'an external id of staff': [{ kind: 'staff' }, /link-claim is for holders/],
   'a private key that is none': [{ proof: 'private_key_jwt', credential: 'secret' }, /key must be a private key/],
+  'no second factor of staff, there or here': [
+    { kind: 'staff', linkClaim: null, ownSecondStep: false },
+    /strong-acr is missing: staff are asked for a second factor/,
+  ],
   'no secret': [{ credential: '' }, /secret is missing/],
   'an issuer that is a provider already': [{ issuer: 'ISSUER' }, /issuer is a provider already/],
 }

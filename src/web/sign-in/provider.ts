@@ -64,7 +64,7 @@ function leadOn({ context, request, reply }: Visit, { label }: Provider, destina
     environment: context.environment,
     body: html`<section class="card narrow">
 <h1>On to ${label}</h1>
-<p>You sign in at ${label}, and come back to where you were. What you entered waits for you here.</p>
+<p>You sign in at ${label}, and come back to where you were. What you entered is kept meanwhile.</p>
 <p><a class="button primary" href="${address.href}">Continue to ${label}</a></p>
 </section>`,
   })
