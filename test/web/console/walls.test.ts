@@ -75,7 +75,8 @@ function asksWhy(path: string): boolean {
 }
 
 /** What takes something from somebody, or makes somebody more than they were: by its last word, so that a new one is not forgotten. The image of a draft is nobody's yet. */
-const dangerous = /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|(?<!image\/)remove)$/
+const dangerous =
+  /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|(?<!image\/)remove)$/
 
 /** Their reason is a field of their own, which the partner reads. */
 const toldToPartner = ['/console/partners/:branch/decline', '/console/partners/:branch/suspend']
