@@ -98,7 +98,7 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
       printProgress(running, source.read() / (totalBytes ?? 0), performance.now() - beganMs, started.lines),
     )
   const read = await readImport(db, started, lines, { act, progress })
-  const ended = await finishImport(db, read, config.limits.removalPercent, act())
+  const ended = await finishImport(db, read, config.provisioning.removalPercent, act())
   print.progress('')
   print.record({ ...printImport(ended), faults: await listFaults(db, ended.id, faultsShown) })
   if (ended.state === 'needs approval')

@@ -152,7 +152,6 @@ export const table = {
   signIn,
   limits: always({
     bodyBytes: setting('BODY_LIMIT_BYTES', '65536', kind.integer(1024), 'largest request body'),
-    removalPercent: setting('SNAPSHOT_REMOVAL_PERCENT', '1', kind.integer(0, 100), '% a snapshot may remove unasked'),
     headerBytes: setting('HEADER_LIMIT_BYTES', '16384', kind.integer(4096), 'largest request head'),
     requestTimeoutMs: setting(
       'REQUEST_TIMEOUT_MS',

@@ -25,6 +25,12 @@ function assertOwnName({ text }: Answer, where: string): void {
   assert.match(text, /colours\/7a1f5c-f09ad0-faf5f8-170f14\.css/, where)
 }
 
+/** Where nobody is signed in, with what leads nowhere. */
+const ofStrangers = [
+  ...['/login/password', '/login/forgotten', '/login/with/nobody', '/login/from/nobody', '/signed-out'],
+  ...[`/login/reset/${'x'.repeat(43)}`, '/.well-known/change-password'],
+]
+
 const holderRows = pageRoutes.filter(({ method, path }) => method === 'GET' && !/^\/(partner|console)\b/.test(path))
 
 test('no page of an account holder says any name but that of the brand, on either site', async () => {
@@ -44,7 +50,14 @@ test('no page of an account holder says any name but that of the brand, on eithe
   for (const { path, gate } of holderRows) if (gate.who === 'signed in') await look(browser, path)
   await look(await house.signIn(await house.makeUser()), '/account/security/app')
   const stranger = new Browser(house.baseUrl)
-  for (const path of ['/login', '/', '/v1/oauth/authorize?client_id=nobody', '/nowhere', '/consent?request=x'])
+  for (const path of [
+    '/login',
+    '/',
+    '/v1/oauth/authorize?client_id=nobody',
+    '/nowhere',
+    '/consent?request=x',
+    ...ofStrangers,
+  ])
     await look(stranger, path)
   await look(stranger, await startRequest(stranger, client))
   assertOwnName(await signInWith(stranger, user.username, { password: 'not the right password' }), 'refused')

@@ -197,7 +197,7 @@ async function readAll(
   const { db, config } = context
   const act = async () => service(context, request, reply)
   const read = await readImport(db, started, unpack(request), { act })
-  return finishImport(db, read, config.limits.removalPercent, await act())
+  return finishImport(db, read, config.provisioning.removalPercent, await act())
 }
 
 /** Whoever sends nothing for so long has gone. */
@@ -208,7 +208,9 @@ async function* unpack(request: FastifyRequest): AsyncGenerator<Buffer> {
   const packing = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (packing === 'identity') return yield* bytes
   if (packing !== 'gzip')
-    throw new Problem(415, 'invalid_request', 'Send the body as it is, or with Content-Encoding: gzip.')
+    throw new Problem(415, 'invalid_request', 'Send the body as it is, or with Content-Encoding: gzip.', {
+      headers: { 'accept-encoding': 'gzip, identity' },
+    })
   yield* gunzip(bytes)
 }
 
