@@ -32,7 +32,8 @@ export function addBodyParsers(app: FastifyInstance): void {
   })
   // Only where they are wanted: nobody else reads a body that is still coming.
   app.addContentTypeParser('application/x-ndjson', (request, body: IncomingMessage, done: LinesRead) => {
-    if (request.routeOptions.config.takesLines) done(findForeignLetters(request.headers, json) ?? null, body)
+    if (request.routeOptions.config.takesLines)
+      done(findForeignEncoding(request.headers, json, packedLines) ?? null, body)
     else done(new Problem(415, 'invalid_request', 'This address takes no lines of JSON.'))
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', (request, body: IncomingMessage, done: FormRead) => {
@@ -149,17 +150,24 @@ function listenToEnd(body: IncomingMessage, limit: number, done: BytesRead): voi
   body.on('data', hear).on('end', end).on('error', fail)
 }
 
-/** RFC 9110, 8.4 and 15.5.16: nothing is unpacked here, and no letters are read but those of UTF-8. */
-function findForeignEncoding(headers: IncomingHttpHeaders, reading: Reading): Problem | undefined {
-  const packing = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (packing !== '' && packing !== 'identity')
-    return new Problem(415, 'invalid_request', 'Send the body as it is, without a Content-Encoding.', {
-      headers: { 'accept-encoding': 'identity' },
-    })
-  return findForeignLetters(headers, reading)
+/** How a body may be packed, and what whoever packs it otherwise is told. */
+const asTheyAre = { packings: ['identity'], remedy: 'Send the body as it is, without a Content-Encoding.' }
+const packedLines = {
+  packings: ['gzip', 'identity'],
+  remedy: 'Send the body as it is, or with Content-Encoding: gzip.',
 }
 
-function findForeignLetters(headers: IncomingHttpHeaders, { type, charsets }: Reading): Problem | undefined {
+/** RFC 9110, 8.4 and 15.5.16: nothing is unpacked here, and no letters are read but those of UTF-8. */
+function findForeignEncoding(
+  headers: IncomingHttpHeaders,
+  { type, charsets }: Reading,
+  { packings, remedy } = asTheyAre,
+): Problem | undefined {
+  const packing = headers['content-encoding']?.trim().toLowerCase() || 'identity'
+  if (!packings.includes(packing))
+    return new Problem(415, 'invalid_request', remedy, {
+      headers: { 'accept-encoding': packings.join(', ') },
+    })
   const sent = headers['content-type']
   if (sent === type) return undefined
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(sent ?? '')?.[1]?.toLowerCase()
