@@ -10,7 +10,7 @@ const pageOf = `SELECT u.id, u.external_id AS "externalId", u.version, u.name, u
               'role', h.role, 'status', h.status, 'version', coalesce(h.version, 0)) ORDER BY a.external_id) AS holdings,
             string_agg(' ' || a.external_id || ' ' || coalesce(a.version, 0) || ' ' || coalesce(h.version, 0), '' ORDER BY a.external_id) AS line
      FROM holdings h
-     CROSS JOIN LATERAL (SELECT * FROM accounts WHERE account_number = h.account_number AND source = $1 AND removed_at IS NULL OFFSET 0) AS a
+     CROSS JOIN LATERAL (SELECT * FROM accounts WHERE account_number = h.account_number AND source IS NOT DISTINCT FROM $1 AND removed_at IS NULL OFFSET 0) AS a
      WHERE h.user_id = u.id AND h.status <> 'removed' OFFSET 0) AS held`
 
 const checksum = `encode(sha256(convert_to(string_agg(line || E'\\n', '' ORDER BY "externalId"), 'UTF8')), 'hex')`
