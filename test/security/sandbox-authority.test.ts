@@ -28,7 +28,7 @@ const fill = (path: string, user: User = partner.user) =>
 
 test('the console, the security of a person and what concerns a partner as a whole are on the live site alone, the built-in receiver in the sandbox', () => {
   const alone =
-    /^\/console\b|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/invitation\/|^\/partner\/:branch\/apply$|\/clients\/refresh$/
+    /^\/console\b|^\/login\/reset\/|^\/\.well-known\/change-password$|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/invitation\/|^\/partner\/:branch\/apply$|\/clients\/refresh$/
   const inSandbox = /^\/partner\/:branch\/receiver\b/
   const sitesOf = (path: string) =>
     alone.test(path) ? ['live'] : inSandbox.test(path) ? ['sandbox'] : ['live', 'sandbox']
