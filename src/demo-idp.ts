@@ -22,7 +22,7 @@ export async function openDemoIdp({ baseUrl, sandboxUrl, context }: DemoHouse, {
   const client = {
     ...{ client_id: 'countersign', client_secret: secret, require_auth_time: true },
     redirect_uris: sites.map((site) => `${site}/login/from/${name}`),
-    post_logout_redirect_uris: sites.map((site) => `${site}/signed-out`),
+    post_logout_redirect_uris: sites.map((site) => `${site}/login/signed-out`),
     ...{ backchannel_logout_uri: `${baseUrl}/logout/from/${name}`, backchannel_logout_session_required: true },
   }
   const isAnywhere = context.config.sites.some(({ port }) => port === 0)

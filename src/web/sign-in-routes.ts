@@ -25,7 +25,7 @@ export const signInRows: readonly Row[] = [
   page('/login/from/:provider', anyone, provider.comeBackFrom),
   form('/login/cancel', anyone, login.cancelLogin),
   form('/logout', anyone, logout.logout),
-  page('/signed-out', anyone, logout.showSignedOut),
+  page('/login/signed-out', anyone, logout.showSignedOut),
   form('/logout/from/:provider', anyone, logout.takeLogout),
   page('/consent', anyone, consent.showConsent),
   makes(form('/consent', anyone, consent.submitConsent)),

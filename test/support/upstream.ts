@@ -52,7 +52,7 @@ export async function openUpstream(house: TestGateway, options: UpstreamOptions)
       client_id: 'countersign',
       client_secret: clientSecret,
       redirect_uris: sites.map((site) => `${site}/login/from/${name}`),
-      post_logout_redirect_uris: sites.map((site) => `${site}/signed-out`),
+      post_logout_redirect_uris: sites.map((site) => `${site}/login/signed-out`),
       backchannel_logout_uri: `${house.baseUrl}/logout/from/${name}`,
       backchannel_logout_session_required: true,
       require_auth_time: true,

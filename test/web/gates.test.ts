@@ -88,7 +88,7 @@ const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
   [/^\/partner\/:branch\//, 'approved member'],
   [/^\/(partner|account)\b/, 'signed in'],
   [
-    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/forgotten|\/reset\/:token|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|signed-out|consent|\.well-known\/change-password)?$/,
+    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/signed-out|\/forgotten|\/reset\/:token|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|consent|\.well-known\/change-password)?$/,
     'anyone',
   ],
 ]

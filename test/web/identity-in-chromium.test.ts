@@ -46,7 +46,7 @@ test('a holder signs in at the provider, confirms there what hands out access, a
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByRole('button', { name: 'Yes, sign me out' }).click()
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
-  assert.equal(page.url(), `${house.baseUrl}/signed-out`)
+  assert.equal(page.url(), `${house.baseUrl}/login/signed-out`)
   assert.deepEqual(await lookAt(page, 'signed-out'), fine)
   assert.deepEqual(complaints, [])
   await close()

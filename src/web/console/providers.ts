@@ -99,7 +99,7 @@ function printAddresses({ context }: Visit, { name }: Provider): Html {
   const sites = [context.baseUrl, context.sisterUrl]
   const addresses = [
     ...sites.map((site) => ['Redirect URI', `${site}/login/from/${name}`] as const),
-    ...sites.map((site) => ['After sign-out', `${site}/signed-out`] as const),
+    ...sites.map((site) => ['After sign-out', `${site}/login/signed-out`] as const),
     ['Back-channel logout', `${context.baseUrl}/logout/from/${name}`] as const,
   ]
   return html`<section class="card"><h2>What is registered there</h2><dl>${addresses.map(([what, address]) => html`<dt>${what}</dt><dd class="break"><code>${address}</code></dd>`)}</dl></section>`

@@ -22,9 +22,10 @@ export async function logout(visit: Visit) {
     await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
   }
   clearCookie(context, reply, 'session')
-  const there = session?.upstream && (await findLogout(context, session.upstream, `${context.baseUrl}/signed-out`))
+  const there =
+    session?.upstream && (await findLogout(context, session.upstream, `${context.baseUrl}/login/signed-out`))
   if (!there) return reply.redirect('/login', 303)
-  return there.address ? leadOut(visit, there.provider.label, there.address) : reply.redirect('/signed-out', 303)
+  return there.address ? leadOut(visit, there.provider.label, there.address) : reply.redirect('/login/signed-out', 303)
 }
 
 /** By a page: no form of ours leads to another site. */

@@ -24,7 +24,7 @@ async function* providerTour(walk: Walk): AsyncGenerator<string, void> {
     'login-with-a-provider': '/login',
     'login-by-password': '/login/password',
     'sign-in-lost': '/login/from/bank?state=of-nobody',
-    'signed-out': '/signed-out',
+    'signed-out': '/login/signed-out',
   })
   await removeProvider(house.gateway.context.db, provider, house.act())
   const { db, vault } = house.gateway.context
