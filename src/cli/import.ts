@@ -8,6 +8,7 @@ import { readLines } from '../provisioning/lines.ts'
 import { allowedModes, defaultSource, outcomes } from '../provisioning/provisioning.ts'
 import { kinds } from '../provisioning/record.ts'
 import { allowRemoval, finishImport, removeMissing, stopImport } from '../provisioning/snapshot.ts'
+import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
@@ -36,8 +37,11 @@ export const importCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Says yes to what a snapshot would remove, and removes it.',
     positionals: ['id'],
-    async run({ db, act, print }, words) {
-      const allowed = await allowRemoval(db, readId(words.positionals[0]!), act())
+    async run(desk, words) {
+      const { db, act, print } = desk
+      const id = readId(words.positionals[0]!)
+      await breakGlass(desk, 'import.removal', `import:${id}`)
+      const allowed = await allowRemoval(db, id, act())
       print.record(printImport(await removeMissing(db, allowed, act())))
     },
   },

@@ -53,6 +53,12 @@ test('a command that does alone what takes two people is recorded, says so, and 
   )
 })
 
+test('what was tried alone and could not be done is heard of as well', async () => {
+  assert.notEqual((await line.run('import', 'allow', '999')).code, 0)
+  const [entry] = await bypassed()
+  assert.deepEqual([entry!.details.kind, entry!.subject], ['import.removal', 'import:999'])
+})
+
 test('wider scopes are heard of, narrower ones are not', async () => {
   const { id: client } = await quiet.read(
     'client',

@@ -27,7 +27,7 @@ function assertOwnName({ text }: Answer, where: string): void {
 
 /** Where nobody is signed in, with what leads nowhere. */
 const ofStrangers = [
-  ...['/login/password', '/login/forgotten', '/login/with/nobody', '/login/from/nobody', '/signed-out'],
+  ...['/login/password', '/login/forgotten', '/login/with/nobody', '/login/from/nobody', '/login/signed-out'],
   ...[`/login/reset/${'x'.repeat(43)}`, '/.well-known/change-password'],
 ]
 
