@@ -72,7 +72,7 @@ const groups: readonly (readonly [legend: string, fields: readonly Typed[]])[] =
         hint: 'Name <address>, or an address. Without one: the address of MAIL_FROM, with the short name. The mail server must let it through.',
         more: html`maxlength="320" spellcheck="false"`,
       },
-      { name: 'mailReplyTo', label: 'Answers go to', more: html`type="email" maxlength="254" spellcheck="false"` },
+      { name: 'mailReplyTo', label: 'Reply-to', more: html`type="email" maxlength="254" spellcheck="false"` },
     ],
   ],
 ]

@@ -124,7 +124,7 @@ ${printProviders(ways, destination, request)}
 ${ways.password && printPasswordForm(csrf, carried, username, session !== undefined, ways.providers.length > 0)}
 ${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
 ${ways.password && html`<p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>`}
-${ways.password && !session && html`<p class="small"><a href="/login/forgotten">Forgotten your password?</a></p>`}
+${ways.password && !session && html`<p class="small"><a href="/login/forgotten">Forgot your password?</a></p>`}
 ${ways.staffElsewhere && html`<p class="small"><a href="/login?return=%2Fconsole">Staff sign-in</a></p>`}
 </section>`,
   })
