@@ -136,6 +136,9 @@ const attacks: Record<string, string> = {
   'an entity for a sign': svg('<path d="M0 0" fill="&#117;rl(//evil.example)"/>'),
   'a style sheet': svg('<style>@import "https://evil.example/x.css"</style>'),
   'a style that is none of ours': svg('<path d="M0 0" style="behavior:url(#x)"/>'),
+  'a style of many spaces': svg(`<path d="M0 0" style="fill:${' '.repeat(100_000)}:"/>`),
+  'many spaces and no end': svg(`<path d="M0 0"${' '.repeat(100_000)}`),
+  'a name without end': svg(`<path ${'a'.repeat(100_000)}`),
   'an animation': svg('<path d="M0 0"><animate attributeName="href" values="javascript:alert(1)"/></path>'),
   'a set': svg('<set attributeName="onmouseover" to="alert(1)"/>'),
   'an entity bomb':

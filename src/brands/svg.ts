@@ -133,10 +133,10 @@ function addAttribute(into: Map<string, string>, element: string, name: string, 
 
 function addStyles(into: Map<string, string>, text: string): void {
   for (const declaration of text.split(';').filter((each) => each.trim() !== '')) {
-    const [, name, value] = /^\s*([a-z-]+)\s*:\s*([^:]*?)\s*$/.exec(declaration) ?? []
-    if (name === undefined || !styles.has(name))
+    const [name, value, ...more] = declaration.split(':').map((part) => part.trim())
+    if (value === undefined || more.length > 0 || !styles.has(name!))
       throw refused(`has the style ${declaration.trim().slice(0, 40)}, which is not allowed`)
-    add(into, name, value!)
+    add(into, name!, value)
   }
 }
 
