@@ -6,12 +6,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
+import { createService } from '../../src/services/service.ts'
 import { removeHolding, setHolding } from '../../src/users/account.ts'
 import { setEmail } from '../../src/users/email.ts'
+import { scopesOfRole } from '../../src/users/holding.ts'
 import type { User } from '../../src/users/user.ts'
-import type { Answer } from '../support/browser.ts'
-import { send } from '../support/browser.ts'
-import { openHouse, type TokenBody } from '../support/gateway.ts'
+import { type Answer, postForm, send } from '../support/browser.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
@@ -19,6 +20,8 @@ import { openConsent } from '../support/web.ts'
 const house = await openHouse()
 const other = await keepOpen(openSecondNode(house))
 const { db } = house.gateway.context
+const orders = await createService(db, 'Orders', 'live', house.act())
+const service = { id: orders.service.id, secret: orders.secret.text }
 let made = 0
 
 /** Ada owns `OWN…`; somebody else owns `THEIRS…`. */
@@ -131,6 +134,40 @@ test('a suspended holding is refused by the next request on every node, for appl
   await telling(scene.ada, () => db.query(suspend, [scene.ada.id, scene.own, 'active']))
   for (const answer of [...(await profiles(access_token)), ...(await profiles(personal))])
     assert.deepEqual(shownIn(answer), [scene.own])
+})
+
+async function reaches(token: string): Promise<unknown[]> {
+  const ask = async (url: string) => (await postForm(`${url}/v1/oauth/introspect`, { token }, basic(service))).json()
+  const told = await Promise.all([house.baseUrl, other.baseUrl].map(ask))
+  for (const each of told) assert.equal(each.active, true)
+  return told.map((each) => each.account_numbers)
+}
+
+const closeAccount = statement('', "UPDATE accounts SET status = 'closed' WHERE account_number = $1")
+
+test('a personal token reaches the accounts in which its user may do all that it can do, as services are told on every node', async () => {
+  const { ada, own, theirs } = await openScene()
+  const joint = `${theirs}J`
+  await house.makeUser(undefined, [joint])
+  const personal = await house.makeToken(ada)
+  const reachesOnly = async (...numbers: string[]) => assert.deepEqual(await reaches(personal), [numbers, numbers])
+  await reachesOnly(own)
+  for (const role of ['viewer', 'adviser'] as const) {
+    await telling(ada, () => hold(ada, theirs, role, 'read'))
+    await reachesOnly(own)
+    for (const answer of await profiles(personal)) assert.deepEqual(shownIn(answer).sort(), [own, theirs].sort())
+  }
+  const jointly = { accountNumber: joint, role: 'joint', scopes: scopesOfRole.joint } as const
+  await telling(ada, () => setHolding(db, ada, jointly, house.act()))
+  await reachesOnly(own, joint)
+  await telling(ada, () => db.query(suspend, [ada.id, joint, 'suspended']))
+  await reachesOnly(own)
+  await telling(ada, () => db.query(suspend, [ada.id, joint, 'active']))
+  await reachesOnly(own, joint)
+  await telling(ada, () => removeHolding(db, ada, joint, house.act()))
+  await reachesOnly(own)
+  await telling(ada, () => db.query(closeAccount, [own]))
+  await reachesOnly()
 })
 
 test('a holding that lets its holder give less takes the account from tokens that can do more, on every node', async () => {
