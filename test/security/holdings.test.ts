@@ -69,7 +69,7 @@ test('the consent page offers the accounts in which the holder may allow what is
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'adviser', 'read')
   const trading = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
-  assert.doesNotMatch(trading.text, /name="account"/, 'one account is left, and nothing to tick')
+  assert.doesNotMatch(trading.text, /type="checkbox"/, 'one account is left, and nothing to tick')
   assert.match(trading.text, new RegExp(`may not allow all of this there: ${scene.theirs}`))
   const reading = await openConsent(scene.browser, scene.client, { scope: 'read' })
   assert.match(reading.text, /to use these accounts\?/)
@@ -80,7 +80,14 @@ test('the consent page offers the accounts in which the holder may allow what is
 test('a forged form brings in no account, and no scope, that the holding does not let its holder give', async () => {
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'viewer', 'read')
-  const tokens = await allow(scene, 'read trade', [scene.own, scene.theirs])
+  const page = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
+  const forged = await scene.browser.submit(page, '/consent', {
+    decision: 'approve',
+    account: [scene.own, scene.theirs],
+  })
+  assert.equal(forged.location, undefined)
+  assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
+  const tokens = await allow(scene, 'read trade')
   assert.equal(tokens.scope, 'read trade')
   for (const answer of await profiles(tokens.access_token)) assert.deepEqual(shownIn(answer), [scene.own])
 })
@@ -118,6 +125,50 @@ test('what became possible while the form was open is not agreed to', async () =
   const answer = await scene.browser.submit(page, '/consent', { decision: 'approve' })
   const code = new URL(answer.location!).searchParams.get('code')!
   assert.equal((await house.exchange(scene.client, code)).json<TokenBody>().scope, 'read')
+})
+
+/** What happens while the form is open, how it was left, and what the page then offers. */
+const meanwhile: Record<string, (scene: Scene) => Promise<{ page: Answer; account?: string[]; offered: string }>> = {
+  'the only account is replaced by another': async (scene) => {
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await removeHolding(db, scene.ada, scene.own, house.act())
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    return { page, offered: scene.theirs }
+  },
+  'the account that was ticked is lost, and the one that was not is left': async (scene) => {
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await removeHolding(db, scene.ada, scene.own, house.act())
+    return { page, account: [scene.own], offered: scene.theirs }
+  },
+  'one of two that were ticked is lost': async (scene) => {
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await removeHolding(db, scene.ada, scene.theirs, house.act())
+    return { page, account: [scene.own, scene.theirs], offered: scene.own }
+  },
+  'somebody without an account gets one': async (scene) => {
+    await removeHolding(db, scene.ada, scene.own, house.act())
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    return { page, offered: scene.theirs }
+  },
+}
+
+test('accounts that change while the form is open are shown before any of them is allowed', async (t) => {
+  for (const [what, change] of Object.entries(meanwhile))
+    await t.test(what, async () => {
+      const scene = await openScene()
+      const { page, account, offered } = await change(scene)
+      const sent = { decision: 'approve', ...(account && { account }) }
+      const again = await scene.browser.submit(page, '/consent', sent)
+      assert.equal(again.location, undefined)
+      assert.match(again.text, /accounts have changed/)
+      assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
+      assert.equal((await scene.browser.submit(again, '/consent', { decision: 'approve' })).status, 303)
+      const [authorization] = await listAuthorizations(db, { userId: scene.ada.id })
+      assert.deepEqual(authorization!.accountNumbers, [offered])
+    })
 })
 
 const suspend = statement('', 'UPDATE holdings SET status = $3 WHERE user_id = $1 AND account_number = $2')
