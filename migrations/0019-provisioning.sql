@@ -159,9 +159,10 @@ BEGIN
       revoked_reason = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN reason END,
       updated_at = moment
     FROM lost CROSS JOIN LATERAL (
-      SELECT x.ctid AS place FROM authorizations x WHERE x.user_id = lost.user_id AND x.revoked_at IS NULL
+      SELECT x.id FROM authorizations x WHERE x.user_id = lost.user_id AND x.revoked_at IS NULL
         AND (x.account_numbers && lost.numbers OR '*' = ANY (lost.numbers)) OFFSET 0) AS found
-    WHERE a.ctid = found.place AND a.revoked_at IS NULL
+    -- By id, and judged again: one that somebody changes at this moment is found where it is after that.
+    WHERE a.id = found.id AND a.revoked_at IS NULL AND (a.account_numbers && lost.numbers OR '*' = ANY (lost.numbers))
     RETURNING a.id, a.user_id, a.client_id, a.revoked_at IS NOT NULL AS ended,
       ARRAY(SELECT n FROM unnest(lost.numbers) AS n WHERE n <> '*' ORDER BY n) AS numbers),
   entered AS (

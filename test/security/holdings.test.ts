@@ -11,6 +11,7 @@ import { removeHolding, setHolding } from '../../src/users/account.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { scopesOfRole } from '../../src/users/holding.ts'
 import type { User } from '../../src/users/user.ts'
+import { runBehind } from '../support/behind.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -263,6 +264,22 @@ test('a removed holding leaves every authorization for good: the last one ends, 
     events.map(({ action }) => action),
     ['GRANTED', 'CHANGED', 'REVOKED'],
   )
+})
+
+test('a removed holding leaves an authorization that is being changed at the same moment', async () => {
+  const scene = await openScene()
+  await hold(scene.ada, scene.theirs, 'joint', 'read')
+  await allow(scene, 'read', [scene.own, scene.theirs])
+  const pause = statement('', 'UPDATE authorizations SET paused_at = now() WHERE user_id = $1')
+  const [, removed] = await runBehind(
+    db,
+    (sql) => sql.query(pause, [scene.ada.id]),
+    () => removeHolding(db, scene.ada, scene.theirs, house.act()),
+  )
+  assert.equal(removed.status, 'fulfilled')
+  await hold(scene.ada, scene.theirs, 'joint', 'read')
+  const [authorization] = await listAuthorizations(db, { userId: scene.ada.id })
+  assert.deepEqual(authorization!.accountNumbers, [scene.own], 'it does not come back with the account')
 })
 
 test('a node of the release before writes owners as it did: holdings follow, and whoever was taken out is gone for it too', async () => {
