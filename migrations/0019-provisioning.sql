@@ -30,7 +30,8 @@ CREATE TABLE sources (
   newest_at   timestamptz NOT NULL
 );
 
--- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that it was before.
+-- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that an operator
+-- has locked them too, which counts when the source lets them in again.
 -- A customer who was removed stays, with the version of the removal, so that nothing older raises them, and comes back as who they were.
 ALTER TABLE users
   ADD COLUMN source text REFERENCES sources,
@@ -158,9 +159,10 @@ BEGIN
       revoked_reason = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN reason END,
       updated_at = moment
     FROM lost CROSS JOIN LATERAL (
-      SELECT x.ctid AS place FROM authorizations x WHERE x.user_id = lost.user_id AND x.revoked_at IS NULL
+      SELECT x.id FROM authorizations x WHERE x.user_id = lost.user_id AND x.revoked_at IS NULL
         AND (x.account_numbers && lost.numbers OR '*' = ANY (lost.numbers)) OFFSET 0) AS found
-    WHERE a.ctid = found.place AND a.revoked_at IS NULL
+    -- By id, and judged again: one that somebody changes at this moment is found where it is after that.
+    WHERE a.id = found.id AND a.revoked_at IS NULL AND (a.account_numbers && lost.numbers OR '*' = ANY (lost.numbers))
     RETURNING a.id, a.user_id, a.client_id, a.revoked_at IS NOT NULL AS ended,
       ARRAY(SELECT n FROM unnest(lost.numbers) AS n WHERE n <> '*' ORDER BY n) AS numbers),
   entered AS (
@@ -227,8 +229,9 @@ BEGIN
     ON CONFLICT (source, external_id) DO UPDATE SET
       username = excluded.username, name = excluded.name, email = excluded.email, locale = coalesce(excluded.locale, u.locale),
       version = excluded.version, source_status = excluded.source_status, removed_at = excluded.removed_at, updated_at = excluded.updated_at,
-      status = CASE WHEN excluded.source_status = 'disabled' OR u.locked_here THEN 'disabled' WHEN u.source_status = 'disabled' THEN 'active' ELSE u.status END,
-      locked_here = u.locked_here OR (excluded.source_status = 'disabled' AND u.status = 'disabled' AND coalesce(u.source_status, 'active') = 'active')
+      -- Nodes of the release before lock and unlock by the status alone: whoever is active is not locked here; whoever is locked, and not by the source, is.
+      status = CASE WHEN excluded.source_status = 'disabled' THEN 'disabled' WHEN u.source_status = 'disabled' AND NOT u.locked_here THEN 'active' ELSE u.status END,
+      locked_here = u.status = 'disabled' AND (u.locked_here OR coalesce(u.source_status, 'active') = 'active')
     WHERE u.version IS NULL OR u.version < excluded.version OR (u.version = excluded.version AND u.removed_at IS NULL AND excluded.removed_at IS NOT NULL)
     RETURNING u.id, u.status, u.removed_at),
   -- Those whom the source locked, and those whom it let in again, as they were before.

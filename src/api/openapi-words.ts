@@ -55,7 +55,8 @@ export function schemes(baseUrl: string): Record<SchemeName, object> {
     personalToken: {
       type: 'http',
       scheme: 'bearer',
-      description: 'A personal API token, or a sandbox token, made by its user under API settings. It has every scope.',
+      description:
+        'A personal API token, or a sandbox token, made by its user under API settings. It has every scope, in the accounts whose holding allows its user every scope.',
     },
     oauth2: {
       type: 'oauth2',

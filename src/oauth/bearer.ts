@@ -25,8 +25,8 @@ export interface Bearer {
   readonly clientId: string | undefined
   readonly branchId: number | undefined
   readonly authorizationId: number | undefined
-  /** The accounts the user shares and still holds; absent means all of them. */
-  readonly accountNumbers: readonly string[] | undefined
+  /** Open accounts that the user still holds, in a way that allows all of these scopes; of those of an application, the ones shared with it. */
+  readonly accountNumbers: readonly string[]
   readonly issuedAtMs: number | undefined
   readonly expiresAtMs: number
 }
@@ -131,10 +131,11 @@ interface PersonalTokenRow {
   readonly username: string
   readonly revokedAt: Date | null
   readonly status: string
+  readonly accountNumbers: string[]
 }
 
 async function readPersonalToken(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
-  const [row] = await db.query<PersonalTokenRow>(selectApiTokenByHash, [token.hash])
+  const [row] = await db.query<PersonalTokenRow>(selectApiTokenByHash, [token.hash, scopes])
   if (!row || row.revokedAt !== null || row.status !== 'active') return undefined
   return {
     value: {
@@ -147,7 +148,7 @@ async function readPersonalToken(db: Database, token: Token): Promise<Remembered
       clientId: undefined,
       branchId: undefined,
       authorizationId: undefined,
-      accountNumbers: undefined,
+      accountNumbers: row.accountNumbers,
       issuedAtMs: undefined,
       expiresAtMs: Number.POSITIVE_INFINITY,
     },

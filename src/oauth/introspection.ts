@@ -23,7 +23,8 @@ export const Introspection = Type.Object(
     iss: Type.Optional(text('The site that issued it.', 'https://api.example.com')),
     account_numbers: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'For services: the accounts it reaches now. Absent for a personal token: all of them.',
+        description:
+          'For services, with every token that is active: the accounts it reaches now, with all of its scopes. In any other it may do nothing.',
       }),
     ),
   },
@@ -102,7 +103,7 @@ function describe({ kind }: Asker, bearer: Bearer, issuer: string): Introspectio
     ...(bearer.clientId !== undefined && { client_id: bearer.clientId }),
     ...(bearer.issuedAtMs !== undefined && { iat: seconds(bearer.issuedAtMs) }),
     ...(Number.isFinite(bearer.expiresAtMs) && { exp: seconds(bearer.expiresAtMs) }),
-    ...(kind === 'service' && bearer.accountNumbers && { account_numbers: [...bearer.accountNumbers] }),
+    ...(kind === 'service' && { account_numbers: [...bearer.accountNumbers] }),
   }
 }
 

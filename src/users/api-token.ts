@@ -53,7 +53,7 @@ export function listApiTokens(sql: Sql, userId: string): Promise<ApiToken[]> {
 
 /** Of a token that was issued, whatever became of it since. */
 export async function findApiTokenId(sql: Sql, { hash }: Token): Promise<number | undefined> {
-  const [found] = await sql.query<{ id: number }>(table.selectApiTokenByHash, [hash])
+  const [found] = await sql.query<{ id: number }>(table.selectApiTokenId, [hash])
   return found?.id
 }
 

@@ -25,9 +25,16 @@ export const revokeApiToken = statement(
   'UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ($3::text IS NULL OR user_id = $3) AND revoked_at IS NULL RETURNING user_id AS "userId"',
 )
 
+export const selectApiTokenId = statement('select_api_token_id', 'SELECT id FROM api_tokens WHERE hash = $1')
+
+/** With the open accounts in which its user may do all of $2, the scopes of the token. */
 export const selectApiTokenByHash = statement(
   'select_api_token_by_hash',
-  `SELECT t.id, t.user_id AS "userId", t.revoked_at AS "revokedAt", u.username, u.status FROM api_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1`,
+  `SELECT t.id, t.user_id AS "userId", t.revoked_at AS "revokedAt", u.username, u.status,
+          ARRAY(SELECT account_number FROM holdings h JOIN accounts a USING (account_number)
+                WHERE h.user_id = t.user_id AND h.status = 'active' AND h.scopes @> $2::text[]
+                  AND a.environment = t.environment AND a.status = 'active' AND a.removed_at IS NULL ORDER BY account_number) AS "accountNumbers"
+   FROM api_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1`,
 )
 
 export const touchApiTokens = statement(

@@ -43,8 +43,10 @@ export type Profile = Static<typeof Profile>
 /** Whoever looks, as remembered elsewhere: forgotten there as soon as anything about the user changes. */
 interface Viewer {
   readonly userId: string
-  /** The accounts it may see; absent means all of them. */
-  readonly accountNumbers: readonly string[] | undefined
+  /** A token of the user's own sees all that they hold, whatever it may do there. */
+  readonly kind: 'access' | 'personal'
+  /** The accounts that an application sees. */
+  readonly accountNumbers: readonly string[]
 }
 
 export interface Profiles {
@@ -60,7 +62,8 @@ export function openProfiles(db: Database, environment: Environment, mostBytes =
   async function print(viewer: Viewer): Promise<string> {
     const { id, name } = await getUserById(db, viewer.userId)
     const all = await listAccounts(db, viewer.userId, environment)
-    const accounts = all.filter((each) => viewer.accountNumbers?.includes(each.accountNumber) ?? true).map(printAccount)
+    const isSeen = (each: Account) => viewer.kind === 'personal' || viewer.accountNumbers.includes(each.accountNumber)
+    const accounts = all.filter(isSeen).map(printAccount)
     const profile: Profile = {
       profile: { id, name, account: accounts.length === 1 ? accounts[0] : accounts, accounts },
     }

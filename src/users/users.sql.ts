@@ -46,14 +46,15 @@ export const replacePassword = statement(
   'UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING id',
 )
 
-export const updateUserStatus = statement(
-  'update_user_status',
-  'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1',
-)
+/** What is locked here stays locked, whatever the source says of them. */
+const setStatus = "UPDATE users SET status = $2, locked_here = ($2 = 'disabled'), updated_at = $3 WHERE id = $1"
 
+export const updateUserStatus = statement('update_user_status', setStatus)
+
+/** Whom the source has locked can be locked here as well. */
 export const changeUserStatus = statement(
   'change_user_status',
-  'UPDATE users SET status = $2, updated_at = $3 WHERE id = $1 AND status <> $2 RETURNING id',
+  `${setStatus} AND (status <> $2 OR ($2 = 'disabled' AND source_status = 'disabled' AND NOT locked_here)) RETURNING id`,
 )
 
 export const selectMail = statement(

@@ -81,7 +81,7 @@ test('the bodies of events are kept to a bound in bytes: the oldest are read aga
 test('printed profiles are kept to a bound in bytes: the oldest are printed again', async () => {
   const { id: userId } = await house.makeUser()
   const profiles = openProfiles(db, 'live', 3_000)
-  const viewers = Array.from({ length: 20 }, () => ({ userId, accountNumbers: undefined }))
+  const viewers = Array.from({ length: 20 }, () => ({ userId, kind: 'personal' as const, accountNumbers: [] }))
   for (const viewer of viewers) await profiles.get(viewer)
   assert.equal(typeof profiles.get(viewers.at(-1)!), 'string')
   const again = profiles.get(viewers[0]!)

@@ -6,12 +6,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
+import { createService } from '../../src/services/service.ts'
 import { removeHolding, setHolding } from '../../src/users/account.ts'
 import { setEmail } from '../../src/users/email.ts'
+import { scopesOfRole } from '../../src/users/holding.ts'
 import type { User } from '../../src/users/user.ts'
-import type { Answer } from '../support/browser.ts'
-import { send } from '../support/browser.ts'
-import { openHouse, type TokenBody } from '../support/gateway.ts'
+import { runBehind } from '../support/behind.ts'
+import { type Answer, postForm, send } from '../support/browser.ts'
+import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
 import { openConsent } from '../support/web.ts'
@@ -19,6 +21,8 @@ import { openConsent } from '../support/web.ts'
 const house = await openHouse()
 const other = await keepOpen(openSecondNode(house))
 const { db } = house.gateway.context
+const orders = await createService(db, 'Orders', 'live', house.act())
+const service = { id: orders.service.id, secret: orders.secret.text }
 let made = 0
 
 /** Ada owns `OWN…`; somebody else owns `THEIRS…`. */
@@ -66,7 +70,7 @@ test('the consent page offers the accounts in which the holder may allow what is
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'adviser', 'read')
   const trading = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
-  assert.doesNotMatch(trading.text, /name="account"/, 'one account is left, and nothing to tick')
+  assert.doesNotMatch(trading.text, /type="checkbox"/, 'one account is left, and nothing to tick')
   assert.match(trading.text, new RegExp(`may not allow all of this there: ${scene.theirs}`))
   const reading = await openConsent(scene.browser, scene.client, { scope: 'read' })
   assert.match(reading.text, /to use these accounts\?/)
@@ -77,7 +81,14 @@ test('the consent page offers the accounts in which the holder may allow what is
 test('a forged form brings in no account, and no scope, that the holding does not let its holder give', async () => {
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'viewer', 'read')
-  const tokens = await allow(scene, 'read trade', [scene.own, scene.theirs])
+  const page = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
+  const forged = await scene.browser.submit(page, '/consent', {
+    decision: 'approve',
+    account: [scene.own, scene.theirs],
+  })
+  assert.equal(forged.location, undefined)
+  assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
+  const tokens = await allow(scene, 'read trade')
   assert.equal(tokens.scope, 'read trade')
   for (const answer of await profiles(tokens.access_token)) assert.deepEqual(shownIn(answer), [scene.own])
 })
@@ -117,6 +128,50 @@ test('what became possible while the form was open is not agreed to', async () =
   assert.equal((await house.exchange(scene.client, code)).json<TokenBody>().scope, 'read')
 })
 
+/** What happens while the form is open, how it was left, and what the page then offers. */
+const meanwhile: Record<string, (scene: Scene) => Promise<{ page: Answer; account?: string[]; offered: string }>> = {
+  'the only account is replaced by another': async (scene) => {
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await removeHolding(db, scene.ada, scene.own, house.act())
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    return { page, offered: scene.theirs }
+  },
+  'the account that was ticked is lost, and the one that was not is left': async (scene) => {
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await removeHolding(db, scene.ada, scene.own, house.act())
+    return { page, account: [scene.own], offered: scene.theirs }
+  },
+  'one of two that were ticked is lost': async (scene) => {
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await removeHolding(db, scene.ada, scene.theirs, house.act())
+    return { page, account: [scene.own, scene.theirs], offered: scene.own }
+  },
+  'somebody without an account gets one': async (scene) => {
+    await removeHolding(db, scene.ada, scene.own, house.act())
+    const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
+    await hold(scene.ada, scene.theirs, 'adviser', 'read')
+    return { page, offered: scene.theirs }
+  },
+}
+
+test('accounts that change while the form is open are shown before any of them is allowed', async (t) => {
+  for (const [what, change] of Object.entries(meanwhile))
+    await t.test(what, async () => {
+      const scene = await openScene()
+      const { page, account, offered } = await change(scene)
+      const sent = { decision: 'approve', ...(account && { account }) }
+      const again = await scene.browser.submit(page, '/consent', sent)
+      assert.equal(again.location, undefined)
+      assert.match(again.text, /accounts have changed/)
+      assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
+      assert.equal((await scene.browser.submit(again, '/consent', { decision: 'approve' })).status, 303)
+      const [authorization] = await listAuthorizations(db, { userId: scene.ada.id })
+      assert.deepEqual(authorization!.accountNumbers, [offered])
+    })
+})
+
 const suspend = statement('', 'UPDATE holdings SET status = $3 WHERE user_id = $1 AND account_number = $2')
 
 test('a suspended holding is refused by the next request on every node, for applications and for personal tokens, until it is resumed', async () => {
@@ -131,6 +186,40 @@ test('a suspended holding is refused by the next request on every node, for appl
   await telling(scene.ada, () => db.query(suspend, [scene.ada.id, scene.own, 'active']))
   for (const answer of [...(await profiles(access_token)), ...(await profiles(personal))])
     assert.deepEqual(shownIn(answer), [scene.own])
+})
+
+async function reaches(token: string): Promise<unknown[]> {
+  const ask = async (url: string) => (await postForm(`${url}/v1/oauth/introspect`, { token }, basic(service))).json()
+  const told = await Promise.all([house.baseUrl, other.baseUrl].map(ask))
+  for (const each of told) assert.equal(each.active, true)
+  return told.map((each) => each.account_numbers)
+}
+
+const closeAccount = statement('', "UPDATE accounts SET status = 'closed' WHERE account_number = $1")
+
+test('a personal token reaches the accounts in which its user may do all that it can do, as services are told on every node', async () => {
+  const { ada, own, theirs } = await openScene()
+  const joint = `${theirs}J`
+  await house.makeUser(undefined, [joint])
+  const personal = await house.makeToken(ada)
+  const reachesOnly = async (...numbers: string[]) => assert.deepEqual(await reaches(personal), [numbers, numbers])
+  await reachesOnly(own)
+  for (const role of ['viewer', 'adviser'] as const) {
+    await telling(ada, () => hold(ada, theirs, role, 'read'))
+    await reachesOnly(own)
+    for (const answer of await profiles(personal)) assert.deepEqual(shownIn(answer).sort(), [own, theirs].sort())
+  }
+  const jointly = { accountNumber: joint, role: 'joint', scopes: scopesOfRole.joint } as const
+  await telling(ada, () => setHolding(db, ada, jointly, house.act()))
+  await reachesOnly(own, joint)
+  await telling(ada, () => db.query(suspend, [ada.id, joint, 'suspended']))
+  await reachesOnly(own)
+  await telling(ada, () => db.query(suspend, [ada.id, joint, 'active']))
+  await reachesOnly(own, joint)
+  await telling(ada, () => removeHolding(db, ada, joint, house.act()))
+  await reachesOnly(own)
+  await telling(ada, () => db.query(closeAccount, [own]))
+  await reachesOnly()
 })
 
 test('a holding that lets its holder give less takes the account from tokens that can do more, on every node', async () => {
@@ -175,6 +264,22 @@ test('a removed holding leaves every authorization for good: the last one ends, 
     events.map(({ action }) => action),
     ['GRANTED', 'CHANGED', 'REVOKED'],
   )
+})
+
+test('a removed holding leaves an authorization that is being changed at the same moment', async () => {
+  const scene = await openScene()
+  await hold(scene.ada, scene.theirs, 'joint', 'read')
+  await allow(scene, 'read', [scene.own, scene.theirs])
+  const pause = statement('', 'UPDATE authorizations SET paused_at = now() WHERE user_id = $1')
+  const [, removed] = await runBehind(
+    db,
+    (sql) => sql.query(pause, [scene.ada.id]),
+    () => removeHolding(db, scene.ada, scene.theirs, house.act()),
+  )
+  assert.equal(removed.status, 'fulfilled')
+  await hold(scene.ada, scene.theirs, 'joint', 'read')
+  const [authorization] = await listAuthorizations(db, { userId: scene.ada.id })
+  assert.deepEqual(authorization!.accountNumbers, [scene.own], 'it does not come back with the account')
 })
 
 test('a node of the release before writes owners as it did: holdings follow, and whoever was taken out is gone for it too', async () => {

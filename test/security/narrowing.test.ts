@@ -252,7 +252,9 @@ test('a closed account cannot be shared: the consent page does not offer it, and
   await accountTakers['is closed']!.take(scene, first)
   const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
   assert.equal(page.text.includes(first), false)
-  const tokens = await allow(scene, 'read', [first, second])
+  const forged = await scene.browser.submit(page, '/consent', { decision: 'approve', account: [first, second] })
+  assert.equal(forged.location, undefined)
+  const tokens = await allow(scene, 'read', [second])
   for (const told of await introspect(tokens.access_token)) assert.deepEqual(told.account_numbers, [second])
 })
 

@@ -243,8 +243,9 @@ test('a code gives the accounts that the user chose', async () => {
   const browser = await house.signIn(user)
   const start = await browser.get(`/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`)
   const page = await browser.get((await browser.get(start.location!)).location!)
-  const chosen = ['BBBB2222', 'CCCC3333', 'ZZZZ9999']
-  const { location } = await browser.submit(page, '/consent', { decision: 'approve', account: chosen })
+  const choose = (...account: string[]) => browser.submit(page, '/consent', { decision: 'approve', account })
+  assert.equal((await choose('BBBB2222', 'CCCC3333', 'ZZZZ9999')).location, undefined, 'one of them is not theirs')
+  const { location } = await choose('BBBB2222', 'CCCC3333')
   const { access_token } = (
     await house.exchange(client, new URL(location!).searchParams.get('code')!)
   ).json<TokenBody>()

@@ -9,7 +9,7 @@ import { removeDead } from '../../src/housekeeping.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { findFault } from '../../src/provisioning/record.ts'
 import { listOpenAccounts } from '../../src/users/account.ts'
-import { getUserNamed, setUserStatus } from '../../src/users/user.ts'
+import { getUserNamed, setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
 import { faultsOf } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -177,6 +177,31 @@ test('a customer whom the source locks is locked at once, and let in again by it
   assert.equal((await house.profile(token)).status, 401, 'what an operator locked stays locked')
   await setUserStatus(db, user, 'active', house.act())
   assert.equal((await house.profile(token)).status, 200)
+})
+
+test('an operator’s lock counts beside the source’s, whichever came first, until an operator unlocks', async () => {
+  const operator = await house.makeOperator()
+  const lockers: Record<string, (user: User, status: User['status']) => Promise<void>> = {
+    console: (user, status) => setStatusOfOther(db, user, status, operator, house.act()),
+    'command line': (user, status) => setUserStatus(db, user, status, house.act()),
+  }
+  for (const [where, set] of Object.entries(lockers)) {
+    const { customer } = nameOne()
+    let version = 0
+    const put = async (status: string) => {
+      await core.put(`customers/${customer}`, { name: 'Ada', status, version: ++version })
+      return (await findCustomer(customer))!.status
+    }
+    await put('active')
+    const user = await getUserNamed(db, `core:${customer.toLowerCase()}`)
+    await put('disabled')
+    await set(user, 'disabled')
+    assert.equal(await put('active'), 'disabled', `${where}: locked by both, and let in by one`)
+    await set(user, 'active')
+    assert.equal(await put('active'), 'active', `${where}: unlocked for good`)
+    await put('disabled')
+    assert.equal(await put('active'), 'active', `${where}: a lock that was undone does not come back`)
+  }
 })
 
 test('provisioning never touches staff, nor anybody whom it did not name: a name that is taken is a fault', async () => {

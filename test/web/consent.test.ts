@@ -154,9 +154,11 @@ test('fields that the page does not have change nothing', async () => {
   const other = await house.makeClient({ callbackUrl: 'https://other.example.com/callback' })
   const stranger = await house.makeUser(undefined, ['6YA00666'])
   const { user, browser, page } = await visit({ scope: 'read', state: 'mine' }, client, ['6YA11111', '6YA22222'])
+  const foreign = await browser.post('/consent', { ...approveForm(page), account: ['6YA11111', '6YA00666'] })
+  assert.equal(foreign.location, undefined)
   const answer = await browser.post('/consent', {
     ...approveForm(page),
-    account: ['6YA11111', '6YA00666'],
+    account: ['6YA11111'],
     ...{ scope: 'read trade', scopes: 'trade', client_id: other.id, redirect_uri: other.callbackUrl },
     ...{ state: 'theirs', user: stranger.id, user_id: stranger.id, code_challenge: 'x'.repeat(43) },
   })

@@ -82,13 +82,10 @@ export async function submitConsent(visit: Visit) {
     case 'approve': {
       const offer = await offerTo(context, session, pending.request, form.find('shown'))
       if (offer.scopes.length === 0) return sendConsent(context, reply, pending, session)
-      const accountNumbers = chooseAccounts(offer.accounts, form.all('account'))
-      if (accountNumbers === undefined) {
-        return sendConsent(context, reply, pending, session, {
-          text: 'Choose at least one account, or deny the request.',
-          ticked: form.all('account'),
-        })
-      }
+      const named = form.all('account')
+      const accountNumbers = chooseAccounts(offer.accounts, named)
+      const text = findChoiceProblem(offer.accounts, named, accountNumbers)
+      if (text !== undefined) return sendConsent(context, reply, pending, session, { text, ticked: named })
       const consent = {
         request: { ...pending.request, scopes: offer.scopes },
         userId: session.user.id,
@@ -126,12 +123,21 @@ function formSecret(session: string, { request }: PendingRequest): string {
   return `${session} ${request.id}`
 }
 
-/** The user's own accounts that were ticked; with one account or none there is nothing to tick. */
-function chooseAccounts(accounts: readonly HeldAccount[], ticked: readonly string[]): string[] | undefined {
-  const own = accounts.map((account) => account.accountNumber)
-  if (own.length <= 1) return own
-  const chosen = own.filter((number) => ticked.includes(number))
-  return chosen.length > 0 ? chosen : undefined
+/** Of what is offered now, what the form names: an account that it does not name was not shown, or not ticked. */
+function chooseAccounts(offered: readonly HeldAccount[], named: readonly string[]): string[] {
+  return offered.map((account) => account.accountNumber).filter((number) => named.includes(number))
+}
+
+/** Nothing is allowed but what they have seen and chosen, all of it. */
+function findChoiceProblem(
+  offered: readonly HeldAccount[],
+  named: readonly string[],
+  chosen: readonly string[],
+): string | undefined {
+  if (offered.length > 1 && chosen.length === 0) return 'Choose at least one account, or deny the request.'
+  const isAll = named.every((number) => chosen.includes(number))
+  if (isAll && (chosen.length > 0 || offered.length === 0)) return undefined
+  return 'Your accounts have changed since this page was opened. Check what is listed now, then answer.'
 }
 
 /** Nobody has vouched for the partner: nobody else's name and accounts are shown to it. */
@@ -182,7 +188,7 @@ ${
   html`<h2>It will be able to</h2>
 <ul class="scopes">${scopes.map(printScope)}</ul>
 ${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
-${accounts.length === 1 && html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p>`}
+${accounts.length === 1 && html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p><input type="hidden" name="account" value="${accounts[0]!.accountNumber}">`}
 ${printWithheld(offer, request)}
 <h2>For how long</h2>
 <p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>`
