@@ -108,3 +108,12 @@ CREATE TABLE password_resets (
   CHECK (expires_at > made_at)
 );
 CREATE INDEX password_resets_by_end ON password_resets (expires_at);
+
+-- It was made for the password, the address and the state of then: whoever changes one of them ends it.
+CREATE FUNCTION end_password_reset() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM password_resets WHERE user_id = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER end_password_reset AFTER UPDATE OF password_hash, email, status ON users FOR EACH ROW
+  WHEN ((OLD.password_hash, OLD.email, OLD.status) IS DISTINCT FROM (NEW.password_hash, NEW.email, NEW.status)) EXECUTE FUNCTION end_password_reset();

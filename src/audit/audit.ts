@@ -13,6 +13,8 @@ export interface Actor {
   /** For notices; the log does not keep it. */
   readonly userAgent?: string | undefined
   readonly requestId?: string | undefined
+  /** The identity provider that opened their session: its roles count. The log does not keep it. */
+  readonly providerId?: number | undefined
 }
 
 /** Who does something, and when: one value from the door to the entry. */

@@ -5,6 +5,7 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
+import { dropProvidedRoles } from '../users/staff-role.ts'
 import type { User, UserWithPassword } from '../users/user.ts'
 import * as table from './identities.sql.ts'
 import type { Provider } from './provider.ts'
@@ -83,12 +84,13 @@ export async function linkByHand(
   })
 }
 
-/** Ends what was opened by it. */
+/** Ends what was opened by it, and takes the roles that the provider gave. */
 export async function unlinkByHand(db: Database, provider: Provider, subject: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const [gone] = await sql.query<{ userId: string }>(table.deleteIdentity, [provider.issuer, subject])
     if (!gone) throw new NotFound(`Nobody is linked to the subject "${subject}" of ${provider.label}.`)
     await sql.query(table.deleteSessionsOfSubject, [provider.id, subject])
+    await dropProvidedRoles(sql, provider.id, act, gone.userId)
     await recordAct(sql, act, 'identity.unlinked', `user:${gone.userId}`, { provider: provider.label, subject })
   })
 }

@@ -7,6 +7,7 @@ import type { Vault } from '../crypto/vault.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
 import { Invalid, NotFound } from '../problem.ts'
+import { dropProvidedRoles } from '../users/staff-role.ts'
 import { findDraftProblems, type ProviderDraft } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
@@ -73,12 +74,14 @@ export async function findProviderById(sql: Sql, id: number): Promise<Provider |
   return provider
 }
 
-/** Ends every session that it vouched for. False when it is gone already. */
+/** Ends every session that it vouched for, and takes every role that it gave. False when it is gone already. */
 export async function removeProvider(db: Database, { id, name, issuer }: Provider, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [removed] = await sql.query(table.deleteProvider, [id])
-    if (removed) await recordAct(sql, act, 'provider.removed', `provider:${name}`, { issuer })
-    return removed !== undefined
+    if (!removed) return false
+    await dropProvidedRoles(sql, id, act)
+    await recordAct(sql, act, 'provider.removed', `provider:${name}`, { issuer })
+    return true
   })
 }
 

@@ -76,9 +76,10 @@ export async function signInVouched(
   })
 }
 
+/** A number that JSON rounds could be another customer's: it counts as missing. */
 function claimedBy({ linkClaim }: Provider, { claims }: Vouched): string | undefined {
   const value = linkClaim === null ? undefined : claims[linkClaim]
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 export const idTokenPurpose = 'id-token'

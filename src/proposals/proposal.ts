@@ -12,7 +12,7 @@ import { Forbidden, NotFound } from '../problem.ts'
 import type { ProposalKind } from '../proposal-kind.ts'
 import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
-import { listRolesOf } from '../users/staff-role.ts'
+import { listRolesIn, listRolesOf, type StaffRole } from '../users/staff-role.ts'
 import { lockActiveOperators } from '../users/users.sql.ts'
 import { actOfKind, type ProposedActs, proposableActs, type WiredKind } from './acts.ts'
 import { deciderPermission } from './deciders.ts'
@@ -85,7 +85,7 @@ async function propose<Kind extends WiredKind>(
 ): Promise<CarriedOut> {
   const by = personOf(act)
   const needed = await permissionsFor(sql, { kind, values })
-  if (!(await mayAll(sql, by, needed))) throw new Forbidden('You may not propose this any more.')
+  if (!permitAll(await ownRoles(sql, act), needed)) throw new Forbidden('You may not propose this any more.')
   if (!isReasoned(act)) throw new Error(`${kind} is proposed without a reason.`)
   const subject = proposableActs[kind].subjectOf(values)
   await sql.query(table.expireProposal, [kind, subject, act.at])
@@ -123,8 +123,12 @@ function personOf({ by }: Act): string {
   return by.name.slice('user:'.length)
 }
 
-async function mayAll(sql: Sql, userId: string, needed: readonly Permission[]): Promise<boolean> {
-  const roles = await listRolesOf(sql, userId)
+/** Of whoever is in front of the page. */
+function ownRoles(sql: Sql, act: Act): Promise<StaffRole[]> {
+  return listRolesIn(sql, personOf(act), act.by.providerId)
+}
+
+function permitAll(roles: readonly StaffRole[], needed: readonly Permission[]): boolean {
   return needed.every((permission) => permits(roles, permission))
 }
 
@@ -205,7 +209,7 @@ async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act
   if (decider !== session.user.id) throw new Error('The session is of somebody else.')
   if (decider === proposal.proposedBy) throw new Forbidden('You proposed this yourself. Somebody else has to decide.')
   if (proposal.subject === `user:${decider}`) throw new Forbidden('This is about you. Somebody else has to decide.')
-  if (!(await mayAll(sql, decider, await permissionsFor(sql, proposal))))
+  if (!permitAll(await ownRoles(sql, act), await permissionsFor(sql, proposal)))
     throw new Forbidden('You may not decide about this.')
   if (!isFresh(session, act.at) || !(await hasProvenFactor(sql, session, act.at)))
     throw new Forbidden('Confirm first that it is you.')
@@ -213,7 +217,7 @@ async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act
 
 /** Two people who both may do it: whoever lost that since, by lock or by role, proposes nothing. */
 async function isStillProposed(sql: Sql, proposal: Held['proposal']): Promise<boolean> {
-  if (!(await mayAll(sql, proposal.proposedBy, await permissionsFor(sql, proposal)))) return false
+  if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal))) return false
   const state = await actOfKind(proposal.kind).readState(sql, proposal.values as never)
   return state !== undefined && print(state) === proposal.state
 }

@@ -5,7 +5,7 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import { cut } from '../cut.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { type KnownDevice, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive, type LoginAttempt } from './login-throttle.ts'
@@ -14,7 +14,7 @@ import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { type From, openSignedIn } from './signed-in.ts'
 import { findUserByUsername, type User } from './user.ts'
-import { updatePassword } from './users.sql.ts'
+import { holdPassword, rehashPassword } from './users.sql.ts'
 
 interface LoginCredentials {
   readonly username: string
@@ -60,7 +60,14 @@ export async function signIn(
   const outdated = passwords.isOutdated(passwordHash) ? await passwords.hash(password) : undefined
   const mark = markPassword(outdated ?? passwordHash)
   return db.transaction<SignIn>(async (sql) => {
-    if (outdated) await sql.query(updatePassword, [user.id, outdated, now])
+    // The check took a while, in which others may have changed what was checked.
+    const [held] = outdated
+      ? await sql.query(rehashPassword, [user.id, passwordHash, outdated, now])
+      : await sql.query(holdPassword, [user.id, passwordHash])
+    if (!held) {
+      await recordRefusal(sql, attempt, found, act)
+      return { kind: 'refused' }
+    }
     if (await hasSecondFactor(sql, user.id)) {
       await forgive(sql, limits, attempt)
       const failuresBefore = await countSecondStepFailures(sql, user.id)
@@ -75,8 +82,8 @@ export async function signIn(
 }
 
 /** Usernames that do not exist are not written down: people type passwords into that field. */
-async function recordRefusal(db: Database, attempt: LoginAttempt, user: User | undefined, act: Act) {
+async function recordRefusal(sql: Sql, attempt: LoginAttempt, user: User | undefined, act: Act) {
   if (!attempt.userAllowed) return
   const subject = user ? `user:${user.id}` : 'user:unknown'
-  await recordAct(db, act, attempt.startsWait ? 'session.throttled' : 'session.refused', subject)
+  await recordAct(sql, act, attempt.startsWait ? 'session.throttled' : 'session.refused', subject)
 }

@@ -1,10 +1,10 @@
 import { statement } from '../database/database.ts'
 
-/** A new one ends the one before. Nothing is made for somebody who was sent one since $5, or is locked. */
+/** A new one ends the one before. Whoever changes the address meanwhile waits, and ends it. Nothing is made for somebody who was sent one since $5, or is locked. */
 export const upsertReset = statement(
   'upsert_password_reset',
   `INSERT INTO password_resets (user_id, token_hash, made_at, expires_at)
-   SELECT id, $2, $3, $4 FROM users WHERE id = $1 AND status = 'active'
+   SELECT id, $2, $3, $4 FROM users WHERE id = $1 AND status = 'active' FOR SHARE
    ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
      WHERE password_resets.made_at <= $5
    RETURNING user_id AS "userId"`,
@@ -16,12 +16,13 @@ export const selectReset = statement(
    WHERE r.token_hash = $1 AND r.expires_at > $2 AND u.status = 'active'`,
 )
 
-/** It counts once, on whichever node. */
+/** It counts once, on whichever node. The user is locked first, as by whoever changes them and so ends it. */
 export const takeReset = statement(
   'take_password_reset',
-  `DELETE FROM password_resets r USING users u
-   WHERE r.token_hash = $1 AND r.expires_at > $2 AND u.id = r.user_id AND u.status = 'active' AND (u.role = 'operator' OR $3)
-   RETURNING u.id AS "userId"`,
+  `WITH reader AS MATERIALIZED (
+     SELECT u.id FROM password_resets r JOIN users u ON u.id = r.user_id
+     WHERE r.token_hash = $1 AND r.expires_at > $2 AND u.status = 'active' AND (u.role = 'operator' OR $3) FOR NO KEY UPDATE OF u)
+   DELETE FROM password_resets r USING reader WHERE r.token_hash = $1 AND r.user_id = reader.id RETURNING r.user_id AS "userId"`,
 )
 
 export const deleteOldResets = statement(

@@ -20,7 +20,7 @@ import type { SessionUpstream } from './session.ts'
 import { type From, openSignedIn } from './signed-in.ts'
 import { countWrongCode, forgiveWrongCodes, useTotpCode } from './totp.ts'
 import type { User, UserWithPassword } from './user.ts'
-import { selectUserWithPassword } from './users.sql.ts'
+import { holdUserWithPassword, selectUserWithPassword } from './users.sql.ts'
 
 const lifetimeMs = 5 * minute
 const failuresThatEnd = 10
@@ -95,9 +95,14 @@ export interface HalfWay {
   readonly step: FirstStep
 }
 
+/** Whether the password of the first step is still theirs, and lets them in. */
+function isStillRight({ passwordMark }: FirstStep, found: UserWithPassword | undefined): found is UserWithPassword {
+  return found?.status === 'active' && markPassword(found.passwordHash) === passwordMark
+}
+
 export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
   const [found] = await sql.query<UserWithPassword>(selectUserWithPassword, [step.userId])
-  if (found?.status !== 'active' || markPassword(found.passwordHash) !== step.passwordMark) return undefined
+  if (!isStillRight(step, found)) return undefined
   if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
   const { passwordHash: _, ...user } = found
   return { user, step }
@@ -133,6 +138,8 @@ export async function takeSecondStep(
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   if (!attempt.userAllowed) return { kind: 'refused' }
   return db.transaction<SecondStep>(async (sql) => {
+    const [found] = await sql.query<UserWithPassword>(holdUserWithPassword, [user.id])
+    if (!isStillRight(step, found)) return { kind: 'over' }
     const [held] = await sql.query<{ failures: number }>(table.lockFailures, [user.id])
     if (isOver(step, held!.failures)) return { kind: 'over' }
     if (!(await acceptProof(sql, vault, user.id, proof, now)))

@@ -12,10 +12,29 @@ import { lockActiveOperators } from './users.sql.ts'
 
 export { permissionsOf, type StaffRole } from '../permission.ts'
 
-/** What counts now: none for whoever is locked out, or not of the staff. */
+/** From wherever, where nobody is in front of a page: none for whoever is locked out, or not of the staff. */
 export async function listRolesOf(sql: Sql, userId: string): Promise<StaffRole[]> {
   const rows = await sql.query<{ role: StaffRole }>(table.selectStaffRoles, [userId])
   return rows.map(({ role }) => role)
+}
+
+/** What counts in a session: what was given by hand, and by the provider that opened it. A password is no way to what a provider gave. */
+export async function listRolesIn(sql: Sql, userId: string, providerId: number | undefined): Promise<StaffRole[]> {
+  const rows = await sql.query<{ role: StaffRole }>(table.selectSessionRoles, [userId, providerId])
+  return rows.map(({ role }) => role)
+}
+
+/** With a provider goes what it gave to everybody; with the link of somebody, what it gave to them. */
+export async function dropProvidedRoles(sql: Sql, providerId: number, act: Act, userId?: string): Promise<void> {
+  const gone = await sql.query<{ userId: string; role: StaffRole }>(table.deleteRolesFrom, [
+    `provider:${providerId}`,
+    userId,
+  ])
+  for (const [id, own] of Map.groupBy(gone, (each) => each.userId)) {
+    const taken = own.map(({ role }) => role)
+    const details = { provider: String(providerId), given: [], taken }
+    await recordAct(sql, act, 'user.roles_provided', `user:${id}`, details)
+  }
 }
 
 /**
@@ -124,7 +143,7 @@ async function lockStaff(sql: Sql, { id, name }: Pick<StaffMember, 'id' | 'name'
 /** People alone: whoever has the machine has everything. They may have lost their own role while they waited. */
 async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return
-  const own = await listRolesOf(sql, by.name.slice(5))
+  const own = await listRolesIn(sql, by.name.slice(5), by.providerId)
   if (!permits(own, 'staff.manage')) throw new Forbidden('You may not change the roles of staff any more.')
   if (role === 'administrator' && !own.includes('administrator'))
     throw new Forbidden(`Only an administrator gives or takes the role ${staffRoleWords.administrator.title}.`)

@@ -1,10 +1,20 @@
 import { statement } from '../database/database.ts'
 
 /** Of somebody who is no longer staff, or locked out, there are none. */
-export const selectStaffRoles = statement(
-  'select_staff_roles',
-  `SELECT DISTINCT r.role FROM staff_roles r JOIN users u ON u.id = r.user_id
-   WHERE r.user_id = $1 AND u.role = 'operator' AND u.status = 'active' ORDER BY r.role`,
+const counting = `SELECT DISTINCT r.role FROM staff_roles r JOIN users u ON u.id = r.user_id
+   WHERE r.user_id = $1 AND u.role = 'operator' AND u.status = 'active'`
+
+export const selectStaffRoles = statement('select_staff_roles', `${counting} ORDER BY r.role`)
+
+export const selectSessionRoles = statement(
+  'select_session_roles',
+  `${counting} AND r.source IN ('hand', 'provider:' || $2::text) ORDER BY r.role`,
+)
+
+/** Of one of its people, or of all. */
+export const deleteRolesFrom = statement(
+  'delete_roles_from_provider',
+  'DELETE FROM staff_roles WHERE source = $1 AND ($2::text IS NULL OR user_id = $2) RETURNING user_id AS "userId", role',
 )
 
 export const lockStaffMember = statement(

@@ -30,6 +30,24 @@ export const selectUserWithPassword = statement(
   `SELECT ${withPassword} FROM users WHERE id = $1`,
 )
 
+/** Until its transaction ends, nobody gives them another password or locks them. */
+export const holdUserWithPassword = statement(
+  'hold_user_with_password',
+  `SELECT ${withPassword} FROM users WHERE id = $1 FOR SHARE`,
+)
+
+/** The password that was checked is still theirs, and stays so until the transaction ends. */
+export const holdPassword = statement(
+  'hold_password',
+  `SELECT id FROM users WHERE id = $1 AND password_hash = $2 AND status = 'active' FOR SHARE`,
+)
+
+/** The same with a hash of the cost of today: only instead of the one that was checked. */
+export const rehashPassword = statement(
+  'rehash_password',
+  `UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2 AND status = 'active' RETURNING id`,
+)
+
 export const selectPasswordHash = statement(
   'select_password_hash',
   'SELECT password_hash AS "passwordHash" FROM users WHERE id = $1',

@@ -12,7 +12,7 @@ import { type Permission, permits, type StaffRole } from '../permission.ts'
 import { Forbidden, NotFound } from '../problem.ts'
 import { type FactorLack, findFactorLack, hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
-import { listRolesOf } from '../users/staff-role.ts'
+import { listRolesIn } from '../users/staff-role.ts'
 import type { Branch } from '../webhooks/webhook.ts'
 import { readWhy } from './frame/ask.ts'
 import { readForm, type SubmittedForm } from './frame/forms.ts'
@@ -242,7 +242,7 @@ export function staff(permission: Permission): PersonGate<Operator> {
     const lack = await findLack(visit, session)
     if (lack === 'proof') return askToConfirm(visit, here, session)
     if (lack === 'factor') return sendFactorNeeded(visit, visitor)
-    const roles = await listRolesOf(visit.context.db, session.user.id)
+    const roles = await listRolesIn(visit.context.db, session.user.id, session.upstream?.providerId)
     if (!permits(roles, permission)) return sendPermissionNeeded(visit, visitor, roles, permission)
     return { ...visitor, isOperator: true as const, roles, may: (other: Permission) => permits(roles, other) }
   }
@@ -290,7 +290,7 @@ export function judgeOperator(visit: Visit, { roles }: Operator): Judge {
   return async () => {
     const session = await currentSession(visit.context, visit.request, false)
     if (session?.user.role !== 'operator' || (await findLack(visit, session)) !== undefined) return undefined
-    const rolesNow = await listRolesOf(visit.context.db, session.user.id)
+    const rolesNow = await listRolesIn(visit.context.db, session.user.id, session.upstream?.providerId)
     if (rolesNow.join() !== roles.join()) return undefined
     return { tags: [`session:${session.id}`, `user:${session.user.id}`], soundUntilMs: alwaysInDoubt }
   }

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hour, minute } from '../../src/clock.ts'
 import { setEmail } from '../../src/users/email.ts'
-import type { User } from '../../src/users/user.ts'
+import { sendResetTo } from '../../src/users/password-reset.ts'
+import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
+import { runBehind } from '../support/behind.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { findResetLink, listResets } from '../support/reset-link.ts'
@@ -69,6 +71,48 @@ test('a link works once, for an hour, and a newer one ends it', async () => {
   const third = await findLink(user, 3)
   house.clock.advance(hour)
   assert.equal((await choose(third)).status, 404)
+})
+
+test('a link ends with a new password, another address, or a lock', async () => {
+  const { passwords } = house.gateway.context
+  const changes: ((user: User) => Promise<unknown>)[] = [
+    (user) => setPassword(db, passwords, user, 'another password of theirs', house.act()),
+    (user) => setEmail(db, user, `other-${user.username}@example.com`, house.act()),
+    async (user) => {
+      for (const status of ['disabled', 'active'] as const) await setUserStatus(db, user, status, house.act())
+    },
+  ]
+  for (const change of changes) {
+    const user = await makeReader()
+    await ask(user.username)
+    const link = await findLink(user)
+    await change(user)
+    assert.equal((await choose(link)).status, 404, String(change))
+  }
+})
+
+test('a link that is made while the address changes ends with it', async () => {
+  const user = await makeReader()
+  const { vault } = house.gateway.context
+  const [, changed] = await runBehind(
+    db,
+    (first) => sendResetTo({ db: first, vault, holdersUsePasswords: true }, user, house.act()),
+    () => setEmail(db, user, `other-${user.username}@example.com`, house.act()),
+  )
+  assert.equal(changed.status, 'fulfilled')
+  assert.equal((await choose(await findLink(user))).status, 404)
+})
+
+test('of a link that is used while the address changes, and the change, both end well', async () => {
+  const user = await makeReader()
+  await ask(user.username)
+  const link = await findLink(user)
+  const [, chosenBehind] = await runBehind(
+    db,
+    (first) => setEmail(first, user, `other-${user.username}@example.com`, house.act()),
+    () => choose(link),
+  )
+  assert.equal(chosenBehind.status === 'fulfilled' && chosenBehind.value.status, 404)
 })
 
 test('a password that is too short is told, and the link stays good', async () => {

@@ -17,6 +17,8 @@ const people = {
   'sub-stranger': { customer_id: 'C-404', email: 'ada@example.com', preferred_username: 'ada' },
   'sub-nameless': { email: 'ada@example.com' },
   'sub-locked': { customer_id: 'C-2' },
+  'sub-number': { customer_id: 1_234_567 },
+  'sub-large-number': { customer_id: 2 ** 53 },
 }
 const upstream = await keepOpen(openUpstream(house, { name: 'bank', people }))
 await registerUpstream(house, upstream, 'bank')
@@ -92,6 +94,14 @@ test('whoever came with a request of an application goes on to it', async () => 
   assert.equal(answer.status, 303)
   const page = await browser.get(pathOf(answer))
   assert.match(page.text, /Allow <em>Portfolio Pal<\/em>/)
+})
+
+test('a number that JSON cannot tell from its neighbours names nobody', async () => {
+  await makeCustomer(house, '9007199254740992')
+  await makeCustomer(house, '1234567')
+  // What was 9007199254740993 where it was written is read as its neighbour.
+  assert.equal((await signInThere(open(), upstream, 'sub-large-number')).status, 403)
+  assert.equal((await signInThere(open(), upstream, 'sub-number')).status, 303)
 })
 
 test('whoever was on the way to a page goes on to it', async () => {

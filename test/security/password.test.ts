@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hash } from '@node-rs/argon2'
-import { statement } from '../../src/database/database.ts'
-import { setPassword, type User } from '../../src/users/user.ts'
+import { findEntries } from '../../src/audit/audit.ts'
+import { type Database, statement } from '../../src/database/database.ts'
+import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
+import { runBehind } from '../support/behind.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
 
 const house = await openHouse({}, undefined, {})
 
 const argon2id = 2
+const olderCost = { algorithm: argon2id, memoryCost: 4096, timeCost: 1, parallelism: 1 }
 const owaspFloor = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/
 
 async function readHash({ id }: User): Promise<string> {
@@ -28,12 +31,33 @@ test('a password is stored as argon2id with 19 MiB, two passes and one lane', as
 
 test('a hash of an older cost still signs in, and is replaced when it does', async () => {
   const user = await house.makeUser()
-  await writeHash(user, await hash(password, { algorithm: argon2id, memoryCost: 4096, timeCost: 1, parallelism: 1 }))
+  await writeHash(user, await hash(password, olderCost))
   assert.equal((await guess(house, user.username)).status, 401)
   assert.doesNotMatch(await readHash(user), owaspFloor, 'a wrong password replaces nothing')
   assert.equal((await guess(house, user.username, password)).status, 303)
   assert.match(await readHash(user), owaspFloor)
   assert.equal((await guess(house, user.username, password)).status, 303)
+})
+
+test('whoever is locked, or gets another password, while theirs is checked is refused like for a wrong one', async () => {
+  const { db, passwords } = house.gateway.context
+  const changes: ((db: Database, user: User) => Promise<void>)[] = [
+    (sql, user) => setPassword(sql, passwords, user, 'another password of theirs', house.act()),
+    (sql, user) => setUserStatus(sql, user, 'disabled', house.act()),
+  ]
+  for (const isOutdated of [false, true])
+    for (const change of changes) {
+      const user = await house.makeUser()
+      if (isOutdated) await writeHash(user, await hash(password, olderCost))
+      const [, late] = await runBehind(
+        db,
+        (first) => change(first, user),
+        () => guess(house, user.username, password),
+      )
+      assert.equal(late.status === 'fulfilled' && late.value.status, 401, `${isOutdated} ${change}`)
+      assert.equal((await findEntries(db, { action: 'session.refused', subject: `user:${user.id}` })).length, 1)
+      assert.equal((await findEntries(db, { action: 'session.opened', subject: `user:${user.id}` })).length, 0)
+    }
 })
 
 test('a password of 1,024 bytes signs in and one of 1,025 never does', async () => {

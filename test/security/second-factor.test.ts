@@ -7,6 +7,7 @@ import { generateKey, openVault, parseKey } from '../../src/crypto/vault.ts'
 import { reseal } from '../../src/database/reseal.ts'
 import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
+import { runBehind } from '../support/behind.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { dumpTables } from '../support/oauth.ts'
@@ -230,4 +231,22 @@ test('where the brokerage demands it, nobody without a second factor approves tr
   assert.equal(after.status, 200, 'the request waited')
   const approved = await browser.submit(after, '/consent', { decision: 'approve' })
   assert.match(approved.location!, /[?&]code=/)
+})
+
+test('whoever is locked, or gets another password, while the second step is taken begins again', async () => {
+  const { db, passwords } = house.gateway.context
+  for (const change of ['password', 'lock'] as const) {
+    const { user, app } = await makeGuardedUser(house)
+    const browser = await startSignIn(house, user)
+    const [, late] = await runBehind(
+      db,
+      (first) =>
+        change === 'lock'
+          ? setUserStatus(first, user, 'disabled', house.act())
+          : setPassword(first, passwords, user, 'another password of theirs', house.act()),
+      () => sendSecond(browser, { code: app.code() }),
+    )
+    assert.equal(late.status, 'fulfilled')
+    assert.equal(await isSignedIn(browser), false, change)
+  }
 })

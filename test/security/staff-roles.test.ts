@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Act, findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
+import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
+import { removeProvider } from '../../src/identity/provider.ts'
 import { permissions, permissionsOf, staffRoles } from '../../src/permission.ts'
 import {
   getStaffMember,
   giveRole,
+  listRolesIn,
   listRolesOf,
   type StaffRole,
   setProvidedRoles,
@@ -14,7 +17,10 @@ import {
 } from '../../src/users/staff-role.ts'
 import { setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
 import { runBehind } from '../support/behind.ts'
+import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
+import { registerUpstream } from '../support/upstream.ts'
+import { signInWith } from '../support/web.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
@@ -157,4 +163,46 @@ test('whoever lost the role meanwhile locks out nobody', async () => {
   const holder = await house.makeUser()
   await take(support, 'support', actOf(boss))
   await assert.rejects(setStatusOfOther(db, holder, 'disabled', support, actOf(support)), /may not do this any more/)
+})
+
+/** A provider of staff that nobody asks. */
+const registerStaffProvider = (name: string) =>
+  registerUpstream(house, { issuer: `https://${name}.example.com` }, name, {
+    ...{ kind: 'staff', label: name, linkClaim: null, rolesClaim: 'groups', roleMap: {} },
+  })
+
+test('what a provider gave counts in the sessions that it opened, and in no other', async () => {
+  const [one, other] = [await registerStaffProvider('one'), await registerStaffProvider('other')]
+  const user = await makeStaff('viewer')
+  await provide(user, String(one.id), 'administrator')
+  assert.deepEqual(await listRolesIn(db, user.id, undefined), ['viewer'])
+  assert.deepEqual(await listRolesIn(db, user.id, other.id), ['viewer'])
+  assert.deepEqual(await listRolesIn(db, user.id, one.id), ['administrator', 'viewer'])
+  const browser = new Browser(house.baseUrl)
+  assert.equal((await signInWith(browser, user.username, { path: '/login/password' })).status, 303)
+  assert.equal((await browser.get('/console')).status, 200)
+  assert.equal((await browser.get('/console/staff')).status, 403)
+})
+
+test('a password makes nobody an administrator who is one at a provider alone', async () => {
+  const { id } = await registerStaffProvider('officers')
+  const [user, colleague] = [await makeStaff('security-officer'), await makeStaff('viewer')]
+  await provide(user, String(id), 'administrator')
+  await assert.rejects(give(colleague, 'administrator', actOf(user)), /Only an administrator gives or takes/)
+  await give(colleague, 'administrator', { ...actOf(user), by: { name: `user:${user.id}`, providerId: id } })
+  assert.deepEqual(await listRolesOf(db, colleague.id), ['administrator', 'viewer'])
+})
+
+test('with a provider, or the link to it, goes what it gave', async () => {
+  const [gone, kept] = [await registerStaffProvider('gone'), await registerStaffProvider('kept')]
+  const [user, colleague] = [await makeStaff('viewer'), await makeStaff('viewer')]
+  for (const each of [user, colleague])
+    for (const { id } of [gone, kept]) await provide(each, String(id), id === gone.id ? 'support' : 'auditor')
+  await linkByHand(db, kept, 'sub-user', user, house.act())
+  await removeProvider(db, gone, house.act())
+  assert.deepEqual(await listRolesOf(db, user.id), ['auditor', 'viewer'])
+  assert.deepEqual(await listRolesOf(db, colleague.id), ['auditor', 'viewer'])
+  await unlinkByHand(db, kept, 'sub-user', house.act())
+  assert.deepEqual(await listRolesOf(db, user.id), ['viewer'])
+  assert.deepEqual(await listRolesOf(db, colleague.id), ['auditor', 'viewer'])
 })

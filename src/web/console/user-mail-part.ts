@@ -7,10 +7,11 @@ import { type Html, html } from '../frame/html.ts'
 interface MailPart {
   readonly home: string
   readonly csrf: string
+  readonly isSelf: boolean
   readonly mayAct: boolean
 }
 
-export function printMail({ home, csrf, mayAct }: MailPart, mail: Mail | undefined): Html {
+export function printMail({ home, csrf, isSelf, mayAct }: MailPart, mail: Mail | undefined): Html {
   const email = mail?.email ?? null
   const field = {
     name: 'email',
@@ -20,5 +21,5 @@ export function printMail({ home, csrf, mayAct }: MailPart, mail: Mail | undefin
   return html`<section class="card"><h2>E-mail and password</h2>
 <p>${email === null ? 'No address: no notices come, and no password can be reset.' : html`Notices and links go to <strong class="address">${email}</strong>.`}</p>
 ${mayAct && askFirst({ action: `${home}/email`, csrf, label: 'Change e-mail', text: 'Make sure first that it is theirs. The address of before is told.', more: textField(emptyDraft, field), why: true })}
-${mayAct && email !== null && askFirst({ action: `${home}/reset`, csrf, label: 'Send a password reset', text: 'They get a link by e-mail that works once, for an hour. Until they use it, nothing changes.', why: true })}</section>`
+${mayAct && !isSelf && email !== null && askFirst({ action: `${home}/reset`, csrf, label: 'Send a password reset', text: 'They get a link by e-mail that works once, for an hour. Until they use it, nothing changes.', why: true })}</section>`
 }

@@ -20,8 +20,12 @@ export async function changeEmail(visit: Visit, operator: StrongOperator, form: 
   return back(visit, operator, user, 'The e-mail address is changed, and the one before was told.')
 }
 
+/** From here it would also make a password for whoever has none, and signs in at a provider. */
+const notToOneself = 'You cannot send a password reset to yourself. Ask another administrator.'
+
 export async function sendReset(visit: Visit, operator: StrongOperator) {
   const user = await targetOf(visit, operator)
+  if (user.id === operator.session.user.id) return sendUser(visit, operator, user, new Conflict(notToOneself))
   const isSent = await sendResetTo(loginDesk(visit.context), user, operator.act)
   if (isSent) return back(visit, operator, user, 'A link for a new password is on its way.')
   const why = 'No link was sent: they have no e-mail address, are locked, sign in at a provider, or got too many today.'

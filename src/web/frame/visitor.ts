@@ -32,6 +32,7 @@ export function actOf({ clock, environment }: Context, request: FastifyRequest, 
     address: request.ip,
     requestId: request.id,
     userAgent: cut(browserOf(request).userAgent, 300),
+    providerId: session?.upstream?.providerId,
   }
   return { by, at: clock.now() }
 }

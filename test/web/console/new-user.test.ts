@@ -1,7 +1,7 @@
 /** Users whom operators make and help: nobody but the user ever knows their password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findMail } from '../../../src/users/email.ts'
+import { findMail, setEmail } from '../../../src/users/email.ts'
 import { findUserByUsername, type User } from '../../../src/users/user.ts'
 import { hiddenFields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -57,4 +57,18 @@ test('a password reset goes to the address of the user; without one nothing is s
   await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
   assert.equal((await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })).status, 303)
   assert.ok((await kindsOf(user)).includes('password-reset'))
+})
+
+test('an operator sends no password reset to themselves, and is offered none', async () => {
+  const operator = await house.makeOperator()
+  await setEmail(db, operator, 'own@example.com', house.act())
+  const browser = await house.signIn(operator)
+  const home = `/console/users/${operator.id}`
+  const page = await browser.get(home)
+  assert.doesNotMatch(page.text, /Send a password reset/)
+  const csrf = hiddenFields(page.text, `${home}/email`).csrf!
+  const answer = await browser.post(`${home}/reset`, { csrf, reason: 'Mine.' })
+  assert.equal(answer.status, 409)
+  assert.match(answer.text, /to yourself/)
+  assert.ok(!(await kindsOf(operator)).includes('password-reset'))
 })
