@@ -26,6 +26,7 @@ export const permissions = [
   'settings.see',
   'staff.see',
   'staff.manage',
+  'administrators.manage',
   'providers.manage',
   'keys.manage',
   'brand.manage',

@@ -14,6 +14,7 @@ import type { Permission } from '../permission.ts'
 import { covers, type Scope } from '../scope.ts'
 import { lockUser } from '../users/api-tokens.sql.ts'
 import { findSecondFactors, isGuarded, resetSecondFactor } from '../users/second-factor.ts'
+import { findNeededOver } from '../users/staff-role.ts'
 import { getUserById } from '../users/user.ts'
 
 /** The exact act, as it is kept. */
@@ -99,8 +100,7 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
   'user.reset-two-factor': {
     sees: 'users.see',
     async alsoNeeds(sql, { userId }) {
-      const { role } = await getUserById(sql, userId)
-      return role === 'operator' ? ['staff.manage'] : []
+      return findNeededOver(sql, await getUserById(sql, userId))
     },
     subjectOf: ({ userId }) => `user:${userId}`,
     async readState(sql, { userId }) {

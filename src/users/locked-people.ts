@@ -11,6 +11,7 @@ interface LockedPerson {
   readonly name: string
   readonly username: string
   readonly role: User['role']
+  readonly isAdministrator: boolean
   readonly reason: LockReason
   readonly since: Date
 }

@@ -4,7 +4,7 @@
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { permits, type StaffRole } from '../permission.ts'
+import { type Permission, permits, type StaffRole } from '../permission.ts'
 import { Conflict, Forbidden, NotFound } from '../problem.ts'
 import { staffRoleWords } from '../words/staff-role-words.ts'
 import * as table from './staff-roles.sql.ts'
@@ -35,6 +35,23 @@ export async function dropProvidedRoles(sql: Sql, providerId: number, act: Act, 
     const details = { provider: String(providerId), given: [], taken }
     await recordAct(sql, act, 'user.roles_provided', `user:${id}`, details)
   }
+}
+
+/** What acting on somebody takes beside helping people: on staff, giving out their roles; on an administrator, being one. */
+export function neededOver(target: {
+  readonly role: string
+  readonly isAdministrator: boolean
+}): readonly Permission[] {
+  if (target.role !== 'operator') return []
+  return target.isAdministrator ? ['staff.manage', 'administrators.manage'] : ['staff.manage']
+}
+
+export async function findNeededOver(
+  sql: Sql,
+  { id, role }: { readonly id: string; readonly role: string },
+): Promise<readonly Permission[]> {
+  const [found] = await sql.query<{ isAdministrator: boolean }>(table.selectIsAdministrator, [id])
+  return neededOver({ role, ...found! })
 }
 
 /**
@@ -145,7 +162,7 @@ async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void
   if (!by.name.startsWith('user:')) return
   const own = await listRolesIn(sql, by.name.slice(5), by.providerId)
   if (!permits(own, 'staff.manage')) throw new Forbidden('You may not change the roles of staff any more.')
-  if (role === 'administrator' && !own.includes('administrator'))
+  if (role === 'administrator' && !permits(own, 'administrators.manage'))
     throw new Forbidden(`Only an administrator gives or takes the role ${staffRoleWords.administrator.title}.`)
 }
 

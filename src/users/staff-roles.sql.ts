@@ -22,6 +22,12 @@ export const lockStaffMember = statement(
   `SELECT id FROM users WHERE id = $1 AND role = 'operator' FOR NO KEY UPDATE`,
 )
 
+/** Whatever gave the role, and also while they are locked out. */
+export const selectIsAdministrator = statement(
+  'select_is_administrator',
+  `SELECT EXISTS (SELECT FROM staff_roles WHERE user_id = $1 AND role = 'administrator') AS "isAdministrator"`,
+)
+
 /** Administrators by hand who can sign in. */
 export const selectAdministrators = statement(
   'select_administrators',

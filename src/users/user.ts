@@ -8,7 +8,7 @@ import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
-import { giveByHand, listRolesIn, refuseNoAdministrator, type StaffRole } from './staff-role.ts'
+import { findNeededOver, giveByHand, listRolesIn, refuseNoAdministrator, type StaffRole } from './staff-role.ts'
 import * as table from './users.sql.ts'
 
 export interface User {
@@ -156,10 +156,9 @@ export async function setStatusOfOther(
     throw new Conflict('You cannot lock out yourself. Ask another operator.')
   await db.transaction(async (sql) => {
     const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
-    if (
-      !operators.some(({ id }) => id === acting.id) ||
-      !permits(await listRolesIn(sql, acting.id, act.by.providerId), 'users.manage')
-    )
+    const needed = ['users.manage' as const, ...(await findNeededOver(sql, user))]
+    const roles = await listRolesIn(sql, acting.id, act.by.providerId)
+    if (!operators.some(({ id }) => id === acting.id) || !needed.every((each) => permits(roles, each)))
       throw new Conflict('You have been locked out yourself meanwhile, or may not do this any more.')
     const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at]).catch(explainLock)
     if (changed.length === 0) return

@@ -216,7 +216,23 @@ test('nobody decides about themselves, and about staff only who looks after staf
   const id = await proposalOf(propose('user.reset-two-factor', values, boss))
   await assert.rejects(approve(id, target), /This is about you/)
   await assert.rejects(approve(id), /You may not decide about this/)
-  assert.equal(await approve(id, await makePerson('support', 'security-officer')), 'applied')
+  assert.equal(await approve(id, await makePerson('administrator')), 'applied')
+  const viewer = await makePerson('viewer')
+  await setUpApp(house, await house.signIn(viewer.user))
+  const lesser = await proposalOf(propose('user.reset-two-factor', { userId: viewer.user.id }, boss))
+  await assert.rejects(approve(lesser), /You may not decide about this/)
+  assert.equal(await approve(lesser, await makePerson('support', 'security-officer')), 'applied')
+})
+
+test('the second factor of an administrator is reset by administrators alone: neither proposed nor approved by anybody else', async () => {
+  const [boss, target] = [await makePerson('administrator'), await makePerson('administrator')]
+  const officer = await makePerson('support', 'security-officer')
+  await setUpApp(house, await house.signIn(target.user))
+  const values = { userId: target.user.id }
+  await assert.rejects(propose('user.reset-two-factor', values, officer), /You may not propose this any more/)
+  const id = await proposalOf(propose('user.reset-two-factor', values, boss))
+  await assert.rejects(approve(id, officer), /You may not decide about this/)
+  assert.equal(isGuarded(await findSecondFactors(db, target.user.id)), true)
 })
 
 test('a proposal ends by itself, and makes room for another', async () => {

@@ -206,3 +206,19 @@ test('with a provider, or the link to it, goes what it gave', async () => {
   assert.deepEqual(await listRolesOf(db, user.id), ['viewer'])
   assert.deepEqual(await listRolesOf(db, colleague.id), ['auditor', 'viewer'])
 })
+
+test('only an administrator locks out or lets in an administrator, whatever gave them the role', async () => {
+  const [boss, byHand, provided] = [
+    await makeStaff('administrator'),
+    await makeStaff('administrator'),
+    await makeStaff(),
+  ]
+  await provide(provided, 'entra', 'administrator')
+  const officer = await makeStaff('support', 'security-officer')
+  for (const target of [byHand, provided])
+    for (const status of ['disabled', 'active'] as const) {
+      const asOfficer = setStatusOfOther(db, target, status, officer, actOf(officer))
+      await assert.rejects(asOfficer, /may not do this any more/, status)
+      await setStatusOfOther(db, target, status, boss, actOf(boss))
+    }
+})

@@ -11,6 +11,7 @@ import {
 } from '../../partners/attention.ts'
 import { printSeen } from '../../partners/partner.ts'
 import { listLockedPeople } from '../../users/locked-people.ts'
+import { neededOver } from '../../users/staff-role.ts'
 import { listFailingWebhooks } from '../../webhooks/failing-webhooks.ts'
 import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { findCause } from '../../webhooks/likely-cause.ts'
@@ -222,7 +223,7 @@ const throttled: AttentionKind = {
   all: '/console/audit?action=session.throttled',
   permission: 'users.manage',
   async find({ db, operator, now }, most) {
-    return (await listLockedPeople(db, 'must wait', now, most)).map(({ userId, name, role, since }) => ({
+    return (await listLockedPeople(db, 'must wait', now, most)).map(({ userId, name, since, ...person }) => ({
       urgency: 'soon',
       kind: 'Has to wait',
       title: toUser(userId, name),
@@ -230,7 +231,7 @@ const throttled: AttentionKind = {
       since,
       age: printAgo(since, now),
       acts:
-        mayActOn(operator, { role }) &&
+        mayActOn(operator, neededOver(person)) &&
         act(operator.csrf, `/console/users/${userId}/throttle/lift`, 'Let sign in', name),
     }))
   },
@@ -241,14 +242,15 @@ const lockedOut: AttentionKind = {
   all: '/console/audit?action=user.disabled',
   permission: 'users.manage',
   async find({ db, operator, now }, most) {
-    return (await listLockedPeople(db, 'locked', now, most)).map(({ userId, name, role, since }) => ({
+    return (await listLockedPeople(db, 'locked', now, most)).map(({ userId, name, since, ...person }) => ({
       urgency: 'know',
       kind: 'Locked',
       title: toUser(userId, name),
       reason: 'Locked out by an operator. Tokens work again when they are unlocked; sessions do not come back.',
       since,
       age: html`locked ${printAgo(since, now)}`,
-      acts: mayActOn(operator, { role }) && act(operator.csrf, `/console/users/${userId}/unlock`, 'Unlock', name),
+      acts:
+        mayActOn(operator, neededOver(person)) && act(operator.csrf, `/console/users/${userId}/unlock`, 'Unlock', name),
     }))
   },
 }

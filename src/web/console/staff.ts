@@ -84,8 +84,8 @@ ${source === 'hand' && mayChange(operator, role) && askFirst({ action: `${here}/
 }
 
 /** Only an administrator makes administrators, or takes that from one. */
-function mayChange({ may, roles }: Operator, role: StaffRole): boolean {
-  return may('staff.manage') && (role !== 'administrator' || roles.includes('administrator'))
+function mayChange({ may }: Operator, role: StaffRole): boolean {
+  return may('staff.manage') && (role !== 'administrator' || may('administrators.manage'))
 }
 
 function printGiving({ id, roles }: StaffMember, operator: Operator): Content {

@@ -4,6 +4,7 @@ import { Conflict, Forbidden } from '../../problem.ts'
 import { revokeApiToken } from '../../users/api-token.ts'
 import { liftLoginWait } from '../../users/login-throttle.ts'
 import { closeEverySession, closeSessionOf } from '../../users/session.ts'
+import { findNeededOver } from '../../users/staff-role.ts'
 import { setStatusOfOther, type User } from '../../users/user.ts'
 import { ignoreAlreadyGone, type Undo } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
@@ -28,9 +29,11 @@ const doneWords = {
 
 export async function targetOf(visit: Visit, operator: StrongOperator): Promise<User> {
   const user = await userOf(visit)
-  if (!mayActOn(operator, user))
-    throw new Forbidden('They are of the staff: only an administrator who also looks after staff may do this.')
-  return user
+  const needed = await findNeededOver(visit.context.db, user)
+  if (mayActOn(operator, needed)) return user
+  if (needed.includes('administrators.manage'))
+    throw new Forbidden('They are an administrator: only another administrator may do this.')
+  throw new Forbidden('They are of the staff: only who may change the roles of staff, too, may do this.')
 }
 
 export function lockUser(visit: Visit, operator: StrongOperator) {

@@ -1,5 +1,6 @@
 /** The parts of a user's page, each with the form that goes with it. No part shows a secret, nor what could be used as one. */
 import type { Authorization } from '../../oauth/authorization.ts'
+import type { Permission } from '../../permission.ts'
 import type { ApiToken } from '../../users/api-token.ts'
 import type { LoginFailures } from '../../users/login-throttle.ts'
 import { isGuarded, type SecondFactors } from '../../users/second-factor.ts'
@@ -27,9 +28,9 @@ interface UserPage {
   readonly ownSession: number
 }
 
-/** Whoever helps people does not lock out or unguard those who watch over them: that takes whoever gives out their roles. */
-export function mayActOn(operator: Pick<Operator, 'may'>, { role }: Pick<User, 'role'>): boolean {
-  return operator.may('users.manage') && (role !== 'operator' || operator.may('staff.manage'))
+/** Whoever helps people does not lock out or unguard those who watch over them: `needed` is what it takes over whom they act on. */
+export function mayActOn({ may }: Pick<Operator, 'may'>, needed: readonly Permission[]): boolean {
+  return may('users.manage') && needed.every((each) => may(each))
 }
 
 /** More are closed together. */

@@ -11,6 +11,7 @@ import { findMail } from '../../users/email.ts'
 import { findLoginFailures } from '../../users/login-throttle.ts'
 import { findSecondFactors } from '../../users/second-factor.ts'
 import { listSessions } from '../../users/session.ts'
+import { findNeededOver } from '../../users/staff-role.ts'
 import { getUserById, type User } from '../../users/user.ts'
 import { type Html, html } from '../frame/html.ts'
 import { notice, printDate } from '../frame/page.ts'
@@ -61,7 +62,7 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
     home: `/console/users/${user.id}`,
     csrf: operator.csrf,
     isSelf: user.id === operator.session.user.id,
-    mayAct: mayActOn(operator, user),
+    mayAct: mayActOn(operator, await findNeededOver(db, user)),
     offers: await readOffers(visit),
     ownSession: operator.session.id,
   }

@@ -83,6 +83,7 @@ test('viewers and auditors change nothing, and only who watches over staff gives
       [],
     )
   assert.deepEqual(rolesWith('staff.manage'), ['security-officer', 'administrator'])
+  assert.deepEqual(rolesWith('administrators.manage'), ['administrator'])
   assert.deepEqual(rolesWith('partners.manage'), ['partner-manager', 'administrator'])
   assert.deepEqual(rolesWith('users.manage'), ['support', 'administrator'])
   assert.deepEqual(rolesWith('audit.export'), ['auditor', 'administrator'])
@@ -152,8 +153,11 @@ for (const [role, desk] of desks) {
 }
 
 test('every permission opens something, and somebody beside administrators has it', () => {
-  // Rows that are not here yet.
-  const elsewhere: readonly Permission[] = ['imports.manage', 'providers.manage', 'keys.manage']
+  // Rows that are not here yet; and what an act on an administrator takes beside its row's.
+  const elsewhere: readonly Permission[] = [
+    ...(['imports.manage', 'providers.manage', 'keys.manage'] as const),
+    'administrators.manage',
+  ]
   const named = new Set(ofConsole.map(({ gate }) => gate.permission))
   for (const permission of permissions.filter((each) => !elsewhere.includes(each)))
     assert.ok(named.has(permission), permission)
@@ -194,6 +198,25 @@ test('whoever only helps people changes nothing about staff, and is offered noth
     assert.equal((await support.browser.post(address, fields)).status, 403, path)
   }
   assert.deepEqual(await actsOf(support), before)
+})
+
+test('whoever looks after staff and helps people changes nothing about an administrator, and is offered nothing of it', async () => {
+  const officer = await openDesk(house, 'Otto Officer', ['support', 'security-officer'])
+  const { user } = await openDesk(house, 'Olga Administrator')
+  const page = await officer.browser.get(`/console/users/${user.id}`)
+  const offered = formsOf('', page).filter(({ action }) => action.startsWith('/console'))
+  assert.deepEqual(offered, [])
+  const csrf = await tokenOf(officer.browser)
+  const before = await actsOf(officer)
+  const acts = ofConsole.filter(({ method, path }) => method === 'POST' && path.startsWith('/console/users/:id/'))
+  assert.ok(acts.length > 8)
+  for (const { path } of acts) {
+    const fields = { csrf, reason: 'x', session: '1', token: '1', authorization: '1', email: 'new@broker.example' }
+    const answer = await officer.browser.post(path.replace(':id', user.id), fields)
+    assert.equal(answer.status, 403, path)
+    assert.match(answer.text, /only another administrator may do this/, path)
+  }
+  assert.deepEqual(await actsOf(officer), before)
 })
 
 test('staff without a role are told so, and by whom they get one', async () => {
