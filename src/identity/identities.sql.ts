@@ -6,10 +6,16 @@ const ofKind = `u.role = CASE $1 WHEN 'staff' THEN 'operator' ELSE 'holder' END`
 
 const columns = userColumns.replaceAll(/(^|, )(\w+)/g, '$1u.$2')
 
+/** Whoever removes it, or a link, waits for the sign-ins that go on, and ends what they opened. */
+export const holdProvider = statement(
+  'hold_identity_provider',
+  'SELECT id FROM identity_providers WHERE id = $1 FOR KEY SHARE',
+)
+
 export const selectLinked = statement(
   'select_linked_user',
   `SELECT ${columns}, u.password_hash AS "passwordHash", u.source, u.external_id AS "externalId", ${ofKind} AS "isOfKind"
-   FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $2 AND i.subject = $3`,
+   FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $2 AND i.subject = $3 FOR KEY SHARE OF i`,
 )
 
 export const selectByExternalId = statement(

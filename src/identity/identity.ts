@@ -29,28 +29,35 @@ type Known =
   | { readonly kind: 'known'; readonly user: UserWithPassword }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** Links whoever comes for the first time. */
+/** Somebody was linked to the subject between a look and the link: with a new look they are known. */
+export class LinkedMeanwhile extends Error {}
+
+/** Links whoever comes for the first time. Throws `LinkedMeanwhile`, so that nobody is made in vain. */
 export async function recogniseVouched(sql: Sql, provider: Provider, said: Said, act: Act): Promise<Known> {
-  const { kind, issuer, linkSource, label } = provider
+  const { kind, issuer, linkSource } = provider
   const { subject, claimed } = said
+  const [held] = await sql.query(table.holdProvider, [provider.id])
+  if (!held) return unknown('the provider was removed')
   const [linked] = await sql.query<LinkedRow>(table.selectLinked, [kind, issuer, subject])
   if (linked) return judgeLinked(linked, provider, claimed)
-  if (said.join) return { kind: 'known', user: await link(sql, provider, subject, await said.join(), act) }
+  if (said.join) {
+    const user = await said.join()
+    await link(sql, provider, subject, user, act)
+    return { kind: 'known', user: { ...user, passwordHash: null } }
+  }
   if (provider.linkClaim === null) return unknown('nobody is linked to this subject')
   if (claimed === undefined) return unknown(`the claim ${provider.linkClaim} is missing`)
   const [found] = await sql.query<LinkedRow>(table.selectByExternalId, [kind, linkSource, claimed])
   if (!found) return unknown(`no customer has the external id ${claimed}`)
   if (!found.isOfKind) return unknown('the provider is for others')
-  const [made] = await sql.query(table.insertIdentity, [provider.id, subject, found.id, act.at])
-  if (!made) return recogniseVouched(sql, provider, said, act)
-  await recordAct(sql, act, 'identity.linked', `user:${found.id}`, { provider: label, subject })
+  await link(sql, provider, subject, found, act)
   return known(found)
 }
 
-async function link(sql: Sql, { id, label }: Provider, subject: string, user: User, act: Act) {
-  await sql.query(table.insertIdentity, [id, subject, user.id, act.at])
+async function link(sql: Sql, { id, label }: Provider, subject: string, user: Pick<User, 'id'>, act: Act) {
+  const [made] = await sql.query(table.insertIdentity, [id, subject, user.id, act.at])
+  if (!made) throw new LinkedMeanwhile(`The subject ${subject} of ${label} was linked meanwhile.`)
   await recordAct(sql, act, 'identity.linked', `user:${user.id}`, { provider: label, subject })
-  return { ...user, passwordHash: null }
 }
 
 /** A claim that names somebody else now contradicts the link: nobody can say who it is. */

@@ -3,7 +3,7 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { cut } from '../cut.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import { type KnownDevice, markPassword, recognise } from '../users/known-device.ts'
 import { hasSecondFactor } from '../users/second-factor.ts'
 import { countSecondStepFailures, type FirstStep, noteUpstream } from '../users/second-step.ts'
@@ -11,7 +11,7 @@ import type { SessionUpstream } from '../users/session.ts'
 import { type From, openSignedIn } from '../users/signed-in.ts'
 import { setProvidedRoles } from '../users/staff-role.ts'
 import type { User } from '../users/user.ts'
-import { recogniseVouched } from './identity.ts'
+import { LinkedMeanwhile, recogniseVouched } from './identity.ts'
 import type { AskedUpstream, Vouched } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
 import { addStaff, rolesFrom } from './staff.ts'
@@ -29,11 +29,43 @@ interface SignInDesk {
   readonly vault: Vault
 }
 
+type Answer = { readonly vouched: Vouched; readonly asked: AskedUpstream }
+type FromDevice = From & { readonly device: KnownDevice | undefined }
+
+/** A second time from the beginning for whoever was linked meanwhile; a third time nobody can say who it is. */
 export async function signInVouched(
+  desk: SignInDesk,
+  provider: Provider,
+  answer: Answer,
+  from: FromDevice,
+  act: Act,
+): Promise<ProviderSignIn> {
+  for (let time = 0; time < 2; time++)
+    try {
+      return await signInOnce(desk, provider, answer, from, act)
+    } catch (error) {
+      if (!(error instanceof LinkedMeanwhile)) throw error
+    }
+  return refuseUnknown(desk.db, provider, answer.vouched, 'who is linked changes all the while', act)
+}
+
+async function refuseUnknown(
+  sql: Sql,
+  { name }: Provider,
+  { subject }: Vouched,
+  why: string,
+  act: Act,
+): Promise<ProviderSignIn> {
+  const details = { why: cut(why, 300), subject: cut(subject, 255) }
+  await recordAct(sql, act, 'identity.unknown', `provider:${name}`, details)
+  return { kind: 'unknown' }
+}
+
+function signInOnce(
   { db, vault }: SignInDesk,
   provider: Provider,
-  { vouched, asked }: { readonly vouched: Vouched; readonly asked: AskedUpstream },
-  from: From & { readonly device: KnownDevice | undefined },
+  { vouched, asked }: Answer,
+  from: FromDevice,
   act: Act,
 ): Promise<ProviderSignIn> {
   return db.transaction<ProviderSignIn>(async (sql) => {
@@ -43,10 +75,7 @@ export async function signInVouched(
     const join = roles.length > 0 ? () => addStaff(sql, vouched.claims, act) : undefined
     const said = { subject, claimed: claimedBy(provider, vouched), join }
     const found = await recogniseVouched(sql, provider, said, act)
-    if (found.kind === 'unknown') {
-      await recordAct(sql, act, 'identity.unknown', about, { why: cut(found.why, 300), subject: cut(subject, 255) })
-      return { kind: 'unknown' }
-    }
+    if (found.kind === 'unknown') return refuseUnknown(sql, provider, vouched, found.why, act)
     const { passwordHash, ...user } = found.user
     if (user.status !== 'active') {
       await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { hour, minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { openGuardedFetch } from '../../src/identity/guarded-fetch.ts'
+import { recogniseVouched } from '../../src/identity/identity.ts'
 import { addProvider, findProvider, removeProvider } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import { testProvider } from '../../src/identity/provider-test.ts'
@@ -174,4 +175,13 @@ test('whoever signed in at a provider that is removed is signed out', async () =
   assert.equal(await isSignedIn(browser), true)
   await removeProvider(db, (await findProvider(db, 'bank'))!, house.act())
   assert.equal(await isSignedIn(browser), false)
+})
+
+test('a sign-in that comes back after its provider was removed ends, and knows nobody', async () => {
+  const gone = await add({ name: 'gone', issuer: 'https://gone.example.com' })
+  await makeCustomer(house, 'C-9')
+  await removeProvider(db, gone, house.act())
+  const said = { subject: 'sub-gone', claimed: 'C-9', join: undefined }
+  const found = await db.transaction((sql) => recogniseVouched(sql, gone, said, house.act()))
+  assert.deepEqual(found, { kind: 'unknown', why: 'the provider was removed' })
 })

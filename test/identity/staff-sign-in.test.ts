@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
+import { linkByHand } from '../../src/identity/identity.ts'
 import { listRolesOf } from '../../src/users/staff-role.ts'
+import { runBehind } from '../support/behind.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -14,11 +16,12 @@ const { db } = house.gateway.context
 const people = {
   'sub-olga': { groups: ['partners', 'audit', 'bowling'], name: 'Olga Operator' },
   'sub-guest': { groups: ['bowling'] },
+  'sub-late': { groups: ['audit'] },
 }
 const upstream = await keepOpen(openUpstream(house, { name: 'staff', people }))
 const roleMap = { partners: 'partner-manager', audit: 'auditor' } as const
 const draft = { kind: 'staff', label: 'Staff ID', linkClaim: null, rolesClaim: 'groups', roleMap } as const
-await registerUpstream(house, upstream, 'staff', draft)
+const provider = await registerUpstream(house, upstream, 'staff', draft)
 
 const path = '/login?return=%2Fconsole'
 const open = () => new Browser(house.baseUrl)
@@ -67,4 +70,18 @@ test('a customer’s external id at the provider of staff makes nobody a custome
   const answer = await signInThere(open(), upstream, 'sub-guest', { path })
   assert.equal(answer.status, 403)
   await upstream.lie(undefined)
+})
+
+test('whoever is linked by hand while they come for the first time comes as the one they are linked to, and nobody is made', async () => {
+  const operator = await house.makeOperator('Lena Late', [])
+  const count = statement('', `SELECT count(*)::int AS people FROM users`)
+  const before = await db.query(count)
+  const [, late] = await runBehind(
+    db,
+    (first) => linkByHand(first, provider, 'sub-late', operator, house.act()),
+    () => signInThere(open(), upstream, 'sub-late', { path, factor: true }),
+  )
+  assert.equal(late.status === 'fulfilled' && late.value.status, 303)
+  assert.deepEqual(await db.query(count), before)
+  assert.deepEqual(await listRolesOf(db, operator.id), ['auditor'])
 })
