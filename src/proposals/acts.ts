@@ -86,7 +86,9 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       if (!held || (requestId !== undefined && request?.id !== requestId)) return undefined
       return { atMost: held.scopesAtMost, request: request?.id ?? null }
     },
-    async isHarmless(sql, { clientId, atMost }) {
+    async isHarmless(sql, { clientId, atMost, requestId }) {
+      // An answer grants what was asked for, whatever the client was when it was looked at.
+      if (requestId !== undefined) return false
       const { scopesAtMost } = await getClient(sql, clientId)
       return covers(scopesAtMost, atMost)
     },

@@ -6,6 +6,7 @@ import { day, minute } from '../../src/clock.ts'
 import { statement, violates } from '../../src/database/database.ts'
 import { getClient, setScopesAtMost } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, type Partner, printSeen, setPartnerStatus } from '../../src/partners/partner.ts'
+import { askForScopes, findOpenScopeRequest } from '../../src/partners/scope-request.ts'
 import { proposalKinds } from '../../src/proposal-kind.ts'
 import type { ProposedActs, WiredKind } from '../../src/proposals/acts.ts'
 import {
@@ -182,6 +183,17 @@ test('scopes are widened as proposed, and not when they were changed meanwhile',
   assert.deepEqual((await getClient(db, client.id)).scopesAtMost, ['read', 'trade'])
   const narrower = { ...values, atMost: ['read'] as const }
   assert.equal((await propose('partner.widen-scopes', narrower)).kind, 'done', 'narrower takes one person')
+})
+
+test('what a partner asked for takes two people, also where whoever grants it read the client before it was asked', async () => {
+  const client = await house.makeClient({ scope: 'read' })
+  await askForScopes(db, client, { wider: 'trade', reason: 'Orders.' }, house.act())
+  const { id: requestId } = (await findOpenScopeRequest(db, client.id))!
+  const values = { branchId: client.branchId, clientId: client.id, atMost: client.scopesAtMost, requestId }
+  const id = await proposalOf(propose('partner.widen-scopes', values))
+  assert.deepEqual((await getClient(db, client.id)).scopesAtMost, ['read'])
+  assert.equal(await approve(id), 'applied')
+  assert.deepEqual((await getClient(db, client.id)).scopesAtMost, ['read', 'trade'])
 })
 
 test('refresh access is granted by two', async () => {

@@ -45,7 +45,8 @@ export async function grantScopes(visit: Visit, operator: StrongOperator, form: 
   const { partner, client } = await clientOf(visit)
   const requestId = idOf(form.find('request'))
   const request = await findOpenScopeRequest(visit.context.db, client.id)
-  const atMost = union(client.scopesAtMost, request?.scopes ?? [])
+  if (request?.id !== requestId) return back(visit, operator, partner, 'changed')
+  const atMost = union(client.scopesAtMost, request.scopes)
   const values = { branchId: partner.branchId, clientId: client.id, atMost, requestId }
   return actOrPropose(visit, operator, 'partner.widen-scopes', values, (isDone) =>
     back(visit, operator, partner, isDone ? 'scopes-granted' : 'changed'),
