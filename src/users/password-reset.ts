@@ -9,7 +9,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { issueLink } from '../notices/invitation-link.ts'
 import { tellUser } from '../notices/notice.ts'
-import { Invalid } from '../problem.ts'
+import { Conflict, Invalid } from '../problem.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import * as table from './password-resets.sql.ts'
@@ -36,8 +36,11 @@ export async function askForReset(desk: ResetDesk, username: string, act: Act): 
   await sendReset(desk, user, after(act.at, -againAfterMs), act)
 }
 
-/** As an operator does it, also for somebody who has none yet. False when they have no address, or a password is no way for them. */
-export function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
+/** As an operator does it, also for somebody who has none yet; not past the provider of a customer. False when they have no address, or a password is no way for them. */
+export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
+  const [provided] = await desk.db.query(table.selectProvided, [user.id])
+  if (provided)
+    throw new Conflict('No link was sent: they have no password here, and sign in at your identity provider.')
   return sendReset(desk, user, act.at, act)
 }
 

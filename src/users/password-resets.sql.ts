@@ -10,6 +10,14 @@ export const upsertReset = statement(
    RETURNING user_id AS "userId"`,
 )
 
+/** A customer who has no password, and a provider instead: linked to one, or known to one by their external id. */
+export const selectProvided = statement(
+  'select_provided_customer',
+  `SELECT u.id FROM users u WHERE u.id = $1 AND u.role = 'holder' AND u.password_hash IS NULL
+     AND (EXISTS (SELECT FROM identities i WHERE i.user_id = u.id)
+       OR EXISTS (SELECT FROM identity_providers p WHERE p.kind = 'holder' AND p.link_claim IS NOT NULL AND p.link_source = u.source))`,
+)
+
 export const selectReset = statement(
   'select_password_reset',
   `SELECT u.username, u.role FROM password_resets r JOIN users u ON u.id = r.user_id

@@ -1,11 +1,14 @@
 /** Users whom operators make and help: nobody but the user ever knows their password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { statement } from '../../../src/database/database.ts'
+import { linkByHand } from '../../../src/identity/identity.ts'
 import { findMail, setEmail } from '../../../src/users/email.ts'
 import { findUserByUsername, type User } from '../../../src/users/user.ts'
 import { hiddenFields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { noticesOf } from '../../support/notices.ts'
+import { makeCustomer, registerUpstream } from '../../support/upstream.ts'
 import { pathOf } from '../../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api' })
@@ -71,4 +74,24 @@ test('an operator sends no password reset to themselves, and is offered none', a
   assert.equal(answer.status, 409)
   assert.match(answer.text, /to yourself/)
   assert.ok(!(await kindsOf(operator)).includes('password-reset'))
+})
+
+test('a customer without a password who signs in at a provider gets no link for one, and the operator reads why', async () => {
+  const send = async (user: User) => {
+    const home = `/console/users/${user.id}`
+    await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE id = $1'), [user.id])
+    await setEmail(db, user, `${user.username}@example.com`, house.act())
+    return desk.submit(await desk.get(home), `${home}/reset`, { reason: 'Ticket 4711.' })
+  }
+  assert.equal((await send(await makeCustomer(house, 'C-1'))).status, 303, 'no provider is for them')
+  const provider = await registerUpstream(house, { issuer: 'https://login.example.com' }, 'bank')
+  const linked = await house.makeUser()
+  await linkByHand(db, provider, 'sub-linked', linked, house.act())
+  for (const user of [await makeCustomer(house, 'C-2'), linked]) {
+    const answer = await send(user)
+    assert.equal(answer.status, 409)
+    assert.match(answer.text, /sign in at your identity provider/)
+    assert.ok(!(await kindsOf(user)).includes('password-reset'))
+  }
+  assert.equal((await send(await house.makeUser())).status, 303, 'they are no customer of it')
 })
