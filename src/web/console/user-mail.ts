@@ -22,7 +22,11 @@ export async function changeEmail(visit: Visit, operator: StrongOperator, form: 
 
 export async function sendReset(visit: Visit, operator: StrongOperator) {
   const user = await targetOf(visit, operator)
-  const isSent = await sendResetTo(loginDesk(visit.context), user, operator.act)
+  let isSent = false
+  const problem = await findProblem(async () => {
+    isSent = await sendResetTo(loginDesk(visit.context), user, operator.act)
+  })
+  if (problem) return sendUser(visit, operator, user, problem)
   if (isSent) return back(visit, operator, user, 'A link for a new password is on its way.')
   const why = 'No link was sent: they have no e-mail address, are locked, sign in at a provider, or got too many today.'
   return sendUser(visit, operator, user, new Conflict(why))

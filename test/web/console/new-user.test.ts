@@ -1,7 +1,7 @@
 /** Users whom operators make and help: nobody but the user ever knows their password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findMail } from '../../../src/users/email.ts'
+import { findMail, setEmail } from '../../../src/users/email.ts'
 import { findUserByUsername, type User } from '../../../src/users/user.ts'
 import { hiddenFields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -54,7 +54,18 @@ test('a password reset goes to the address of the user; without one nothing is s
   const none = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
   assert.equal(none.status, 409)
   assert.match(none.text, /No link was sent/)
-  await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
+  await setEmail(db, user, 'theirs@example.com', { by: { name: `user:${user.id}` }, at: house.clock.now() })
   assert.equal((await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })).status, 303)
   assert.ok((await kindsOf(user)).includes('password-reset'))
+})
+
+test('a reset just after an operator changed the address is refused with words that say when it is possible', async () => {
+  const user = await house.makeUser()
+  const home = `/console/users/${user.id}`
+  const csrf = hiddenFields((await desk.get(home)).text, `${home}/lock`).csrf!
+  await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
+  const refused = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /less than 24 hours ago\. A reset is possible from \d{4}-/)
+  assert.ok(!(await kindsOf(user)).includes('password-reset'))
 })
