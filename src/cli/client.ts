@@ -6,6 +6,7 @@ import {
   getClient,
   listClients,
   parseClientScopes,
+  scopesOfNewClients,
   setClientStatus,
   setScopesAtMost,
   updateClient,
@@ -55,6 +56,9 @@ export const clientCommands: readonly Command[] = [
         rotateRefreshTokens: parseRotation(words.find(rotationOption.name)) ?? false,
       }
       const environment = parseEnvironment(words.find('environment'))
+      const atMost = parseClientScopes(draft.scope)
+      if (!('field' in atMost) && !covers(scopesOfNewClients[environment], atMost))
+        await breakGlass(desk, 'partner.widen-scopes', `branch:${partner.branchId}`)
       const { client, secret } = await createClient(desk.db, desk.vault, partner, environment, draft, acting(desk))
       desk.print.record({ ...fieldsOf(client), client_secret: secret.text })
       desk.print.say('\nKeep the secret now: it is not shown again.')

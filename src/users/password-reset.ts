@@ -2,13 +2,13 @@
  * A new password for somebody who forgot theirs, by a link that goes to the address that we have. It counts once and for an hour, ends every session, and
  * replaces no second factor: whoever reads somebody's mail gets no further than whoever knows their password.
  */
-import { type Act, recordAct } from '../audit/audit.ts'
-import { after, hour, minute } from '../clock.ts'
+import { type Act, findEntries, recordAct } from '../audit/audit.ts'
+import { after, day, hour, minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { issueLink } from '../notices/invitation-link.ts'
-import { tellUser } from '../notices/notice.ts'
+import { lockNoticesOf, tellUser } from '../notices/notice.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
@@ -20,6 +20,8 @@ import { updatePassword } from './users.sql.ts'
 const lifetimeMs = hour
 /** Who asks again sooner has a message already. */
 const againAfterMs = 5 * minute
+/** So long the owner, who was told at the address of before, has time to object. */
+const newAddressMs = day
 
 interface ResetDesk {
   readonly db: Database
@@ -36,12 +38,27 @@ export async function askForReset(desk: ResetDesk, username: string, act: Act): 
   await sendReset(desk, user, after(act.at, -againAfterMs), act)
 }
 
-/** As an operator does it, also for somebody who has none yet; not past the provider of a customer. False when they have no address, or a password is no way for them. */
+/**
+ * As an operator does it, also for somebody who has none yet. False when they have no address, or a password is no way for them. Not past the provider of a
+ * customer, and not to an address that an operator has just given: one person alone would have the account.
+ */
 export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
   const [provided] = await desk.db.query(table.selectProvided, [user.id])
   if (provided)
     throw new Conflict('No link was sent: they have no password here, and sign in at your identity provider.')
-  return sendReset(desk, user, act.at, act)
+  return sendReset(desk, user, act.at, act, (sql) => refuseNewAddress(sql, user, act.at))
+}
+
+/** Whoever changes the address meanwhile is waited for. */
+async function refuseNewAddress(sql: Sql, { id }: User, now: Date): Promise<void> {
+  await lockNoticesOf(sql, id)
+  const changes = await findEntries(sql, { action: 'user.email_changed', subject: `user:${id}` })
+  const byOperator = changes.find(({ actor }) => actor !== `user:${id}` && /^(user|operator):/.test(actor))
+  const from = byOperator && after(byOperator.at, newAddressMs)
+  if (from && from > now)
+    throw new Conflict(
+      `An operator changed the e-mail address less than 24 hours ago. A reset is possible from ${from.toISOString()}.`,
+    )
 }
 
 async function sendReset(
@@ -49,6 +66,7 @@ async function sendReset(
   user: User,
   notSince: Date,
   act: Act,
+  refuse?: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
   if (user.role === 'holder' && !holdersUsePasswords) return false
   const { seed, token } = issueLink(vault, 'reset')
@@ -56,6 +74,7 @@ async function sendReset(
   return db.transaction(async (sql) => {
     const [made] = await sql.query(table.upsertReset, [user.id, token.hash, act.at, expiresAt, notSince])
     if (!made) return false
+    await refuse?.(sql)
     const facts = { seed, tokenHash: token.hash.toString('hex'), expiresAt: expiresAt.toISOString() }
     const isTold = await tellUser(sql, user.id, { kind: 'password-reset', key: seed, facts }, act.at)
     if (isTold) await recordAct(sql, act, 'user.reset_sent', `user:${user.id}`)

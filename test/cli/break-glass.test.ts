@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { statement } from '../../src/database/database.ts'
+import { scopesOfNewClients } from '../../src/partners/client.ts'
+import { scopes } from '../../src/scope.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { getUserNamed } from '../../src/users/user.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -78,6 +80,26 @@ test('wider scopes are heard of, narrower ones are not', async () => {
   assert.equal((await bypassed()).length, before + 1)
   await line.run('client', 'update', String(client), '--scope', 'read')
   assert.equal((await bypassed()).length, before + 1)
+})
+
+test('a client that may ask for more than new clients get is heard of, another is not', async () => {
+  const before = (await bypassed()).length
+  const create = (scope: string, environment: string) => {
+    const words = ['--partner', 'Quant', '--name', 'Pal', '--callback', 'https://app.example.com/cb']
+    return line.run('client', 'create', ...words, '--scope', scope, '--environment', environment)
+  }
+  for (const environment of ['live', 'sandbox'] as const) {
+    const done = await create(scopesOfNewClients[environment].join(' '), environment)
+    assert.equal(done.code, 0, done.stderr)
+  }
+  assert.equal((await bypassed()).length, before)
+  const wider = await create(scopes.join(' '), 'live')
+  assert.equal(wider.code, 0, wider.stderr)
+  assert.match(wider.stdout, /You do it alone/)
+  assert.deepEqual(
+    (await bypassed()).slice(0, (await bypassed()).length - before).map(({ details }) => details.kind),
+    ['partner.widen-scopes'],
+  )
 })
 
 test('where one person is enough nothing is said', async () => {

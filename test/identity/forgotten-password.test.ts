@@ -1,7 +1,7 @@
 /** A forgotten password: a link by e-mail, once and for an hour, and the same answer whoever was named. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hour, minute } from '../../src/clock.ts'
+import { after, day, hour, minute } from '../../src/clock.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { sendResetTo } from '../../src/users/password-reset.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
@@ -160,3 +160,42 @@ test('password managers find where a password is changed', async () => {
   assert.equal(answer.status, 303)
   assert.equal(answer.location, '/account/password')
 })
+
+test('an operator sends no reset to an address that an operator gave in the last 24 hours; one that its holder gave is no obstacle', async () => {
+  const { vault } = house.gateway.context
+  const at = house.clock.now()
+  const support = await house.makeOperator('Stan Staff', ['support'])
+  const act = { by: { name: `user:${support.id}` }, at }
+  const desk = { db, vault, holdersUsePasswords: true }
+  const own = await house.makeUser()
+  await setEmail(db, own, 'own@example.com', { by: { name: `user:${own.id}` }, at })
+  assert.equal(await sendResetTo(desk, own, act), true)
+  const moved = await house.makeUser()
+  await setEmail(db, moved, 'moved@example.com', act)
+  // What its holder does afterwards makes it no older.
+  await setEmail(db, moved, 'again@example.com', { by: { name: `user:${moved.id}` }, at })
+  for (const later of [0, day - 1]) {
+    const sent = sendResetTo(desk, moved, { ...act, at: after(at, later) })
+    await assert.rejects(sent, new RegExp(`possible from ${after(at, day).toISOString()}`))
+  }
+  assert.deepEqual(await sentTo(moved), [])
+  assert.equal(await sendResetTo(desk, moved, { ...act, at: after(at, day) }), true)
+})
+
+test('an operator whose reset goes out while another changes the address sends none', async () => {
+  const { vault } = house.gateway.context
+  const user = await makeOwn()
+  const [, reset] = await runBehind(
+    db,
+    (joined) => setEmail(joined, user, 'thief@example.com', house.act()),
+    () => sendResetTo({ db, vault, holdersUsePasswords: true }, user, house.act()),
+  )
+  assert.equal(reset.status, 'rejected')
+  assert.deepEqual(await sentTo(user), [])
+})
+
+async function makeOwn(): Promise<User> {
+  const user = await house.makeUser()
+  await setEmail(db, user, 'own@example.com', { by: { name: `user:${user.id}` }, at: house.clock.now() })
+  return user
+}

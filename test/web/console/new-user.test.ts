@@ -57,7 +57,7 @@ test('a password reset goes to the address of the user; without one nothing is s
   const none = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
   assert.equal(none.status, 409)
   assert.match(none.text, /No link was sent/)
-  await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
+  await setEmail(db, user, 'theirs@example.com', { by: { name: `user:${user.id}` }, at: house.clock.now() })
   assert.equal((await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })).status, 303)
   assert.ok((await kindsOf(user)).includes('password-reset'))
 })
@@ -80,7 +80,10 @@ test('a customer without a password who signs in at a provider gets no link for 
   const send = async (user: User) => {
     const home = `/console/users/${user.id}`
     await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE id = $1'), [user.id])
-    await setEmail(db, user, `${user.username}@example.com`, house.act())
+    await setEmail(db, user, `${user.username}@example.com`, {
+      by: { name: `user:${user.id}` },
+      at: house.clock.now(),
+    })
     return desk.submit(await desk.get(home), `${home}/reset`, { reason: 'Ticket 4711.' })
   }
   assert.equal((await send(await makeCustomer(house, 'C-1'))).status, 303, 'no provider is for them')
@@ -94,4 +97,15 @@ test('a customer without a password who signs in at a provider gets no link for 
     assert.ok(!(await kindsOf(user)).includes('password-reset'))
   }
   assert.equal((await send(await house.makeUser())).status, 303, 'they are no customer of it')
+})
+
+test('a reset just after an operator changed the address is refused with words that say when it is possible', async () => {
+  const user = await house.makeUser()
+  const home = `/console/users/${user.id}`
+  const csrf = hiddenFields((await desk.get(home)).text, `${home}/lock`).csrf!
+  await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
+  const refused = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, /less than 24 hours ago\. A reset is possible from \d{4}-/)
+  assert.ok(!(await kindsOf(user)).includes('password-reset'))
 })

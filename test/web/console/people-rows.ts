@@ -90,7 +90,8 @@ export const peopleRows: ConsoleRows = {
     },
     '/console/users/:id/email': onUser('/email', async () => ({ email: 'new@example.com' })),
     '/console/users/:id/reset': onUser('/reset', async ({ gateway, clock }, user) => {
-      await setEmail(gateway.context.db, user, 'theirs@example.com', operatorAct(clock.now()))
+      const own = { by: { name: `user:${user.id}` }, at: clock.now() }
+      await setEmail(gateway.context.db, user, 'theirs@example.com', own)
       return undefined
     }),
     '/console/users/:id/lock': onUser('/lock', async () => undefined),

@@ -29,7 +29,7 @@ async function* providerTour(walk: Walk): AsyncGenerator<string, void> {
   await removeProvider(house.gateway.context.db, provider, house.act())
   const { db, vault } = house.gateway.context
   const reader = await house.makeUser()
-  await setEmail(db, reader, 'reader@example.com', house.act())
+  await setEmail(db, reader, 'reader@example.com', { by: { name: `user:${reader.id}` }, at: house.clock.now() })
   await sendResetTo({ db, vault, holdersUsePasswords: true }, reader, house.act())
   yield* visitAll(walk, {
     'forgotten-password': '/login/forgotten',
