@@ -93,6 +93,7 @@ test('a link ends with a new password, another address, or a lock', async () => 
 
 test('a link that is made while the address changes ends with it', async () => {
   const user = await makeReader()
+  house.clock.advance(day + minute)
   const { vault } = house.gateway.context
   const [, changed] = await runBehind(
     db,
