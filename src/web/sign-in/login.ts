@@ -7,7 +7,7 @@ import { printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signIn } from '../../users/login.ts'
 import type { Session } from '../../users/session.ts'
-import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
+import { clearCookie, ensureVisit, readCookie } from '../frame/cookies.ts'
 import { issueFormToken, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { isKept } from '../frame/kept-form.ts'
@@ -16,7 +16,8 @@ import type { Visit } from '../frame/visit.ts'
 import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { answeredAlready, findObstacle } from './consent.ts'
 import { type Destination, getDestination, openPending, parseDestination, pathAfter } from './destination.ts'
-import { readDevice, rememberDevice } from './device-cookie.ts'
+import { readDevice } from './device-cookie.ts'
+import { letIn } from './let-in.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { leadToProvider } from './provider.ts'
 import { goOnToSecondStep } from './second-step.ts'
@@ -75,11 +76,7 @@ export async function submitLogin({ context, request, reply }: Visit) {
     case 'half-way':
       return goOnToSecondStep(context, reply, outcome.step, destination)
     case 'signed-in':
-      request.who = { userId: outcome.user.id }
-      setCookie(context, reply, 'session', outcome.session.text)
-      clearCookie(context, reply, 'visit')
-      rememberDevice(context, reply, outcome.device)
-      return reply.redirect(await pathAfter(context, destination, outcome.user), 303)
+      return letIn({ context, request, reply }, outcome, destination)
   }
 }
 

@@ -9,14 +9,15 @@ import { signInVouched } from '../../identity/sign-in.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { subnetOf } from '../../subnet.ts'
-import { clearCookie, ensureVisit, readCookie, setCookie } from '../frame/cookies.ts'
+import { ensureVisit, readCookie } from '../frame/cookies.ts'
 import { issueFormToken } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate, sendPage } from '../frame/page.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
-import { type Destination, getDestination, parseDestination, pathAfter } from './destination.ts'
-import { readDevice, rememberDevice } from './device-cookie.ts'
+import { type Destination, getDestination, parseDestination } from './destination.ts'
+import { readDevice } from './device-cookie.ts'
+import { letIn } from './let-in.ts'
 import { goOnToSecondStep } from './second-step.ts'
 import { askOf } from './ways.ts'
 
@@ -112,11 +113,7 @@ async function finish(visit: Visit, provider: Provider, { vouched, journey }: Vo
     case 'half-way':
       return goOnToSecondStep(context, reply, outcome.step, destination)
     case 'signed-in':
-      request.who = { userId: outcome.user.id }
-      setCookie(context, reply, 'session', outcome.session.text)
-      clearCookie(context, reply, 'visit')
-      rememberDevice(context, reply, outcome.device)
-      return reply.redirect(await pathAfter(context, destination, outcome.user), 303)
+      return letIn(visit, outcome, destination)
     default:
       request.refusal = 'access_denied'
       return sendNotLetIn(visit, provider, destination, outcome.kind)

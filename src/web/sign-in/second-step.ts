@@ -21,8 +21,9 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
-import { type Destination, getDestination, parseDestination, pathAfter } from './destination.ts'
-import { readDevice, rememberDevice } from './device-cookie.ts'
+import { type Destination, getDestination, parseDestination } from './destination.ts'
+import { readDevice } from './device-cookie.ts'
+import { letIn } from './let-in.ts'
 import { addressMustWait, loginDesk } from './login-desk.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
 
@@ -73,12 +74,8 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
       clearCookie(context, reply, 'step')
       return backToLogin(reply, destination, '&ended=codes')
     case 'signed-in':
-      request.who = { userId: user.id }
-      setCookie(context, reply, 'session', outcome.session.text)
-      clearCookie(context, reply, 'visit')
       clearCookie(context, reply, 'step')
-      rememberDevice(context, reply, outcome.device)
-      return reply.redirect(await pathAfter(context, destination, user), 303)
+      return letIn({ context, request, reply }, { ...outcome, user }, destination)
   }
 }
 

@@ -1,0 +1,23 @@
+/** Somebody is signed in, whichever way they came: the browser gets the session, loses what was for before, and goes on to where it was going. */
+import type { Token } from '../../crypto/token.ts'
+import type { KnownDevice } from '../../users/known-device.ts'
+import type { User } from '../../users/user.ts'
+import { clearCookie, setCookie } from '../frame/cookies.ts'
+import type { Visit } from '../frame/visit.ts'
+import { type Destination, pathAfter } from './destination.ts'
+import { rememberDevice } from './device-cookie.ts'
+
+interface SignedIn {
+  readonly user: User
+  readonly session: Token
+  readonly device: KnownDevice
+}
+
+export async function letIn({ context, request, reply }: Visit, who: SignedIn, destination: Destination) {
+  const { user, session, device } = who
+  request.who = { userId: user.id }
+  setCookie(context, reply, 'session', session.text)
+  clearCookie(context, reply, 'visit')
+  rememberDevice(context, reply, device)
+  return reply.redirect(await pathAfter(context, destination, user), 303)
+}
