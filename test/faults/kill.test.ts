@@ -28,6 +28,7 @@ import {
   demo,
   gateway,
   isReady,
+  killBoth,
   measured,
   refreshToken,
   report,
@@ -44,8 +45,7 @@ test('a code that was being exchanged when everything was killed is either whole
   const postmaster = findPostmaster(dataDir)!
   const outcomes = codes.map((code) => exchange(gateway.baseUrl, client, code).catch(() => undefined))
   await Promise.any(outcomes)
-  gateway.kill('SIGKILL')
-  process.kill(postmaster, 'SIGKILL')
+  killBoth(postmaster)
   const answers = await Promise.all(outcomes)
   await startAgain()
   for (const [index, answer] of answers.entries()) {

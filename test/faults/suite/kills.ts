@@ -122,6 +122,12 @@ export async function measured(what: string, work: () => Promise<unknown>): Prom
 
 export const isReady = () => send(`${gateway.baseUrl}/readyz`).then((answer) => answer.status === 200)
 
+/** In this order: a server whose gateway is gone ends by itself, and may have done so already. */
+export function killBoth(postmaster: number): void {
+  process.kill(postmaster, 'SIGKILL')
+  gateway.kill('SIGKILL')
+}
+
 export async function startAgain(): Promise<void> {
   await gateway.ended
   gateway = await startGateway(settings)
@@ -176,10 +182,7 @@ export function testKills(rounds: number): void {
     for (let round = 0; round < rounds; round++) {
       const postmaster = findPostmaster(dataDir)!
       await killWhileWriting(
-        () => {
-          gateway.kill('SIGKILL')
-          process.kill(postmaster, 'SIGKILL')
-        },
+        () => killBoth(postmaster),
         () => measured('from kill -9 of both to ready', startAgain),
       )
       await checkPromises()
