@@ -3,6 +3,7 @@ import type { Sql } from '../database/database.ts'
 import type { User } from './user.ts'
 import { selectNamed, selectPage } from './user-search.sql.ts'
 
+/** So many are looked at in order, and so many of one name are taken from the index. */
 const namesakesAtMost = 1_000
 
 interface UserQuestion {

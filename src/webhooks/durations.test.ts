@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { addCells, addDuration, type Cells, quantileOf } from './durations.ts'
+import { addCells, addDuration, addPrinted, type Cells, quantileOf } from './durations.ts'
 
 function cellsOf(durations: readonly number[]): Cells {
   const cells: Cells = []
@@ -36,4 +36,14 @@ test('cells that are added up tell what all of them together would', () => {
 test('of nothing there is no quantile, and what took longer than anything does is still counted', () => {
   assert.equal(quantileOf([], 0.5), null)
   assert.equal(cellsOf([Number.MAX_SAFE_INTEGER]).at(-1), 1)
+})
+
+test('cells are added as PostgreSQL prints them', () => {
+  const cells: Cells = [1, 2]
+  addPrinted(cells, '{}')
+  assert.deepEqual(cells, [1, 2])
+  addPrinted(cells, '{0,12,345}')
+  assert.deepEqual(cells, [1, 14, 345])
+  addPrinted(cells, '{7}')
+  assert.deepEqual(cells, [8, 14, 345])
 })

@@ -26,6 +26,24 @@ export function addCells(cells: Cells, more: readonly number[]): void {
   for (const [cell, count] of more.entries()) cells[cell]! += count
 }
 
+/** The same for an array as PostgreSQL prints it, `{0,12,3}`, read digit by digit: charts add up thousands of them. */
+export function addPrinted(cells: Cells, printed: string): void {
+  if (printed === '{}') return
+  let cell = 0
+  let count = 0
+  for (let place = 1; place < printed.length; place++) {
+    const digit = printed.charCodeAt(place) - zero
+    if (digit >= 0 && digit <= 9) count = count * 10 + digit
+    else {
+      cells[cell] = (cells[cell] ?? 0) + count
+      cell++
+      count = 0
+    }
+  }
+}
+
+const zero = '0'.charCodeAt(0)
+
 /** The first whose edge lies beyond; what took longer than anything does is in the last. */
 function cellOf(ms: number): number {
   let low = 0

@@ -8,7 +8,7 @@ import type { Database, Sql } from '../database/database.ts'
 import { inTurn } from '../in-turn.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import { type Period, periods, startOf } from './columns.ts'
-import { addCells, addDuration, type Cells, quantileOf } from './durations.ts'
+import { addCells, addDuration, addPrinted, type Cells, quantileOf } from './durations.ts'
 import * as table from './webhook-counts.sql.ts'
 
 /** In the place of a webhook: all of them together. */
@@ -63,10 +63,12 @@ export function openAttemptCounter(db: Database): AttemptCounter {
 function tallyOf(noted: Map<number, Map<number, Tally>>, startMs: number, webhookId: number): Tally {
   const tallies = noted.get(startMs) ?? new Map<number, Tally>()
   noted.set(startMs, tallies)
-  const tally = tallies.get(webhookId) ?? { accepted: 0, refused: 0, unreachable: 0, answered: [], delivered: [] }
+  const tally = tallies.get(webhookId) ?? emptyTally()
   tallies.set(webhookId, tally)
   return tally
 }
+
+const emptyTally = (): Tally => ({ accepted: 0, refused: 0, unreachable: 0, answered: [], delivered: [] })
 
 /** Of what is sent again nobody asks how soon. */
 function addAttempt(tally: Tally, { delivery, outcome, timing, answeredAt }: AttemptMade): void {
@@ -159,29 +161,44 @@ export async function readCounts(sql: Sql, webhookId: number, period: Period, no
   const startsAt = startOf(period, now)
   const rows = await sql.query<Row>(table.selectCounts, [webhookId, startsAt])
   const [first] = await sql.query<{ at: Date | null }>(table.selectFirstCount)
-  const placeOf = (row: Row) => Math.floor((row.startsAt.getTime() - startsAt.getTime()) / columnMs)
-  const byPlace = Map.groupBy(rows, placeOf)
-  const columns = Array.from({ length }, (_, place) => sumOf(byPlace.get(place) ?? []))
+  const spans = Array.from({ length }, emptySpan)
+  for (const row of rows) addRow(spans[Math.floor((row.startsAt.getTime() - startsAt.getTime()) / columnMs)]!, row)
   const countedSince = first?.at && first.at > startsAt ? first.at : undefined
-  return { startsAt, columnMs, columns, all: sumOf(rows), countedSince }
+  return { startsAt, columnMs, columns: spans.map(columnOf), all: columnOf(sumOf(spans)), countedSince }
 }
 
-function sumOf(rows: readonly Row[]): Column {
-  const sum = { accepted: 0, refused: 0, unreachable: 0, waiting: 0, blocked: 0 }
-  const answered: Cells = []
-  const delivered: Cells = []
-  for (const row of rows) {
-    for (const name of ['accepted', 'refused', 'unreachable'] as const) sum[name] += row[name]
-    if (row.waiting > sum.waiting) Object.assign(sum, { waiting: row.waiting, blocked: row.blocked })
-    addCells(answered, parseCells(row.answered))
-    addCells(delivered, parseCells(row.delivered))
+/** What is being added up for a column. */
+interface Span extends Tally {
+  waiting: number
+  blocked: number
+}
+
+const emptySpan = (): Span => ({ ...emptyTally(), waiting: 0, blocked: 0 })
+
+/** A page of a month reads a thousand rows: their cells are added as they are read. */
+function addRow(span: Span, row: Row): void {
+  addCounts(span, row)
+  addPrinted(span.answered, row.answered)
+  addPrinted(span.delivered, row.delivered)
+}
+
+function sumOf(spans: readonly Span[]): Span {
+  const sum = emptySpan()
+  for (const span of spans) {
+    addCounts(sum, span)
+    addCells(sum.answered, span.answered)
+    addCells(sum.delivered, span.delivered)
   }
-  return { ...sum, answered: quantilesOf(answered), delivered: quantilesOf(delivered) }
+  return sum
 }
 
-/** As PostgreSQL prints an array. */
-function parseCells(text: string): number[] {
-  return text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)
+function addCounts(span: Span, more: Omit<Span, 'answered' | 'delivered'>): void {
+  for (const name of ['accepted', 'refused', 'unreachable'] as const) span[name] += more[name]
+  if (more.waiting > span.waiting) Object.assign(span, { waiting: more.waiting, blocked: more.blocked })
+}
+
+function columnOf({ answered, delivered, ...counts }: Span): Column {
+  return { ...counts, answered: quantilesOf(answered), delivered: quantilesOf(delivered) }
 }
 
 function quantilesOf(cells: Cells): Quantiles {
