@@ -6,14 +6,14 @@ import { printMoment, type Teller } from './told.ts'
 export const resetTellers: { readonly [Kind in 'password-reset']: Teller<Kind> } = {
   'password-reset': ({ seed, tokenHash, expiresAt }, at, addresses, vault) => ({
     environment: 'live',
-    subject: 'Choose a new password',
-    happened: 'Somebody, probably you, asked for a new password of your account.',
+    subject: 'Choose your password',
+    happened: 'A link to choose your password was asked for, by you or by the brokerage on your behalf.',
     facts: [
       ['When', printMoment(at)],
       ['Expires', printMoment(new Date(expiresAt))],
     ],
     advice: `Open this link and choose one:\n\n${addresses.live}${printResetPath(seed, tokenHash, vault)}`,
-    notes: ['If it was not you, ignore this message: your password stays as it is. Do not pass the link on.'],
+    notes: ['If you did not expect this message, ignore it: nothing changes unless the link is used. Do not pass the link on.'],
   }),
 }
 

@@ -36,7 +36,7 @@ test('a node starts without the provider, and everything but signing in goes on 
     const away = await new Browser(house.baseUrl).get('/login?return=%2Faccount')
     assert.equal(away.status, 503)
     assert.equal(away.headers['retry-after'], '30')
-    assert.match(away.text, /Example Bank ID is away/)
+    assert.match(away.text, /Example Bank ID is not available/)
     await upstream.return()
     house.clock.advance(minute)
     await upstream.keepTime()

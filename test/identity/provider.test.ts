@@ -157,7 +157,7 @@ test('a provider that is away is named, with when to come back; what it said bef
   const away = await new Browser(house.baseUrl).get('/login')
   assert.equal(away.status, 503)
   assert.equal(away.headers['retry-after'], '30')
-  assert.match(away.text, /Example Bank ID is away/)
+  assert.match(away.text, /Example Bank ID is not available/)
   const late = await browser.get(back)
   assert.equal(late.status, 503, 'the code cannot be traded now')
   await upstream.return()

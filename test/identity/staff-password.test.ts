@@ -42,7 +42,7 @@ test('with one, whoever manages staff hears of a sign-in with a password, once a
 test('the console leads staff to their provider; when it is away, the page says so and the password page stays', async () => {
   const away = await open().get('/login?return=%2Fconsole')
   assert.equal(away.status, 503)
-  assert.match(away.text, /Staff ID is away/)
+  assert.match(away.text, /Staff ID is not available/)
   assert.equal((await open().get('/login/password?return=%2Fconsole')).status, 200)
 })
 

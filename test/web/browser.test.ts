@@ -223,7 +223,7 @@ for (const javaScriptEnabled of [true, false]) {
 
     await page.getByRole('link', { name: 'Security' }).click()
     await page.getByRole('link', { name: 'Change password' }).click()
-    await page.getByLabel('Password now').fill(password)
+    await page.getByLabel('Current password').fill(password)
     await page.getByLabel('New password', { exact: true }).fill('a different password')
     await page.getByLabel('New password, again').fill('a different password')
     await page.getByRole('button', { name: 'Change password' }).dblclick()

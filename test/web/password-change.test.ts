@@ -85,7 +85,7 @@ test('of a form that is sent twice, as by a double click, the one that somebody 
 })
 
 const faults: Record<string, [Record<string, string>, string, RegExp]> = {
-  'no old password': [{ current: '' }, 'current', /Enter the password that you have now/],
+  'no old password': [{ current: '' }, 'current', /Enter your current password/],
   'a wrong old password': [{ current: 'not the right password' }, 'current', /This is not your password/],
   'a new password that is too short': [{ next: 'short', again: 'short' }, 'next', /at least 12 characters/],
   'a new password that is too long': [
@@ -94,7 +94,7 @@ const faults: Record<string, [Record<string, string>, string, RegExp]> = {
     /at most 1024 bytes/,
   ],
   'the old password again': [{ next: password, again: password }, 'next', /must differ from the old one/],
-  'two different new ones': [{ again: 'another password' }, 'again', /not the same as the new password/],
+  'two different new ones': [{ again: 'another password' }, 'again', /The new passwords do not match/],
 }
 
 for (const [name, [fields, field, words]] of Object.entries(faults)) {

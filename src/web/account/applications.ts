@@ -98,7 +98,7 @@ ${each.pausedAt === null ? printAct(each, csrf, 'pause', 'Pause') : printAct(eac
 ${askFirst({
   ...{ action: '/account/revoke', csrf, fields: { authorization: each.id }, of: `of ${each.clientName}` },
   ...{ label: 'Revoke access' },
-  text: 'It loses its access at once, and has to ask you again for any other.',
+  text: 'It loses access at once and has to ask you again.',
 })}
 </div>
 </article>`

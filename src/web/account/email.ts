@@ -55,7 +55,7 @@ function sendEmail(visit: Visit, visitor: SignedIn, { now, typed, problem }: Ema
 <h1>E-mail address</h1>
 <p>Where notices about your account go.${now !== undefined && ' The address that you have now is told of the change, and for 30 days of what concerns your password, second factors and tokens.'}</p>
 <form method="post" action="/account/security/email">
-${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: 254, hint: 'Whoever reads this mailbox learns when you sign in and what you connect.', problem, focused: true })}
+${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: 254, hint: 'Whoever reads this mailbox learns when you sign in and what you connect, and can ask for a new password if you have one here.', problem, focused: true })}
 <button class="primary">Save</button>
 </form>
 ${now !== undefined && html`<form method="post" action="/account/security/email/remove">${csrf}<button class="quiet wide">Remove the address</button></form>`}

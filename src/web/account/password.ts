@@ -77,9 +77,9 @@ function readTyped(form: SubmittedForm) {
 function findProblems({ current, next, again }: ReturnType<typeof readTyped>): Problems {
   const problem = next === current ? 'must differ from the old one' : findPasswordProblem(next)
   return {
-    ...(current === '' && { current: 'Enter the password that you have now.' }),
+    ...(current === '' && { current: 'Enter your current password.' }),
     ...(problem !== undefined && { next: `The new password ${problem}.` }),
-    ...(next !== again && { again: 'This is not the same as the new password.' }),
+    ...(next !== again && { again: 'The new passwords do not match.' }),
   }
 }
 
@@ -95,7 +95,7 @@ function sendPassword(visit: Visit, visitor: SignedIn, problems: Problems) {
 <p>You stay signed in here and are signed out everywhere else.</p>
 <form method="post" action="/account/password">
 ${csrfField(visitor.csrf)}<input type="hidden" name="username" value="${visitor.session.user.username}" autocomplete="username">
-${printField({ ...common, name: 'current', label: 'Password now', autocomplete: 'current-password', problem: problems.current, focused: wrong === undefined || wrong === 'current' })}
+${printField({ ...common, name: 'current', label: 'Current password', autocomplete: 'current-password', problem: problems.current, focused: wrong === undefined || wrong === 'current' })}
 ${printField({ ...common, name: 'next', label: 'New password', autocomplete: 'new-password', hint: `At least ${passwordMinCharacters} characters, of any kind. Several unrelated words are easy to remember and hard to guess.`, problem: problems.next, focused: wrong === 'next' })}
 ${printField({ ...common, name: 'again', label: 'New password, again', autocomplete: 'new-password', problem: problems.again, focused: wrong === 'again' })}
 <label class="tick"><input type="checkbox" name="pause" value="yes"><span>Pause every connected application too, until I resume it</span></label>

@@ -1,6 +1,8 @@
 /** Security: how the account is guarded, and the way to each of it. */
+
 import { findMail } from '../../users/email.ts'
 import type { Passkey } from '../../users/passkey.ts'
+import { hasPassword } from '../../users/password-change.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
 import { askFirst } from '../frame/ask.ts'
 import { printDone } from '../frame/done.ts'
@@ -23,6 +25,7 @@ export async function showSecurity(visit: Visit, visitor: SignedIn) {
   const { context, request } = visit
   const mail = await findMail(context.db, visitor.session.user.id)
   const factors = await findSecondFactors(context.db, visitor.session.user.id)
+  const isWithPassword = await hasPassword(context.db, visitor.session.user.id)
   return sendAccountPage(visit, visitor, {
     title: 'Security',
     here,
@@ -30,12 +33,16 @@ export async function showSecurity(visit: Visit, visitor: SignedIn) {
 ${printDone(request, doneWords)}
 <section class="card">
 <h2>Password</h2>
-<p>Known to you alone. A change signs you out everywhere else.</p>
-<p><a class="button" href="/account/password">Change password</a></p>
+${
+  isWithPassword
+    ? html`<p>A change signs you out everywhere else.</p>
+<p><a class="button" href="/account/password">Change password</a></p>`
+    : html`<p>You have none here: you sign in at your brokerage’s identity provider.</p>`
+}
 </section>
 <section class="card">
 <h2>Two-factor sign-in <span class="badge${!isGuarded(factors) && html` off`}">${isGuarded(factors) ? 'on' : 'off'}</span></h2>
-<p>${isGuarded(factors) ? 'Signing in takes your password and a second proof that it is you.' : 'With a second proof beside your password, somebody who learns the password still cannot sign in.'}</p>
+<p>${isGuarded(factors) ? 'Signing in takes a second factor.' : 'With a second factor, somebody who learns your password still cannot sign in.'}</p>
 <ul class="tokens">
 ${printApp(factors, visitor)}
 ${factors.passkeys.map((each) => printPasskey(each, visitor))}

@@ -153,7 +153,7 @@ const looks: AttentionKind = {
       reason: html`${client}${purpose !== null && html`: ${quote(purpose)}`}`,
       since,
       age: html`sent ${printAgo(since, now)}`,
-      acts: html`<a class="button" href="${lookPath({ branchId, id: clientId })}">Look<span class="unseen"> at ${client}</span></a>`,
+      acts: html`<a class="button" href="${lookPath({ branchId, id: clientId })}">Review<span class="unseen"> ${client}</span></a>`,
     }))
   },
 }
@@ -225,14 +225,14 @@ const throttled: AttentionKind = {
   async find({ db, operator, now }, most) {
     return (await listLockedPeople(db, 'must wait', now, most)).map(({ userId, name, since, ...person }) => ({
       urgency: 'soon',
-      kind: 'Has to wait',
+      kind: 'Sign-in throttled',
       title: toUser(userId, name),
       reason: 'Several sign-ins in a row failed, so further attempts have to wait.',
       since,
       age: printAgo(since, now),
       acts:
         mayActOn(operator, neededOver(person)) &&
-        act(operator.csrf, `/console/users/${userId}/throttle/lift`, 'Let sign in', name),
+        act(operator.csrf, `/console/users/${userId}/throttle/lift`, 'Let them sign in', name),
     }))
   },
 }

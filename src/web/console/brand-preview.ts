@@ -67,8 +67,8 @@ const samples: Readonly<Record<Exclude<PreviewPage, 'mail'>, (context: Context, 
 <div class="acts"><button type="button">Pause</button> <button type="button" class="danger">Revoke access</button></div></article>`,
   }),
   error: () => ({
-    title: 'Nothing is here',
-    body: html`<section class="card narrow"><h1>Nothing is here</h1><p class="notice error">There is nothing at this address.</p>
+    title: 'Page not found',
+    body: html`<section class="card narrow"><h1>Page not found</h1><p class="notice error">There is nothing at this address.</p>
 <p class="small">You can close this page or go back. If you ask for help, mention request <code>sample</code>.</p></section>`,
   }),
 }

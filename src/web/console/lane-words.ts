@@ -19,8 +19,8 @@ export function laneBadge(condition: LaneCondition, count?: number): Html {
 export const laneWords: Record<LaneCondition, string> = {
   ...conditionWords,
   late: 'Its receiver answers, but deliveries have been due for more than a minute. Check that the workers keep up.',
-  held: 'Its partner is not approved. Deliveries gather and go out when it is.',
-  paused: 'Somebody paused it. Deliveries gather and go out when it is resumed.',
+  held: 'Its partner is not approved. Deliveries are queued and go out when it is.',
+  paused: 'Somebody paused it. Deliveries are queued and go out when it is resumed.',
   disabled: 'Nothing is sent until it is resumed; then queued deliveries are sent.',
 }
 

@@ -32,9 +32,10 @@ export async function createNewUser(visit: Visit, operator: StrongOperator, form
   } as const
   const make = async (db: Database): Promise<User> => {
     const user = await createUser(db, context.passwords, draft, operator.act)
-    await sendResetTo({ ...loginDesk(context), db }, user, operator.act)
+    isSent = await sendResetTo({ ...loginDesk(context), db }, user, operator.act)
     return user
   }
+  let isSent = true
   let path = '/console/users'
   const problem = await findProblem(async () => {
     const sent = await makeOnce(context, operator, form, make, ({ id }) => `/console/users/${id}`)
@@ -43,7 +44,9 @@ export async function createNewUser(visit: Visit, operator: StrongOperator, form
   if (problem) return send(visit, operator, { values, problem })
   const link = { path: '/console/users', label: 'All users' }
   return leadToDone(visit, operator, path, {
-    text: 'The user is created. A link for their password is on its way.',
+    text: isSent
+      ? 'The user is created. A link to choose their password is on its way.'
+      : 'The user is created. No link was sent: holders sign in at your identity provider.',
     link,
   })
 }

@@ -115,7 +115,7 @@ export async function showProposal(visit: Visit, operator: Operator) {
         'Decided by',
         proposal.decidedByName !== null && html`${proposal.decidedByName}, ${printDate(proposal.decidedAt!)}`,
       ],
-      ['Reason of the decision', proposal.decisionReason ?? undefined],
+      ['Reason for the decision', proposal.decisionReason ?? undefined],
     ])}
 <details><summary>Exactly what is done</summary><pre>${JSON.stringify({ kind, ...values }, undefined, 2)}</pre></details></section>
 ${outcome === null && (await printDecision(visit, operator, proposal))}`,
@@ -131,7 +131,7 @@ async function printDecision({ context }: Visit, operator: Operator, proposal: P
   const at = `${proposalsPage}/${proposal.id}`
   if (proposal.proposedBy === operator.session.user.id)
     return html`<section class="card"><h2>Decision</h2><p>You proposed this. Somebody else has to decide.</p>
-${operator.may('proposals.decide') && askFirst({ action: `${at}/withdraw`, csrf, label: 'Withdraw', text: 'It counts no more.', why: true })}</section>`
+${operator.may('proposals.decide') && askFirst({ action: `${at}/withdraw`, csrf, label: 'Withdraw', text: 'It can no longer be approved.', why: true })}</section>`
   if (!(await mayDecide(context.db, operator, proposal)))
     return html`<section class="card"><h2>Decision</h2><p>Somebody else has to decide: your roles do not allow this, or it is about you.</p></section>`
   return html`<section class="card"><h2>Decision</h2><p>Approved, it is done at once, under both your names.</p>

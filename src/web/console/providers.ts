@@ -102,7 +102,7 @@ function printAddresses({ context }: Visit, { name }: Provider): Html {
     ...sites.map((site) => ['After sign-out', `${site}/login/signed-out`] as const),
     ['Back-channel logout', `${context.baseUrl}/logout/from/${name}`] as const,
   ]
-  return html`<section class="card"><h2>What is registered there</h2><dl>${addresses.map(([what, address]) => html`<dt>${what}</dt><dd class="break"><code>${address}</code></dd>`)}</dl></section>`
+  return html`<section class="card"><h2>Register these at the provider</h2><dl>${addresses.map(([what, address]) => html`<dt>${what}</dt><dd class="break"><code>${address}</code></dd>`)}</dl></section>`
 }
 
 export async function remove(visit: Visit, operator: StrongOperator) {

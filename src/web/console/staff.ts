@@ -1,5 +1,7 @@
 /** Who of the staff has which role, and from where; given and taken with a reason. */
 import { cut } from '../../cut.ts'
+import type { Sql } from '../../database/database.ts'
+import { listProviders } from '../../identity/provider.ts'
 import { findStaffRole, type StaffRole, staffRoles } from '../../permission.ts'
 import { Invalid, type Problem } from '../../problem.ts'
 import {
@@ -26,6 +28,7 @@ const here = '/console/staff'
 
 export async function showStaff(visit: Visit, operator: Operator) {
   const members = await listStaff(visit.context.db)
+  const labels = await readLabels(visit.context.db)
   const roles = staffRoles.map(
     (role) => html`<dt>${staffRoleWords[role].title}</dt><dd>${staffRoleWords[role].text}</dd>`,
   )
@@ -33,24 +36,36 @@ export async function showStaff(visit: Visit, operator: Operator) {
     title: 'Staff',
     section: here,
     body: html`<h1>Staff</h1>
-${table('Staff', ['Name', 'Username', 'Roles', 'Two-factor', 'State'], members.map(printRow))}
+${table(
+  'Staff',
+  ['Name', 'Username', 'Roles', 'Two-factor', 'State'],
+  members.map((member) => printRow(member, labels)),
+)}
 <section class="card"><h2>What each role may do</h2><dl>${roles}</dl>
 <p class="small">Whoever has several may do what any of them may. Roles from an identity provider are set anew at each sign-in; those given by hand stay until somebody takes them.</p></section>`,
   })
 }
 
-function printRow(member: StaffMember): Html {
+function printRow(member: StaffMember, labels: Labels): Html {
   const { id, name, username, roles, isGuarded, status } = member
   const held = roles.map(
-    ({ role, source }) => html`${staffRoleWords[role].title} <span class="faint">${printSource(source)}</span><br>`,
+    ({ role, source }) =>
+      html`${staffRoleWords[role].title} <span class="faint">${printSource(source, labels)}</span><br>`,
   )
   return html`<tr><td><a href="${here}/${id}">${name}</a></td><td>${username}</td>
 <td>${held.length === 0 ? badge('off', 'no role') : held}</td><td>${isGuarded ? badge('good', 'on') : badge('off', 'off')}</td>
 <td>${status === 'active' ? badge('good', 'active') : badge('bad', 'locked')}</td></tr>`
 }
 
-function printSource(source: string): string {
-  return source === 'hand' ? 'by hand' : `from ${source.replace(':', ' ')}`
+/** What people call the providers that roles come from, by the source of the role. */
+type Labels = ReadonlyMap<string, string>
+
+async function readLabels(sql: Sql): Promise<Labels> {
+  return new Map((await listProviders(sql)).map(({ id, label }) => [`provider:${id}`, label]))
+}
+
+function printSource(source: string, labels: Labels): string {
+  return source === 'hand' ? 'by hand' : `from ${labels.get(source) ?? 'a provider that was removed'}`
 }
 
 function memberOf({ context, request }: Visit): Promise<StaffMember> {
@@ -63,6 +78,7 @@ export async function showRoles(visit: Visit, operator: Operator) {
 
 async function sendRoles(visit: Visit, operator: Operator, member: StaffMember, problem: Problem | undefined) {
   const { id, name, roles } = member
+  const labels = await readLabels(visit.context.db)
   return sendConsole(visit, operator, {
     title: `Roles of ${name}`,
     section: here,
@@ -72,14 +88,14 @@ async function sendRoles(visit: Visit, operator: Operator, member: StaffMember, 
 ${problem && notice('error', problem.message)}
 <p>${linkTo(operator, `/console/users/${id}`, 'Access, sessions, two-factor')}</p>
 <section class="card"><h2>Roles</h2>
-${roles.length === 0 ? html`<p class="empty">None: the console is closed to them.</p>` : html`<ul class="tokens">${roles.map((each) => printHeld(each, member, operator))}</ul>`}</section>
+${roles.length === 0 ? html`<p class="empty">None: the console is closed to them.</p>` : html`<ul class="tokens">${roles.map((each) => printHeld(each, labels, member, operator))}</ul>`}</section>
 ${printGiving(member, operator)}`,
   })
 }
 
-function printHeld({ role, source, givenAt }: HeldRole, { id }: StaffMember, operator: Operator): Html {
+function printHeld({ role, source, givenAt }: HeldRole, labels: Labels, { id }: StaffMember, operator: Operator): Html {
   const { title, text } = staffRoleWords[role]
-  return html`<li><div><strong>${title}</strong><br><span class="faint">${text} · ${printSource(source)}, ${printDate(givenAt)}</span></div>
+  return html`<li><div><strong>${title}</strong><br><span class="faint">${text} · ${printSource(source, labels)}, ${printDate(givenAt)}</span></div>
 ${source === 'hand' && mayChange(operator, role) && askFirst({ action: `${here}/${id}/take`, csrf: operator.csrf, fields: { role }, label: 'Remove', of: title, text: 'It takes effect with their next click.', why: true })}</li>`
 }
 

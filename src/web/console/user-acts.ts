@@ -32,8 +32,8 @@ export async function targetOf(visit: Visit, operator: StrongOperator): Promise<
   const needed = await findNeededOver(visit.context.db, user)
   if (mayActOn(operator, needed)) return user
   if (needed.includes('administrators.manage'))
-    throw new Forbidden('They are an administrator: only another administrator may do this.')
-  throw new Forbidden('They are of the staff: only who may change the roles of staff, too, may do this.')
+    throw new Forbidden('This person is an administrator. Only another administrator may do this.')
+  throw new Forbidden('This person is staff. Only somebody who can also change staff roles may do this.')
 }
 
 export function lockUser(visit: Visit, operator: StrongOperator) {

@@ -145,7 +145,7 @@ export function printApplications({ home, csrf, mayAct }: UserPage, applications
     ),
   )
   return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}
-${applications.length > applicationsShown && html`<p class="faint">and ${applications.length - applicationsShown} more, in use less lately</p>`}</section>`
+${applications.length > applicationsShown && html`<p class="faint">and ${applications.length - applicationsShown} more, used less recently</p>`}</section>`
 }
 
 function lastUse({ lastUsedAt }: { readonly lastUsedAt: Date | null }): Html {

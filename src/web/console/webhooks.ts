@@ -154,7 +154,8 @@ export function askToPause(
   csrf: string,
   fields: Readonly<Record<string, string>> = {},
 ): Html {
-  const text = 'Nothing is sent to it until it is resumed. Deliveries gather, and the partner sees that it is paused.'
+  const text =
+    'Nothing is sent to it until it is resumed. Deliveries are queued, and the partner sees that it is paused.'
   return askFirst({ action: `${here}/${id}/pause`, csrf, fields, label: 'Pause', of: url, text, why: true })
 }
 
@@ -172,7 +173,7 @@ function printOverdue({ dueAt }: LaneHealth, now: Date): string {
 }
 
 const doneWords = {
-  paused: 'The webhook is paused. Deliveries gather until it is resumed.',
+  paused: 'The webhook is paused. Deliveries are queued until it is resumed.',
   active: 'The webhook is resumed. Queued deliveries are now sent.',
 }
 

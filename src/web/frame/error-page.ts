@@ -9,13 +9,13 @@ const titles: Record<number, string> = {
   400: 'This request cannot be used',
   401: 'Sign in first',
   403: 'This is not allowed',
-  404: 'Nothing is here',
+  404: 'Page not found',
   405: 'This cannot be done here',
   413: 'Request too large',
   415: 'This cannot be read',
   431: 'Request too large',
   429: 'Please wait a moment',
-  503: 'Away for a moment',
+  503: 'Temporarily unavailable',
 }
 
 export function printErrorPage(

@@ -25,7 +25,7 @@ export const conditionWords: Record<Condition, string> = {
   failing: 'The last attempts failed. When five different entities have failed, one delivery at a time is retried.',
   'breaker open':
     'Five different entities failed, with no success between them. One delivery at a time is retried, up to a minute apart, until one is accepted.',
-  paused: 'Deliveries gather and go out when you resume it.',
+  paused: 'Deliveries are queued and go out when you resume it.',
   disabled: 'Nothing is sent until you resume it; then queued deliveries are sent.',
 }
 

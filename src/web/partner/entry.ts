@@ -131,7 +131,7 @@ function printInvitation({ branchId, partnerName }: NamedInvitation, { csrf }: S
   const act = (action: string, label: string, kind: string) =>
     html`<form method="post" action="/partner/${action}">${csrfField(csrf)}<input type="hidden" name="branch" value="${branchId}"><button class="${kind}">${label}</button></form>`
   return html`<section class="card created"><h2>${partnerName} invites you</h2>
-<p>As an owner you see and change its clients, webhooks, deliveries and members. With more than one partner, programs need a client's credentials instead of your personal token.</p>
+<p>You join as a viewer, who sees everything and changes nothing; an owner can give you more. With more than one partner, programs need a client's credentials instead of your personal token.</p>
 <div class="acts">${act('accept', 'Accept', 'primary')}${askFirst({ action: '/partner/decline', csrf, fields: { branch: branchId }, label: 'Decline', of: `the invitation of ${partnerName}`, text: 'You can be invited again.' })}</div></section>`
 }
 

@@ -59,7 +59,7 @@ ${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { invitation: id 
 }
 
 function printNamed({ username, invitedAt }: NamedInvitation, { home, csrf }: Member): Html {
-  return html`<li><div><strong>${username}</strong> ${badge('off', 'owner')} ${badge('wait', 'invited')}<br>
+  return html`<li><div><strong>${username}</strong> ${badge('off', 'viewer')} ${badge('wait', 'invited')}<br>
 <span class="faint">by username, since ${printDate(invitedAt)}</span></div>
 ${askFirst({ action: `${home}/members/uninvite`, csrf, fields: { username }, label: 'Withdraw', of: `the invitation of ${username}`, text })}</li>`
 }

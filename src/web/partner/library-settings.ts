@@ -15,5 +15,5 @@ ${facts([
   ['Client id', client && html`<code>${client.id}</code>`],
   ['Callback (redirect URI)', client && html`<code>${client.callbackUrl}</code>`],
 ])}
-<p class="small">Choose OAuth 2, not OpenID Connect, and switch <code>state</code> on. Blocks to copy for Passport, Auth.js, OmniAuth, Spring and others are in <code>docs/libraries.md</code> of the gateway's sources.</p>`
+<p class="small">Choose OAuth 2, not OpenID Connect, and switch <code>state</code> on. These values are all that Passport, Auth.js, OmniAuth, Spring Security and similar libraries need.</p>`
 }

@@ -182,7 +182,7 @@ ${problem !== undefined && notice('error', problem.text)}
 ${standing && printStanding(standing, scopes)}
 <form method="post" action="/consent">
 ${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}"><input type="hidden" name="shown" value="${scopes.join(' ')}">
-${scopes.length === 0 && html`<p class="notice error">What it asks for is not yours to allow in any of the accounts that you can see: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`}
+${scopes.length === 0 && html`<p class="notice error">You cannot grant what it asks for in any of your accounts: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`}
 ${
   scopes.length > 0 &&
   html`<h2>It will be able to</h2>
@@ -207,7 +207,7 @@ ${scopes.length > 0 && html`<button class="primary" name="decision" value="appro
 function printStanding(standing: StandingApproval, scopes: AuthorizationRequest['scopes']): Html {
   const lost = standing.scopes.filter((scope) => !scopes.includes(scope)).map((scope) => scopeWords[scope].title)
   return html`${standing.pausedAt !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
-<p>You have allowed it access before. Allowing this replaces what you allowed before, also for the access it holds already.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
+<p>You have allowed it access before. Allowing this replaces what you allowed before, including the access it already has.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
 }
 
 /** The request waits meanwhile: whoever has set one up comes back to this very address. */
@@ -243,7 +243,7 @@ function wordsOf(account: HeldAccount): Html {
   const kind = `${account.classification.replaceAll('_', ' ')}, ${account.type}`
   const whose = isOwn(account)
     ? undefined
-    : html` of <strong>${ownersOf(account)}</strong>, whose ${account.role} you are`
+    : html` held by <strong>${ownersOf(account)}</strong> (you are the ${account.role})`
   return html`${account.accountNumber}${whose} <span class="faint">${kind}</span>`
 }
 
@@ -259,6 +259,6 @@ function whatIsUsed(accounts: readonly HeldAccount[]): string {
 /** What is asked for and not offered, and why. */
 function printWithheld({ scopes, withheld }: Offer, request: AuthorizationRequest): Html {
   const lost = request.scopes.filter((scope) => !scopes.includes(scope)).map((scope) => scopeWords[scope].title)
-  return html`${lost.length > 0 && html`<p>It also asks for what is not yours to allow, and does not get it: <strong>${lost.join(', ')}</strong>.</p>`}
-${withheld.length > 0 && html`<p>Not offered, because you may not allow all of this there: ${withheld.map((each) => each.accountNumber).join(', ')}.</p>`}`
+  return html`${lost.length > 0 && html`<p>It also asked for the following, which you cannot grant: <strong>${lost.join(', ')}</strong>.</p>`}
+${withheld.length > 0 && html`<p>Not listed, because you cannot grant all of this there: ${withheld.map((each) => each.accountNumber).join(', ')}.</p>`}`
 }

@@ -50,9 +50,9 @@ export async function submitForgotten(visit: Visit) {
   )
   return send(
     visit,
-    'Look into your mail',
+    'Check your e-mail',
     html`<p>If the account exists and has an e-mail address, a link is on its way there. It works once, for an hour.</p>
-<p class="small">Nothing comes? Then the account has no address, or signs in elsewhere. Ask the brokerage.</p>
+<p class="small">No e-mail? Then the account has no address, or signs in elsewhere. Contact the brokerage.</p>
 <p><a class="button" href="/login">Back to sign-in</a></p>`,
   )
 }
@@ -66,7 +66,7 @@ async function openLink({ context, request }: Visit): Promise<{ token: Token; us
 
 function sendEnded(visit: Visit) {
   const text = html`<p>It was used, is more than an hour old, or a newer one was sent.</p><p><a class="button" href="/login/forgotten">Send a new link</a></p>`
-  return send(visit, 'This link has ended', text, 404)
+  return send(visit, 'This link no longer works', text, 404)
 }
 
 export async function showReset(visit: Visit) {

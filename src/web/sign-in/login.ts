@@ -27,7 +27,7 @@ const refusedText =
   'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
 
 /** Told by the page that the second step leads back to. */
-const endedText = 'Ten codes in a row were wrong. Start again with your password.'
+const endedText = 'Ten codes in a row were wrong. Sign in again.'
 const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
 
 const keptText = 'Nothing was sent yet. What you entered is kept for half an hour and comes back after you sign in.'

@@ -61,10 +61,10 @@ function leadOn({ context, request, reply }: Visit, { label }: Provider, destina
   if (isLink) return reply.redirect(address.href, 303)
   reply.header('refresh', `0; url=${address.href}`)
   return sendPage(reply, {
-    title: `On to ${label}`,
+    title: `Continue to ${label}`,
     environment: context.environment,
     body: html`<section class="card narrow">
-<h1>On to ${label}</h1>
+<h1>Continue to ${label}</h1>
 <p>You sign in at ${label}, and come back to where you were. What you entered is kept meanwhile.</p>
 <p><a class="button primary" href="${address.href}">Continue to ${label}</a></p>
 </section>`,
@@ -156,7 +156,7 @@ const retryAfterSeconds = 30
 function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: Destination): FastifyReply {
   visit.reply.header('retry-after', String(retryAfterSeconds))
   return sendTold(visit, destination, {
-    title: `${provider.label} is away`,
+    title: `${provider.label} is not available`,
     status: 503,
     text: html`<p>You sign in at <strong>${provider.label}</strong>, which has not answered since ${printDate(since)}. Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
     again: linkAgain(provider, destination),
@@ -207,7 +207,7 @@ function sendNotLetIn(
   const tellings: Record<typeof why, Omit<Told, 'status' | 'again'>> = {
     unknown: {
       title: 'We do not know you yet',
-      text: html`<p>You signed in at <strong>${label}</strong>, but ${kind === 'staff' ? 'nobody has given you a role here' : 'no customer here belongs to that sign-in'}. A new customer can take a while to appear. If you have been one for longer, ask the brokerage.</p>`,
+      text: html`<p>You signed in at <strong>${label}</strong>, but ${kind === 'staff' ? 'you have no role here. Ask an administrator for one.' : 'no customer here belongs to that sign-in. A new customer can take a while to appear. If you have been one for longer, contact the brokerage.'}</p>`,
     },
     locked: {
       title: 'Your access is locked',

@@ -121,7 +121,7 @@ async function sendSecondStep(context: Context, request: FastifyRequest, reply: 
     scripts: passkey ? [passkeyScript] : [],
     body: html`<section class="card narrow">
 <h1>One more step</h1>
-<p>Your password was right. Now show that it is you, <strong>${user.username}</strong>.</p>
+<p>You are almost signed in. Confirm that it is you, <strong>${user.username}</strong>.</p>
 ${passkey}
 ${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(hidden, refused))}
 ${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}

@@ -71,7 +71,7 @@ export function printProviders(
   const words = new URLSearchParams({ [field.name]: field.value, ...(typeof confirm === 'string' && { confirm }) })
   const links = providers.map(
     ({ name, label, awaySince }) =>
-      html`<p><a class="button primary wide" href="/login/with/${name}?${words.toString()}">Continue with ${label}</a>${awaySince !== null && html`<br><span class="small">Away since ${printDate(awaySince)}.</span>`}</p>`,
+      html`<p><a class="button primary wide" href="/login/with/${name}?${words.toString()}">Continue with ${label}</a>${awaySince !== null && html`<br><span class="small">Unavailable since ${printDate(awaySince)}.</span>`}</p>`,
   )
   return html`${links}${password && html`<p class="small">Or with a password:</p>`}`
 }

@@ -214,7 +214,7 @@ test('whoever looks after staff and helps people changes nothing about an admini
     const fields = { csrf, reason: 'x', session: '1', token: '1', authorization: '1', email: 'new@broker.example' }
     const answer = await officer.browser.post(path.replace(':id', user.id), fields)
     assert.equal(answer.status, 403, path)
-    assert.match(answer.text, /only another administrator may do this/, path)
+    assert.match(answer.text, /Only another administrator may do this/, path)
   }
   assert.deepEqual(await actsOf(officer), before)
 })

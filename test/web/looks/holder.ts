@@ -83,7 +83,7 @@ export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
     passkey: '/account/security/passkey',
     password: '/account/password',
   })
-  await page.getByLabel('Password now').fill('not the right password')
+  await page.getByLabel('Current password').fill('not the right password')
   await page.getByLabel('New password', { exact: true }).fill('short')
   await page.getByLabel('New password, again').fill('other')
   await press('Change password')
