@@ -584,6 +584,7 @@ CREATE TABLE imports (
 );
 CREATE INDEX imports_by_end ON imports (finished_at);
 CREATE INDEX imports_removing ON imports (id) WHERE state = 'removing';
+CREATE INDEX imports_waiting_for_yes ON imports (id) WHERE state = 'needs approval';
 
 -- The first thousand of an import.
 CREATE TABLE import_faults (

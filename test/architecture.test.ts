@@ -15,7 +15,7 @@ const floors: readonly (readonly string[])[] = [
   ['site', 'worker-role', 'housekeeping', 'demo-idp'],
   ['demo'],
   ['web/routes'],
-  ['web/sign-in-routes'],
+  ['web/sign-in-routes', 'web/administration-routes'],
   ['web/account', 'web/console', 'web/partner', 'web/route'],
   ['web/gates', 'web/sign-in'],
   ['web/frame', 'api', 'doctor'],
@@ -225,8 +225,9 @@ const reserved = [
   },
   {
     what: 'what may take two people',
-    pattern: /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor)\(/,
-    places: ['src/partners/', 'src/users/', 'src/proposals/', 'src/cli/', 'src/demo.ts'],
+    pattern:
+      /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor|allowRemoval)\(/,
+    places: ['src/partners/', 'src/users/', 'src/provisioning/', 'src/proposals/', 'src/cli/', 'src/demo.ts'],
   },
   {
     what: 'the clock',

@@ -11,6 +11,8 @@ import { lockPartner } from '../partners/partners.sql.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
 import type { Permission } from '../permission.ts'
+import { holdRemoval } from '../provisioning/import-review.ts'
+import { allowRemoval } from '../provisioning/snapshot.ts'
 import { covers, type Scope } from '../scope.ts'
 import { lockUser } from '../users/api-tokens.sql.ts'
 import { findSecondFactors, isGuarded, resetSecondFactor } from '../users/second-factor.ts'
@@ -29,6 +31,8 @@ export interface ProposedActs {
     readonly requestId?: number
   }
   readonly 'user.reset-two-factor': { readonly userId: string }
+  /** `missing` is how many records go, as whoever proposes it has seen. */
+  readonly 'import.removal': { readonly importId: number; readonly missing: number }
 }
 
 export type WiredKind = keyof ProposedActs
@@ -113,6 +117,18 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     async apply(db, { userId }, act) {
       await resetSecondFactor(db, await getUserById(db, userId), act)
+      return true
+    },
+  },
+  'import.removal': {
+    sees: 'imports.manage',
+    subjectOf: ({ importId }) => `import:${importId}`,
+    async readState(sql, { importId, missing }) {
+      const removal = await holdRemoval(sql, importId)
+      return removal?.missing === missing ? removal : undefined
+    },
+    async apply(db, { importId }, act) {
+      await allowRemoval(db, importId, act)
       return true
     },
   },

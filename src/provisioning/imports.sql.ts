@@ -1,6 +1,6 @@
 import { statement } from '../database/database.ts'
 
-const columns = `id, source, environment, mode, dry_run AS "dryRun", as_of AS "asOf", state, lines, bytes, total_bytes AS "totalBytes",
+export const columns = `id, source, environment, mode, dry_run AS "dryRun", as_of AS "asOf", state, lines, bytes, total_bytes AS "totalBytes",
    created, changed, removed, unchanged, skipped, waiting, failed, missing, known, actor, request_id AS "requestId",
    started_at AS "startedAt", updated_at AS "updatedAt", finished_at AS "finishedAt"`
 

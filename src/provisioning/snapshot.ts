@@ -7,6 +7,7 @@ import { type Clock, day, after as later } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
 import { getImport, type Import } from './import.ts'
+import { findNewerSnapshot } from './import-review.ts'
 import * as table from './imports.sql.ts'
 import { mergeAll } from './provisioning.ts'
 import type { RecordKind, SourceRecord } from './record.ts'
@@ -76,9 +77,14 @@ function recordEnd(
   return recordAct(sql, act, action, `import:${id}`, { source, lines, created, changed, removed, failed })
 }
 
-/** Somebody's yes: what is missing is removed. */
+/** Somebody's yes: what is missing is removed. Not past a newer snapshot, which may have what this one lacks. */
 export async function allowRemoval(db: Database, id: number, act: Act): Promise<Import> {
   return db.transaction(async (sql) => {
+    const newer = await findNewerSnapshot(sql, id)
+    if (newer !== undefined)
+      throw new Conflict(
+        `Import ${newer} is a newer snapshot of the same source: stop import ${id}, and go by that one.`,
+      )
     const allowed = await turn(sql, await getImport(sql, id), ['needs approval'], 'removing', act)
     await recordAct(sql, act, 'import.allowed', `import:${id}`, { source: allowed.source, missing: allowed.missing })
     return allowed

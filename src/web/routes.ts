@@ -2,6 +2,7 @@
  * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is said in gates.ts. A page is
  * loaded by its first visitor.
  */
+import { administrationRows } from './administration-routes.ts'
 import {
   developer,
   freshlySignedIn,
@@ -200,18 +201,12 @@ const newUser = whenVisited(() => import('./console/new-user.ts'))
 const userMail = whenVisited(() => import('./console/user-mail.ts'))
 const userActs = whenVisited(() => import('./console/user-acts.ts'))
 const search = whenVisited(() => import('./console/search.ts'))
-const proposals = whenVisited(() => import('./console/proposals.ts'))
-const providers = whenVisited(() => import('./console/providers.ts'))
-const staffPages = whenVisited(() => import('./console/staff.ts'))
 
 /** What changes something takes every proof that whoever does it has. */
 const partnerManager = staff('partners.manage').and(strongly)
 const webhookOperator = staff('webhooks.operate').and(strongly)
 const support = staff('users.manage').and(strongly)
 const brandKeeper = staff('brand.manage').and(strongly)
-const decider = staff('proposals.decide').and(strongly)
-const providerKeeper = staff('providers.manage').and(strongly).and(withReason)
-const roleGiver = staff('staff.manage').and(strongly).and(withReason)
 
 const ofClient = '/console/partners/:branch/clients/:client'
 
@@ -273,19 +268,6 @@ const consoleRows: readonly Row[] = [
   form('/console/users/:id/applications/revoke', support.and(withReason), userActs.revokeApplication),
   form('/console/users/:id/factors/reset', support.and(withReason), userActs.resetFactors),
   form('/console/users/:id/throttle/lift', support, userActs.liftThrottle),
-  page('/console/proposals', staff('overview.see'), proposals.showProposals),
-  page('/console/proposals/:id', staff('overview.see'), proposals.showProposal),
-  form('/console/proposals/:id/approve', decider, proposals.approveProposal),
-  form('/console/proposals/:id/decline', decider.and(withReason), proposals.declineProposal),
-  form('/console/proposals/:id/withdraw', decider.and(withReason), proposals.withdraw),
-  page('/console/providers', staff('providers.manage'), providers.showProviders),
-  page('/console/providers/:provider', staff('providers.manage'), providers.showProvider),
-  page('/console/providers/:provider/test', staff('providers.manage'), providers.testNow),
-  form('/console/providers/:provider/remove', providerKeeper, providers.remove),
-  page('/console/staff', staff('staff.see'), staffPages.showStaff),
-  page('/console/staff/:id', staff('staff.see'), staffPages.showRoles),
-  form('/console/staff/:id/give', roleGiver, staffPages.giveRole),
-  form('/console/staff/:id/take', roleGiver, staffPages.takeRole),
 ]
 
 export const pageRoutes: readonly PageRoute[] = tableOf([
@@ -296,4 +278,5 @@ export const pageRoutes: readonly PageRoute[] = tableOf([
   ...personRows,
   ...partnerRows,
   ...consoleRows,
+  ...administrationRows,
 ])

@@ -228,6 +228,24 @@ test('a snapshot that would remove more than its share waits for a yes; a no lea
   await assert.rejects(allowRemoval(db, asked.id, house.act()), /no longer needs approval/)
 })
 
+test('a yes to a snapshot removes nothing that a newer snapshot of the same source has', async () => {
+  const source = nameSource()
+  await importAll(households(source, 20), `source=${source}`)
+  house.clock.advance(minute)
+  const cut = await importAll(households(source, 10), `source=${source}&mode=snapshot`)
+  assert.equal(cut.state, 'needs approval')
+  const tried = await importAll(households(source, 20), `source=${source}&mode=snapshot&dryRun=true`)
+  assert.equal(tried.state, 'finished')
+  const whole = await importAll(households(source, 20), `source=${source}&mode=snapshot`)
+  assert.deepEqual([whole.state, whole.unchanged], ['finished', 60])
+  await assert.rejects(
+    allowRemoval(db, cut.id, house.act()),
+    new RegExp(`Import ${whole.id} is a newer snapshot of the same source: stop import ${cut.id}`),
+  )
+  assert.equal((await readSource(db, source)).holdings!.length, 20)
+  assert.equal((await stopImport(db, cut.id, house.act())).state, 'stopped')
+})
+
 test('of a snapshot that says as of which version it is, what is newer stays', async () => {
   const source = nameSource()
   await importAll([...households(source, 100), ...household(source, 100, 9)], `source=${source}`)

@@ -18,13 +18,18 @@ import {
   outcomeOf,
   withdrawProposal,
 } from '../../src/proposals/proposal.ts'
+import { getImport, type Import } from '../../src/provisioning/import.ts'
+import { stopImport } from '../../src/provisioning/snapshot.ts'
 import { findSecondFactors, isGuarded } from '../../src/users/second-factor.ts'
 import type { Session } from '../../src/users/session.ts'
 import { getStaffMember, type StaffRole, takeRole } from '../../src/users/staff-role.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { runBehind } from '../support/behind.ts'
+import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
+import { holdSnapshot, households, importLines } from '../support/imports.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
+import { readSource } from '../support/provisioning.ts'
 import { setUpApp } from '../support/second-factor.ts'
 
 const house = await openHouse()
@@ -245,6 +250,60 @@ test('the second factor of an administrator is reset by administrators alone: ne
   const id = await proposalOf(propose('user.reset-two-factor', values, boss))
   await assert.rejects(approve(id, officer), /You may not decide about this/)
   assert.equal(isGuarded(await findSecondFactors(db, target.user.id)), true)
+})
+
+const removalOf = ({ id, missing }: Import) => ({ importId: id, missing: missing! })
+
+async function endOf({ id, source }: Import): Promise<number> {
+  await eventually('it has ended', async () => (await getImport(db, id)).finishedAt !== null)
+  return (await readSource(db, source)).holdings!.length
+}
+
+test('a removal above the guard is done by two, and by nobody who may not', async () => {
+  const held = await holdSnapshot(house)
+  await assert.rejects(propose('import.removal', removalOf(held)), /You may not propose this any more/)
+  const [one, two] = [await makePerson('administrator'), await makePerson('administrator')]
+  const id = await proposalOf(propose('import.removal', removalOf(held), one))
+  assert.equal((await getImport(db, held.id)).state, 'needs approval')
+  await assert.rejects(approve(id, one), /You proposed this yourself/)
+  await assert.rejects(approve(id), /You may not decide about this/)
+  assert.equal(await approve(id, two), 'applied')
+  assert.equal(await endOf(held), 1)
+  assert.equal(await approve(id, two), 'applied', 'it stays so')
+  assert.equal((await propose('import.removal', removalOf(held), one)).kind, 'moved on')
+})
+
+test('a removal is not done when it was stopped, overtaken by a newer snapshot, or would take something else than was proposed', async () => {
+  const [one, two] = [await makePerson('administrator'), await makePerson('administrator')]
+  const proposeTo = async (change: (held: Import) => Promise<unknown>) => {
+    const held = await holdSnapshot(house)
+    const id = await proposalOf(propose('import.removal', removalOf(held), one))
+    await change(held)
+    assert.equal(await approve(id, two), 'outdated')
+    assert.equal((await readSource(db, held.source)).holdings!.length, 4)
+    assert.equal((await propose('import.removal', removalOf(held), one)).kind, 'moved on')
+  }
+  await proposeTo((held) => stopImport(db, held.id, house.act()))
+  await proposeTo(({ source }) => importLines(house, source, households(source, 4), { mode: 'snapshot', asOf: 1 }))
+  const other = await holdSnapshot(house)
+  const id = await proposalOf(propose('import.removal', removalOf(other), one))
+  const swap = `UPDATE import_missing SET key = 'C0' WHERE import_id = $1 AND kind = 'customer' AND key = 'C1'`
+  await db.query(statement('', swap), [other.id])
+  assert.equal(await approve(id, two), 'outdated')
+  assert.equal((await readSource(db, other.source)).holdings!.length, 4)
+})
+
+test('whoever approves a removal while it is being stopped waits, and removes nothing', async () => {
+  const [one, two] = [await makePerson('administrator'), await makePerson('administrator')]
+  const held = await holdSnapshot(house)
+  const id = await proposalOf(propose('import.removal', removalOf(held), one))
+  const [, waited] = await runBehind(
+    db,
+    (joined) => stopImport(joined, held.id, house.act()),
+    () => approve(id, two),
+  )
+  assert.deepEqual(waited, { status: 'fulfilled', value: 'outdated' })
+  assert.equal((await readSource(db, held.source)).holdings!.length, 4)
 })
 
 test('a proposal ends by itself, and makes room for another', async () => {

@@ -11,6 +11,7 @@ import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
 import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
+import { holdSnapshot } from './imports.ts'
 import { openPartner, type PartnerHouse } from './portal.ts'
 import { registerUpstream } from './upstream.ts'
 import { openConsent } from './web.ts'
@@ -32,7 +33,9 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   await proposeApproval(house, own.user)
   await proposeApproval(house, await house.makeOperator('Mary Maker'))
   await registerUpstream(house, { issuer: 'https://127.0.0.1:9/every' }, 'every')
-  const consent = await openConsent(await house.signIn(await house.makeUser()), own.client)
+  await holdSnapshot(house)
+  const holder = await house.makeUser()
+  const consent = await openConsent(await house.signIn(holder), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
   await addMember(db, own.partner, await house.makeUser(), house.act(), 'developer')
@@ -72,7 +75,8 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   await setUserStatus(db, await house.makeUser('locked-out'), 'disabled', house.act())
   // Whoever has an address can be sent a link.
   await db.query(statement('', `UPDATE users SET email = id || '@example.com' WHERE email IS NULL AND role = 'holder'`))
-  return { user: own.user, own, starts: ['/account', '/partner', own.home, '/console', '/account/security/email'] }
+  const starts = ['/account', '/partner', own.home, '/console', '/account/security/email']
+  return { user: own.user, own, starts: [...starts, `/console/users/${holder.id}`] }
 }
 
 /** A control that somebody types into or chooses from. */

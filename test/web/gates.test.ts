@@ -150,7 +150,7 @@ test('every form names the proof that it asks for, or is known to need none', ()
 
 test('whatever hands out lasting power over an account asks for every proof that its holder has', () => {
   const powers =
-    /^\/account\/(api\/tokens|security\/(app|passkey|recovery|email)\b.*|password)$|^\/console\/(partners|users|webhooks|staff|proposals|brand)\//
+    /^\/account\/(api\/tokens|security\/(app|passkey|recovery|email)\b.*|password)$|^\/console\/(partners|users|imports|webhooks|staff|proposals|providers|brand)\//
   const found = forms.filter(({ path }) => powers.test(path))
   assert.ok(found.length > 20, String(found.length))
   for (const route of found) assert.ok(asksFor('factor')(route), route.path)

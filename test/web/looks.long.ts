@@ -66,6 +66,7 @@ for (const [whose, tour] of Object.entries({
 /** They lead on, or hand out a file. */
 const notShown = new Set([
   ...['/', '/v1/oauth/authorize', '/console/audit/export', '/.well-known/change-password'],
+  '/console/imports/:id/faults',
   ...['/login/with/:provider', '/login/from/:provider'],
   ...['/partner/:branch/clients/:client/look/logo', '/console/partners/:branch/clients/:client/look/logo'],
 ])

@@ -345,6 +345,8 @@ const makeNothing = [
   '/console/users/:id/applications/revoke',
   '/console/users/:id/factors/reset',
   '/console/users/:id/throttle/lift',
+  '/console/imports/:id/remove',
+  '/console/imports/:id/stop',
   '/console/proposals/:id/approve',
   '/console/proposals/:id/decline',
   '/console/proposals/:id/withdraw',

@@ -21,6 +21,7 @@ import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import { printAge, printAgo } from './ago.ts'
 import { certificates, sealingKeys, secrets } from './attention-ends.ts'
+import { removals } from './attention-imports.ts'
 import type { AttentionKind } from './attention-row.ts'
 import { lookPath } from './client-look.ts'
 import { mayActOn } from './user-parts.ts'
@@ -256,6 +257,6 @@ const lockedOut: AttentionKind = {
 }
 
 export const attentionKinds: readonly AttentionKind[] = [
-  ...[applications, refreshRequests, scopeRequests, looks, failingWebhooks, refusedPartners],
+  ...[applications, refreshRequests, scopeRequests, looks, removals, failingWebhooks, refusedPartners],
   ...[lockedApps, throttled, lockedOut, certificates, secrets, sealingKeys],
 ]

@@ -15,6 +15,7 @@ const sections: readonly Section[] = [
   { path: '/console', label: 'Overview', permission: 'overview.see' },
   { path: '/console/partners', label: 'Partners', permission: 'partners.see' },
   { path: '/console/users', label: 'Users', permission: 'users.see' },
+  { path: '/console/imports', label: 'Imports', permission: 'imports.manage' },
   { path: '/console/webhooks', label: 'Webhooks', permission: 'webhooks.see' },
   { path: '/console/proposals', label: 'Proposals', permission: 'overview.see' },
   { path: '/console/audit', label: 'Audit log', permission: 'audit.see' },

@@ -7,6 +7,7 @@ import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { check, drawPng, putSecondBrandInForce, secondWords, svgLogo } from '../../support/brand.ts'
 import { proposeApproval } from '../../support/console.ts'
+import { holdSnapshot, households, importLines, readSome } from '../../support/imports.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
@@ -17,7 +18,12 @@ import { unfold, visitAll, type Walk } from './tour.ts'
 
 export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
   const { house, page, enter, visit } = walk
-  const pages = { ...(await furnishOperation(walk)), ...(await furnishPeople(walk)), ...(await furnishBrand(walk)) }
+  const pages = {
+    ...(await furnishOperation(walk)),
+    ...(await furnishPeople(walk)),
+    ...(await furnishImports(walk)),
+    ...(await furnishBrand(walk)),
+  }
   await enter('/console', await house.makeOperator())
   yield* visitAll(walk, pages)
   for (const [name, address] of Object.entries(pages).filter(([name]) => unfoldable.test(name))) {
@@ -42,7 +48,22 @@ export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
 }
 
 /** Where questions stand before acts, and ids behind sentences. */
-const unfoldable = /^console-(home|webhooks|partner|user|audit|roles|proposal|brand|look)$/
+const unfoldable = /^console-(home|webhooks|partner|user|import|audit|roles|proposal|brand|look)$/
+
+/** One that is being read, one that went through with faults, and a snapshot that waits for a yes. */
+async function furnishImports({ house }: Walk): Promise<Record<string, string>> {
+  const lines = [...households('nightly', 3), '{', { kind: 'customer', externalId: 'C 9', version: 1 }]
+  const faulty = await importLines(house, 'nightly', lines)
+  await importLines(house, 'nightly', households('nightly', 2), { mode: 'snapshot', dryRun: true })
+  const running = await readSome(house, 'hourly', households('hourly', 2), { totalBytes: 1_000 })
+  return {
+    'console-imports': '/console/imports',
+    'console-imports-none': '/console/imports?before=1',
+    'console-import': `/console/imports/${(await holdSnapshot(house, 14)).id}`,
+    'console-import-running': `/console/imports/${running.id}`,
+    'console-import-faulty': `/console/imports/${faulty.id}`,
+  }
+}
 
 /** A draft with logos, a brand that was and one that is in force in the sandbox, and an application that says something new. */
 async function furnishBrand({ house }: Walk): Promise<Record<string, string>> {

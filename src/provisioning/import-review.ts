@@ -1,0 +1,67 @@
+/** Imports as somebody looks at them: how each went, what is wrong with which line, and what a snapshot that waits for a yes would remove. */
+import type { Sql } from '../database/database.ts'
+import type { Import } from './import.ts'
+import * as table from './import-review.sql.ts'
+import { lockImport, selectImport } from './imports.sql.ts'
+import type { LineFault } from './provisioning.ts'
+import { kinds as order, type RecordKind } from './record.ts'
+
+export function listImportsBefore(sql: Sql, before: number | undefined, most: number): Promise<Import[]> {
+  return sql.query<Import>(table.selectImportsBefore, [before, most])
+}
+
+export function listFaultsAfter(sql: Sql, id: number, line: number, most: number): Promise<LineFault[]> {
+  return sql.query<LineFault>(table.selectFaultsAfter, [id, line, most])
+}
+
+export function listWaitingForYes(sql: Sql, most: number): Promise<Import[]> {
+  return sql.query<Import>(table.selectWaitingForYes, [most])
+}
+
+/** What was left out of a later file of everything must not be judged by an earlier one. */
+export async function findNewerSnapshot(sql: Sql, id: number): Promise<number | undefined> {
+  const [newer] = await sql.query<{ id: number }>(table.selectNewerSnapshot, [id])
+  return newer?.id
+}
+
+interface Removal {
+  readonly source: string
+  readonly missing: number
+  readonly known: number
+  /** Of everything that would go. */
+  readonly checksum: string
+}
+
+/** Held still until the transaction ends. Undefined when it waits no more, or must not be done any more. */
+export async function holdRemoval(sql: Sql, id: number): Promise<Removal | undefined> {
+  await sql.query(lockImport, [id])
+  const [waiting] = await sql.query<Import>(selectImport, [id])
+  if (waiting?.state !== 'needs approval' || (await findNewerSnapshot(sql, id)) !== undefined) return undefined
+  const [sum] = await sql.query<{ missing: number; checksum: string }>(table.sumMissing, [id])
+  return { source: waiting.source, known: waiting.known!, ...sum! }
+}
+
+export interface MissingRecord {
+  readonly kind: RecordKind
+  readonly key: string
+  /** A customer's, or the number of an account. */
+  readonly name: string | null
+  readonly userId: string | null
+}
+
+interface MissingKind {
+  readonly kind: RecordKind
+  readonly missing: number
+  /** The first of them. */
+  readonly sample: readonly MissingRecord[]
+}
+
+const sampled = 5
+
+export async function describeMissing(sql: Sql, { id, source }: Import): Promise<MissingKind[]> {
+  const kinds = await sql.query<{ kind: RecordKind; missing: number }>(table.countMissingKinds, [id])
+  const records = await sql.query<MissingRecord>(table.sampleMissing, [id, source, sampled])
+  return kinds
+    .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
+    .map((each) => ({ ...each, sample: records.filter(({ kind }) => kind === each.kind) }))
+}

@@ -1,0 +1,60 @@
+/** Imports as the brokerage's systems send them, in the states in which somebody finds them. */
+import { type Import, readImport, startImport } from '../../src/provisioning/import.ts'
+import { finishImport } from '../../src/provisioning/snapshot.ts'
+import type { TestGateway } from './gateway.ts'
+import { makeUpWord } from './made-up-word.ts'
+
+interface Sent {
+  readonly mode?: Import['mode']
+  readonly dryRun?: boolean
+  readonly asOf?: number
+  readonly environment?: Import['environment']
+  readonly totalBytes?: number
+}
+
+/** Lines as they stand, or records; all of them. What is missing may be a hundredth. */
+export async function importLines(
+  house: TestGateway,
+  source: string,
+  lines: readonly (string | object)[],
+  sent: Sent = {},
+): Promise<Import> {
+  return finishImport(house.gateway.context.db, await readSome(house, source, lines, sent), 1, house.act())
+}
+
+/** One whose sender has not come to the end yet. */
+export async function readSome(
+  { gateway, act }: TestGateway,
+  source: string,
+  lines: readonly (string | object)[],
+  { mode = 'changes', dryRun = false, environment = 'live', ...more }: Sent = {},
+): Promise<Import> {
+  const { db } = gateway.context
+  const started = await startImport(db, { source, environment, mode, dryRun, ...more }, act())
+  const text = lines.map((each) => `${typeof each === 'string' ? each : JSON.stringify(each)}\n`).join('')
+  return readImport(db, started, bytesOf(text), { act })
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
+}
+
+/** A customer with an account of theirs. */
+export function household(source: string, n: number, version = 1): object[] {
+  const number = `${source.replaceAll('-', '').toUpperCase()}X${n}`
+  return [
+    { kind: 'customer', externalId: `C${n}`, name: `Carla Customer ${n}`, version },
+    { kind: 'account', externalId: `A${n}`, number, type: 'cash', version },
+    { kind: 'holding', customer: `C${n}`, account: `A${n}`, role: 'owner', version },
+  ]
+}
+
+export const households = (source: string, count: number) =>
+  Array.from({ length: count }, (_, n) => household(source, n)).flat()
+
+/** Of four customers it has one: it waits for a yes. */
+export async function holdSnapshot(house: TestGateway, customers = 4): Promise<Import> {
+  const source = makeUpWord()
+  await importLines(house, source, households(source, customers))
+  return importLines(house, source, household(source, 0), { mode: 'snapshot', asOf: 1 })
+}
