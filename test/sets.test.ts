@@ -8,7 +8,7 @@ const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { script
 /** What a text names in quotes, as files; of those that run others together, the others. */
 function filesIn(text: string, quoted: RegExp): string[] {
   return globSync([...text.matchAll(quoted)].map((match) => match[1]!)).flatMap((file) =>
-    file.startsWith('test/batches/') ? filesIn(readFileSync(file, 'utf8'), /'([^']+\.test\.ts)'/g) : [file],
+    file.startsWith('test/batches/') ? filesIn(readFileSync(file, 'utf8'), /'([^']+\.(?:test|long)\.ts)'/g) : [file],
   )
 }
 

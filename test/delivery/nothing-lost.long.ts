@@ -94,6 +94,7 @@ test('every event reaches every webhook although the worker is killed again and 
   )
   const all = events * webhooks
   let worker = startWorkerProcess(engine.house.settings)
+  t.after(() => worker.kill())
   let inFlightAtKills = 0
   const recoveriesMs: number[] = []
   for (let kill = 1; kill <= kills; kill++) {

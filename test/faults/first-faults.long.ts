@@ -21,7 +21,7 @@ testScenarios(
 test('the checker names every kind of broken promise', async () => {
   const house = await openHouse()
   try {
-    const traffic = startTraffic(house)
+    const traffic = startTraffic(house, 15)
     const { promises } = traffic
     await eventually(
       'there is one of everything',

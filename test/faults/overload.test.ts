@@ -64,7 +64,7 @@ test('a thousand callers at once are let in while nobody can accept them, and an
   const first = await Promise.all(
     callers.map(async (caller) => {
       caller.write('GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n')
-      return String((await once(caller, 'data'))[0]).slice(0, 12)
+      return String((await once(caller, 'data', { signal: AbortSignal.timeout(60_000) }))[0]).slice(0, 12)
     }),
   )
   assert.deepEqual(new Set(first), new Set(['HTTP/1.1 200']))

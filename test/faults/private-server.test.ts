@@ -287,13 +287,15 @@ test('what an interrupted first start left is cleared away', async () => {
 })
 
 test('a gateway killed in the middle of its first start does not spoil the next one', async () => {
-  const settings = { DATA_DIR: makeFolder() }
-  const program = start(['serve'], settings)
-  const sign = join('base', '1')
-  await eventually('a cluster is being made', () => findDrafts(settings.DATA_DIR, sign).length > 0)
-  program.kill('SIGKILL')
-  await program.ended
-  assert.ok(!existsSync(clusterFolder(settings.DATA_DIR)), 'it was in the middle')
+  // On a busy machine one that is caught in the middle may be through when it is killed: then the next is tried.
+  const settings = await eventually('one was in the middle', async () => {
+    const tried = { DATA_DIR: makeFolder() }
+    const program = start(['serve'], tried)
+    await eventually('a cluster is being made', () => findDrafts(tried.DATA_DIR, join('base', '1')).length > 0)
+    program.kill('SIGKILL')
+    await program.ended
+    return !existsSync(clusterFolder(tried.DATA_DIR)) && tried
+  })
   const gateway = await serve(settings)
   const { apiToken } = await readDemo(gateway, settings.DATA_DIR)
   assert.equal((await readProfile(gateway.baseUrl, apiToken)).status, 200)
@@ -320,21 +322,22 @@ async function leaveStalePid(dataDir: string, stranger: number): Promise<void> {
 
 test('a gateway told to stop in the middle of its start ends in order, and its server ends before it', async () => {
   const dataDir = makeFolder()
-  const program = startProgram(['serve'], { DATA_DIR: dataDir })
+  const program = start(['serve'], { DATA_DIR: dataDir })
   await eventually('its server runs', () => findPostmaster(dataDir))
   program.kill('SIGTERM')
-  assert.deepEqual(await program.ended, { code: 0, signal: null }, program.stderr)
+  await eventually('it has ended', () => program.ending !== undefined)
+  assert.deepEqual(program.ending, { code: 0, signal: null }, program.stderr)
   assert.deepEqual(findServerProcesses(dataDir), [])
   assert.equal(findPostmaster(dataDir), undefined)
 })
 
 test('a stale postmaster.pid whose number now belongs to another program does not keep the server from starting', async () => {
-  const stranger = spawn('sleep', ['60'], { stdio: 'ignore' })
+  const stranger = spawn('sleep', ['600'], { stdio: 'ignore' })
   helpers.push(stranger)
   const dataDir = withCluster(makeFolder())
   await leaveStalePid(dataDir, stranger.pid!)
   assert.deepEqual(await tryCommand(dataDir), { code: 0, stderr: '' })
-  assert.equal(stranger.exitCode, null, 'the stranger is left alone')
+  assert.deepEqual([stranger.exitCode, stranger.signalCode], [null, null], 'the stranger is left alone')
 })
 
 test('a stale postmaster.pid whose number now belongs to the PostgreSQL of another folder does not either', async () => {
@@ -353,7 +356,7 @@ test('a stale postmaster.pid whose number now belongs to the PostgreSQL of anoth
 test('a dead gateway that nobody has buried yet does not count as running', async () => {
   const dataDir = withCluster(makeFolder())
   // A parent that never asks how its child ended, as the first process of many containers.
-  const undertaker = spawn('/bin/sh', ['-c', 'sleep 0.01 & echo $!; exec sleep 60'], {
+  const undertaker = spawn('/bin/sh', ['-c', 'sleep 0.01 & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   helpers.push(undertaker)

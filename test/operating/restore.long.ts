@@ -170,7 +170,7 @@ test('a base backup, taken under way, with its archived log goes back to the mom
   t.after(() => receiver.close())
   const restored = clusterFolder(copy)
   mkdirSync(join(copy, 'postgres'), { mode: 0o700 })
-  await takeBaseBackup(server.connectionString, clusterFolder(home), restored, { waitForArchive: true })
+  await takeBaseBackup(server.connectionString, clusterFolder(home), restored)
   const kept = await fill(engine, receiver)
   await markMoment(server.connectionString, 'before_the_mistake')
   await engine.sql('DELETE FROM access_tokens')

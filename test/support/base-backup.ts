@@ -4,22 +4,17 @@ import { join } from 'node:path'
 import { openDatabase, statement } from '../../src/database/database.ts'
 
 const begin = statement('', "SELECT pg_backup_start('copy', true)")
+const end = statement('', 'SELECT labelfile FROM pg_backup_stop(true)')
 const notCopied = /\/(pg_wal\/.*|postmaster\.(pid|opts))$/
 
-/** `waitForArchive`: the label is given when the log that belongs to the copy is in the archive. */
-export async function takeBaseBackup(
-  url: string,
-  from: string,
-  to: string,
-  { waitForArchive }: { readonly waitForArchive: boolean },
-): Promise<void> {
+/** Ends when the log that belongs to the copy is in the archive. */
+export async function takeBaseBackup(url: string, from: string, to: string): Promise<void> {
   // The functions want one session from the first to the last.
   const db = openDatabase({ connectionString: url, connections: 1 })
   try {
     await db.query(begin)
     mkdirSync(to, { recursive: true, mode: 0o700 })
     cpSync(from, to, { recursive: true, filter: (path) => !notCopied.test(path) })
-    const end = statement('', `SELECT labelfile FROM pg_backup_stop(${waitForArchive})`)
     const [stopped] = await db.query<{ labelfile: string }>(end)
     writeFileSync(join(to, 'backup_label'), stopped!.labelfile)
   } finally {

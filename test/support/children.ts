@@ -30,6 +30,15 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/** Whoever is told may have ended a moment ago. */
+export function tell(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
 export interface FreshAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders

@@ -1,5 +1,5 @@
 /** The delivery engine in a whole gateway, with a partner's receiver on loopback, and what tests of it need to see. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
@@ -198,23 +198,30 @@ export function entities(count: number, prefix = 'transaction'): EventDraft[] {
 }
 
 export interface WorkerProcess {
-  readonly child: ChildProcess
   /** As a power cut would: at once, without a word. */
   kill(): Promise<void>
 }
 
-/** `countersign serve` in a process of its own. */
+/** `countersign serve` in a process of its own. Whenever it ends by itself it is started again: a database that answers late, on a busy machine, is away for it. */
 export function startWorkerProcess(settings: NodeJS.ProcessEnv): WorkerProcess {
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
-    env: { ...settings, ROLES: 'worker', PORT: '0' },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const exited = once(child, 'exit')
+  const start = () =>
+    spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+      env: { ...settings, ROLES: 'worker', PORT: '0' },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+  let child = start()
+  let isOver = false
+  const startAgain = () => {
+    if (isOver) return
+    child = start().once('exit', startAgain)
+  }
+  child.once('exit', startAgain)
   return {
-    child,
     async kill() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-      await exited
+      isOver = true
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGKILL')
+      await once(child, 'exit')
     },
   }
 }

@@ -115,11 +115,11 @@ export const everything =
   `publish, dispatch, dispatch again, settle, fail, let go, let go for a while, publish at once, take a new number, free what the dead have left, claim, take over, redeliver,
   pull forward, replay, probe, pause, resume, delete, clear, suspend, approve, edit, expire, retire`.split(/,\s+/)
 
-/** Each has a database of its own: two play at the same time. */
-const troupes = 2
-
-/** No order of the statements of any of these scenes, each some acts by their names, breaks a promise of the engine. */
-export function play(title: string, scenes: readonly (readonly string[])[]): void {
+/**
+ * No order of the statements of any of these scenes, each some acts by their names, breaks a promise of the engine. So many troupes play at the same time,
+ * each with a database of its own.
+ */
+export function play(title: string, scenes: readonly (readonly string[])[], troupes = 2): void {
   describe(title, { concurrency: troupes }, () => {
     for (let troupe = 0; troupe < troupes; troupe++) {
       describe(`of ${troupes} the ${troupe + 1}.`, { concurrency: 1 }, () =>

@@ -8,7 +8,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, openDatabase, type Sql, type Statement, statement } from '../../src/database/database.ts'
 import { committing, isIndependent, type Step, stepOf } from './step.ts'
 
+/** To look costs PostgreSQL something: whoever takes longer is looked at less often. */
 const lookAgainMs = 2
+const lookAtLeastEveryMs = 50
 const stuckAfterMs = 20_000
 
 export interface Player {
@@ -199,10 +201,10 @@ export function openStage(connectionString: string, seats: number): Stage {
   async function untilQuiet(actors: readonly Actor[], move: () => Promise<void>): Promise<readonly Actor[]> {
     const giveUpAt = performance.now() + stuckAfterMs
     const pids = actors.map((actor) => actor.pid)
-    for (;;) {
+    for (let pauseMs = lookAgainMs; ; pauseMs = Math.min(2 * pauseMs, lookAtLeastEveryMs)) {
       const running = actors.filter((actor) => actor.isRunning)
       if (running.length === 0) return []
-      await Promise.race([move(), wait(lookAgainMs)])
+      await Promise.race([move(), wait(pauseMs)])
       if (!running.every((actor) => actor.isRunning)) continue
       const asked = running.filter((actor) => !actor.givesUp).map((actor) => actor.pid)
       const blocked = await monitor.query<{ pid: number }>(selectBlocked, [asked, pids])

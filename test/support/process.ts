@@ -65,7 +65,8 @@ const running = new Set<ChildProcess>()
 /** What a failed test leaves behind ends with the test's process. */
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  // A server whose gateway was killed goes on writing until it notices.
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 })
 
 export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv, program = main): Program {
@@ -129,7 +130,7 @@ export async function runCommand(
 export interface GatewayProcess extends Program {
   readonly baseUrl: string
   readonly sandboxUrl: string
-  /** Told to stop, as an init system would; answers how it ended. */
+  /** Told to stop, as an init system would, and killed when it does not; answers how it ended. */
   stop(): Promise<Ending>
 }
 
@@ -160,9 +161,12 @@ function describeGateway(program: Program, { live, sandbox }: SiteAddresses): Ga
   return Object.assign(program, {
     baseUrl: live,
     sandboxUrl: sandbox,
-    stop() {
+    async stop() {
+      const tooLong = setTimeout(() => program.kill('SIGKILL'), stopPatienceMs)
       program.kill('SIGTERM')
-      return program.ended
+      const ending = await program.ended
+      clearTimeout(tooLong)
+      return ending
     },
   })
 }
@@ -177,12 +181,11 @@ function findReadyLine(output: string): SiteAddresses | undefined {
   return line ? JSON.parse(line[0]) : undefined
 }
 
+const stopPatienceMs = 60_000
+
 /** Stops it if it still runs. For the end of a test, whatever became of it. */
 export async function endGateway(gateway: GatewayProcess | undefined): Promise<void> {
-  if (!gateway) return
-  const tooLong = setTimeout(() => gateway.kill('SIGKILL'), 60_000)
-  await gateway.stop()
-  clearTimeout(tooLong)
+  await gateway?.stop()
 }
 
 /** demo.json as this gateway wrote it; it comes a moment after the gateway is ready. */

@@ -81,7 +81,7 @@ const faultsBy = (options: object) => `axe.run(document, ${JSON.stringify(option
 
 /** Of a scheme only the colours differ, and of a width only what stands where. */
 const all = faultsBy({ resultTypes: ['violations'] })
-const ofColours = faultsBy({ runOnly: ['color-contrast'] })
+const ofColours = faultsBy({ resultTypes: ['violations'], runOnly: ['color-contrast'] })
 const ofPlaces = faultsBy({ resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } })
 
 interface Look {
@@ -121,12 +121,9 @@ export async function lookAt(page: Page, name: string, ways = looks): Promise<Re
   for (const { name: look, viewport, find, ...media } of ways) {
     await page.setViewportSize(viewport)
     await page.emulateMedia(media)
-    found[look] = {
-      tooWide: await page.evaluate(tooWide),
-      tooLow: await page.evaluate(tooLow),
-      tooFaint: await page.evaluate(tooFaint),
-      faults: await page.evaluate(find),
-    }
+    found[look] = await page.evaluate(
+      `${find}.then((faults) => ({ tooWide: ${tooWide}, tooLow: ${tooLow}, tooFaint: ${tooFaint}, faults }))`,
+    )
     await photograph(page, `${name}-${look}`)
   }
   await page.emulateMedia({ forcedColors: 'none' })

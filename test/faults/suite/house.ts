@@ -72,7 +72,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     const pair = await openPair(primaryFolder, standbyFolder)
     closers.push(async () => {
       await pair.close()
-      rmSync(standbyFolder, { recursive: true, force: true })
+      // Whoever was killed may have left processes that still write there.
+      rmSync(standbyFolder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
     })
     const receiver = await openReceiver()
     closers.push(() => receiver.close())
@@ -98,16 +99,17 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
 
 /** As an init system does it: again and again, until it stays up. On a busy machine a primary that answers late is taken for one that is away. */
 async function startPatiently(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
-  for (let attempt = 1; ; attempt++) {
+  const giveUpAt = performance.now() + startPatienceMs
+  for (;;) {
     const started = await startGateway(settings, release).catch((error: unknown) => {
-      if (attempt === startsAtMost) throw error
+      if (performance.now() > giveUpAt) throw error
     })
     if (started) return started
     await wait(200)
   }
 }
 
-const startsAtMost = 50
+const startPatienceMs = 90_000
 
 async function openNode(
   pair: Pair,

@@ -2,7 +2,7 @@
 import { runScenario, type Verdict } from './run.ts'
 import { scenarios } from './scenarios.ts'
 
-const scale = { calmMs: 3_000, faultMs: 8_000, isFull: true, waiting: 1_000_000 }
+const scale = { calmMs: 3_000, faultMs: 8_000, isFull: true, pauseMs: 15, waiting: 1_000_000 }
 const resumeLimitMs = 15_000
 
 const asked = process.argv[2]

@@ -26,7 +26,7 @@ export const ordinaryLife: readonly Scenario[] = [
     },
   },
   {
-    name: 'a webhook deleted for which a million wait (20,000 in the short form)',
+    name: 'a webhook deleted for which a million wait (4,000 in the short form)',
     inject: (house, _faultMs, _disk, waiting) => deleteWithBacklog(house, waiting),
   },
   {

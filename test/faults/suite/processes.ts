@@ -1,7 +1,7 @@
 /** A node of three processes: one of them dies, their parent dies, one of them hangs for longer than its lanes are its own. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { second } from '../../../src/clock.ts'
-import { findChildren } from '../../support/children.ts'
+import { findChildren, tell } from '../../support/children.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Node } from './house.ts'
 import type { Scenario } from './scenarios.ts'
@@ -18,7 +18,7 @@ export const processFaults: readonly Scenario[] = [
       const until = performance.now() + faultMs
       for (let turn = 0; performance.now() < until; turn++) {
         const running = await eventually('a process runs', () => nonEmpty(findChildren(node.gateway.pid)))
-        process.kill(running[turn % running.length]!, 'SIGKILL')
+        tell(running[turn % running.length]!, 'SIGKILL')
         await wait(second)
       }
     },
@@ -29,6 +29,7 @@ export const processFaults: readonly Scenario[] = [
     async inject({ nodes }) {
       const [node] = nodes as [Node]
       node.gateway.kill('SIGKILL')
+      await node.gateway.ended
       await node.restart()
     },
   },

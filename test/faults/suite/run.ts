@@ -11,6 +11,8 @@ export interface Scale {
   readonly calmMs: number
   readonly faultMs: number
   readonly isFull: boolean
+  /** Between two requests of whoever sends them. */
+  readonly pauseMs: number
   /** Deliveries of a backlog. */
   readonly waiting: number
 }
@@ -22,13 +24,13 @@ export interface Verdict extends Findings {
 
 /** Undefined where this machine cannot have the fault. */
 export async function runScenario(scenario: Scenario, scale: Scale): Promise<Verdict | undefined> {
-  const { calmMs, waiting } = scale
+  const { calmMs, waiting, pauseMs } = scale
   const faultMs = lengthOf(scenario, scale)
   const preparation = scenario.prepare ? scenario.prepare() : { options: {} }
   if (!preparation) return undefined
   try {
     const house = await openHouse(preparation.options)
-    const traffic = startTraffic(house)
+    const traffic = startTraffic(house, pauseMs)
     try {
       await wait(calmMs)
       await scenario.inject(house, faultMs, preparation.disk, waiting)
@@ -59,7 +61,7 @@ async function measureResumption({ nodes, hooks, receiver }: House, traffic: Tra
   await Promise.all(
     nodes.map(async (node) => {
       await eventually(`${node.origin} is ready`, () => isReady(node.origin), resumePatienceMs)
-      const id = await traffic.publishAt(node)
+      const id = await traffic.publishAt(node, resumePatienceMs)
       const hasArrived = () => hooks.every((path) => receiver.at(path).some((request) => request.id === id))
       await eventually('the event reaches every webhook', hasArrived, resumePatienceMs)
     }),
@@ -67,8 +69,10 @@ async function measureResumption({ nodes, hooks, receiver }: House, traffic: Tra
   return performance.now() - endedAt
 }
 
+const answerWithinMs = 10_000
+
 async function isReady(origin: string): Promise<boolean> {
-  return fetch(`${origin}/readyz`).then(
+  return fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(answerWithinMs) }).then(
     (answer) => answer.ok,
     () => false,
   )

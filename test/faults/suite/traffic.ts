@@ -22,18 +22,18 @@ export interface Promises {
 
 export interface Traffic {
   readonly promises: Promises
-  /** Publishes one event at this node and answers its id when it is acknowledged. */
-  publishAt(node: Node): Promise<string>
+  /** Publishes one event at this node and answers its id when it is acknowledged; gives up when everybody has stopped, or after so long. */
+  publishAt(node: Node, withinMs: number): Promise<string>
   /** Resolves when everybody has stopped; what had no answer yet is given up. */
   stop(): Promise<void>
 }
 
 const publishers = 6
-const pauseMs = 15
 /** What a caller waits for an answer before it asks elsewhere. */
 const patienceMs = 4_000
 
-export function startTraffic(house: House): Traffic {
+/** Each of them rests for so long between two requests. */
+export function startTraffic(house: House, pauseMs: number): Traffic {
   const promises: Promises = { events: new Map(), tokens: new Set(), revoked: new Set(), refusals: 0, wrongAnswers: [] }
   let stopped = false
   let turn = 0
@@ -96,13 +96,14 @@ export function startTraffic(house: House): Traffic {
   const workers = [...Array.from({ length: publishers }, publishAllDay), refreshAllDay()]
   return {
     promises,
-    async publishAt(node) {
+    async publishAt(node, withinMs) {
+      const giveUpAt = performance.now() + withinMs
       const entity = ++lastEntity
       const key = randomUUID()
       for (;;) {
         const id = await publish(entity, 1, key, node)
         if (id !== undefined) return id
-        if (stopped) throw new Error(`${node.origin} took no event before everybody stopped.`)
+        if (stopped || performance.now() > giveUpAt) throw new Error(`${node.origin} took no event.`)
         await wait(50)
       }
     },
