@@ -59,7 +59,7 @@ function parseSources(sources: readonly string[]): string[] {
   return distinct
 }
 
-export interface SourceChange {
+interface SourceChange {
   readonly added: readonly string[]
   readonly withdrawn: readonly string[]
 }
