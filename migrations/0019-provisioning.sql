@@ -30,6 +30,10 @@ CREATE TABLE sources (
   newest_at   timestamptz NOT NULL
 );
 
+-- For which of them one of the brokerage's systems may speak. Whoever may only introspect or publish changes no customer; those that are there may none yet.
+ALTER TABLE services ADD COLUMN may_provision text[] NOT NULL DEFAULT '{}'
+  CHECK (array_to_string(may_provision, ',', '?') ~ '^([a-z][a-z0-9-]{0,29}(,|$))*$');
+
 -- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that an operator
 -- has locked them too, which counts when the source lets them in again.
 -- A customer who was removed stays, with the version of the removal, so that nothing older raises them, and comes back as who they were.

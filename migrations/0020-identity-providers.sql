@@ -86,6 +86,9 @@ CREATE TABLE spent_logout_tokens (
   provider_id bigint NOT NULL REFERENCES identity_providers ON DELETE CASCADE,
   jti_hash    bytea NOT NULL CHECK (length(jti_hash) = 32),
   spent_at    timestamptz NOT NULL,
+  -- Whose sign-in it ended, and which: for those who are half-way in, and have no session yet.
+  sub_hash    bytea CHECK (length(sub_hash) = 32),
+  sid_hash    bytea CHECK (length(sid_hash) = 32),
   PRIMARY KEY (provider_id, jti_hash)
 );
 CREATE INDEX spent_logout_tokens_by_age ON spent_logout_tokens (spent_at);
@@ -103,6 +106,8 @@ END $make$;
 CREATE TABLE password_resets (
   user_id    text PRIMARY KEY REFERENCES users,
   token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+  -- From which a key of the vault makes the token, for a message that is sent once more.
+  seed       text NOT NULL,
   made_at    timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   CHECK (expires_at > made_at)
@@ -117,3 +122,12 @@ BEGIN
 END $$;
 CREATE TRIGGER end_password_reset AFTER UPDATE OF password_hash, email, status ON users FOR EACH ROW
   WHEN ((OLD.password_hash, OLD.email, OLD.status) IS DISTINCT FROM (NEW.password_hash, NEW.email, NEW.status)) EXECUTE FUNCTION end_password_reset();
+
+-- Whoever is locked is half-way in no more, also when they are unlocked within minutes: it counts as if they had failed as often as ends half a sign-in.
+CREATE FUNCTION end_half_way() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO second_step_failures AS f (user_id, failures) VALUES (NEW.id, 10) ON CONFLICT (user_id) DO UPDATE SET failures = f.failures + 10;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER end_half_way AFTER UPDATE OF status ON users FOR EACH ROW
+  WHEN (OLD.status = 'active' AND NEW.status = 'disabled') EXECUTE FUNCTION end_half_way();

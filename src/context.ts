@@ -71,6 +71,8 @@ export interface SharedContext {
   readonly signatureChecks: RateLimit
   /** Ways to a provider that one network sets out on in a minute. */
   readonly providerSignIns: RateLimit
+  /** Sign-outs in a provider's name that were refused, of one network in a minute. */
+  readonly logoutFailures: RateLimit
   /** Links for forgotten passwords that one network asks for in a minute. */
   readonly passwordResets: RateLimit
   /** Of events by their names, by partners. */

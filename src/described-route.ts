@@ -40,6 +40,8 @@ export interface OperationSchema {
   readonly answerHeaders?: readonly HeaderName[]
   /** 409: there are too many, or it is not the moment. */
   readonly mayConflict?: true
+  /** 403, beside what its gate refuses: the caller is not the one for this. */
+  readonly mayForbid?: true
 }
 
 /** A form, JSON, or lines of JSON without end. */

@@ -77,6 +77,8 @@ const tooManySignIns = 'Many sign-ins were begun from this network in a minute. 
 const signInsPerMinute = 300
 const tooManyResets = 'Many links were asked for from this network in a minute. Wait for the next.'
 const resetsPerMinute = 20
+const tooManyLogouts = 'Many sign-outs from this network were refused in a minute. Wait for the next.'
+const logoutFailuresPerMinute = 30
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -181,6 +183,10 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     providerSignIns: openRateLimit(
       ...([clock, signInsPerMinute, tooManySignIns] as const),
       sibling.openTally('provider sign-ins', false),
+    ),
+    logoutFailures: openRateLimit(
+      ...([clock, logoutFailuresPerMinute, tooManyLogouts] as const),
+      sibling.openTally('logout failures', true),
     ),
     passwordResets: openRateLimit(clock, resetsPerMinute, tooManyResets, sibling.openTally('password resets', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),

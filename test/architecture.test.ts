@@ -29,7 +29,7 @@ const floors: readonly (readonly string[])[] = [
   ['brands'],
   ['audit', 'config', 'rounds'],
   ['database', 'settings'],
-  ['crypto', 'words', 'name', 'repeat'],
+  ['crypto', 'words', 'name', 'repeat', 'source'],
   [
     'bounded-map',
     'brand',

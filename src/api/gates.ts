@@ -63,7 +63,7 @@ function callerOf(context: Context, request: FastifyRequest, client: Registratio
 }
 
 /** What is done through the interface, now. */
-function actOf({ clock, environment }: Context, request: FastifyRequest, name: string): Act {
+export function actOf({ clock, environment }: Context, request: FastifyRequest, name: string): Act {
   return { by: { name, environment, address: request.ip, requestId: request.id }, at: clock.now() }
 }
 
@@ -167,7 +167,7 @@ function lackingRole(role: MemberRole, least: MemberRole): Forbidden {
   )
 }
 
-function parseBranchBasic(authorization: string): ClientCredentials[] {
+export function parseBranchBasic(authorization: string): ClientCredentials[] {
   try {
     return parseBasic(authorization)
   } catch {
@@ -189,31 +189,7 @@ async function clientBranch(
   return { branchId: found.branchId, environment: context.environment, clientId: found.id, act, judgeAnew }
 }
 
-/** One of the brokerage's own systems. */
-export const service: ApiGate<Act> = async (context, request) => {
-  const { authorization } = request.headers
-  const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
-  const found =
-    context.services.recall(readings, context.environment) ?? (await authenticateService(context, request, readings))
-  if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
-  request.who = { serviceId: found.id }
-  return actOf(context, request, `service:${found.id}`)
-}
-
-async function authenticateService(
-  context: Context,
-  request: FastifyRequest,
-  readings: ClientCredentials[],
-): Promise<Service | undefined> {
-  if (readings.length === 0) return undefined
-  const key = failureKey(request, readings[0]!.id)
-  context.clientFailures.check(key)
-  const found = await context.services.authenticate(readings, context.environment)
-  if (!found) await countFailure(context, request, key)
-  return found
-}
-
-function branchRefusal(description = branchRemedy): Problem {
+export function branchRefusal(description = branchRemedy): Problem {
   const headers = { 'www-authenticate': 'Basic realm="countersign", charset="UTF-8"' }
   return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
 }
@@ -267,12 +243,12 @@ async function authenticateClient(
   return undefined
 }
 
-async function countFailure(context: Context, request: FastifyRequest, key: string): Promise<void> {
+export async function countFailure(context: Context, request: FastifyRequest, key: string): Promise<void> {
   await context.clientFailures.count(key)
   await context.addressFailures.count(subnetOf(request.ip))
 }
 
-function failureKey(request: FastifyRequest, clientId: string): string {
+export function failureKey(request: FastifyRequest, clientId: string): string {
   return `${subnetOf(request.ip)} ${cut(clientId, 64)}`
 }
 

@@ -44,9 +44,9 @@ export const refusals: readonly Refusal[] = [
     status: 403,
     name: 'Forbidden',
     description:
-      'The caller is known and may not do this: a token without the scope (named in `WWW-Authenticate`), a member whose role does not reach so far, or a partner that is not approved.',
+      'The caller is known and may not do this: a token without the scope (named in `WWW-Authenticate`), a member whose role does not reach so far, a partner that is not approved, or a system of the brokerage that may not speak for this source.',
     headers: ['WWW-Authenticate'],
-    applies: takesTokens,
+    applies: (row) => takesTokens(row) || row.schema.mayForbid === true,
   },
   {
     status: 404,

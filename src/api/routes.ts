@@ -1,11 +1,12 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
-import { anyone, bearer, branch, client, clientOrService, service } from './gates.ts'
+import { anyone, bearer, branch, client, clientOrService } from './gates.ts'
 import { fetchCustomers } from './internal/customers.ts'
 import { publishEvents } from './internal/events.ts'
 import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
 import { putRecord, removeRecord } from './internal/provisioning.ts'
 import { internalOpenApi, openApi } from './openapi-endpoint.ts'
 import { type Route, route } from './route.ts'
+import { provisioner, service } from './service-gates.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
@@ -67,17 +68,17 @@ const table: readonly Route[] = [
   route('GET', '/v2/events', branch('viewer'), pullEvents),
 
   route('POST', '/internal/v1/events', service, publishEvents),
-  route('GET', '/internal/v1/customers', service, fetchCustomers),
-  route('PUT', '/internal/v1/customers/:externalId', service, putRecord('customer')),
-  route('DELETE', '/internal/v1/customers/:externalId', service, removeRecord('customer')),
-  route('PUT', '/internal/v1/accounts/:externalId', service, putRecord('account')),
-  route('DELETE', '/internal/v1/accounts/:externalId', service, removeRecord('account')),
-  route('PUT', '/internal/v1/holdings/:customer/:account', service, putRecord('holding')),
-  route('DELETE', '/internal/v1/holdings/:customer/:account', service, removeRecord('holding')),
-  route('POST', '/internal/v1/imports', service, startsImport),
-  route('GET', '/internal/v1/imports', service, fetchImports),
-  route('GET', '/internal/v1/imports/:id', service, fetchImport),
-  route('PATCH', '/internal/v1/imports/:id', service, continuesImport),
+  route('GET', '/internal/v1/customers', provisioner, fetchCustomers),
+  route('PUT', '/internal/v1/customers/:externalId', provisioner, putRecord('customer')),
+  route('DELETE', '/internal/v1/customers/:externalId', provisioner, removeRecord('customer')),
+  route('PUT', '/internal/v1/accounts/:externalId', provisioner, putRecord('account')),
+  route('DELETE', '/internal/v1/accounts/:externalId', provisioner, removeRecord('account')),
+  route('PUT', '/internal/v1/holdings/:customer/:account', provisioner, putRecord('holding')),
+  route('DELETE', '/internal/v1/holdings/:customer/:account', provisioner, removeRecord('holding')),
+  route('POST', '/internal/v1/imports', provisioner, startsImport),
+  route('GET', '/internal/v1/imports', provisioner, fetchImports),
+  route('GET', '/internal/v1/imports/:id', provisioner, fetchImport),
+  route('PATCH', '/internal/v1/imports/:id', provisioner, continuesImport),
   route('GET', '/internal/openapi.json', service, internalOpenApi),
 ]
 

@@ -147,6 +147,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
       ? say`${by} ended ${to}: pages and mail are as the gateway comes`
       : say`${by} went back to ${to}: ${said('name')}`,
   'service.created': ({ by, to }) => say`${by} registered service ${to}`,
+  'service.provisioning_set': ({ by, to, said }) =>
+    say`${by} set for which sources service ${to} may provision: ${said('mayProvision')}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
   'provider.added': ({ by, to, said }) =>
     say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,

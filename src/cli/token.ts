@@ -2,10 +2,10 @@ import { parseToken } from '../crypto/token.ts'
 import { findTextProblem } from '../name.ts'
 import { listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import { createService, listServices, revokeService } from '../services/service.ts'
+import { changeProvisioning, createService, listServices, revokeService, type Service } from '../services/service.ts'
 import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
-import type { Command, Desk } from './command.ts'
+import { type Command, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 
@@ -106,15 +106,36 @@ export const tokenCommands: readonly Command[] = [
   {
     name: 'service create',
     needs: 'database',
-    summary: "Registers one of the brokerage's own systems, which may introspect tokens. Its secret is shown once.",
+    summary:
+      "Registers one of the brokerage's own systems, which may introspect tokens and publish events. Its secret is shown once.",
     options: [
       { name: 'name', value: 'TEXT', required: true, meaning: 'which system' },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
+      {
+        ...{ name: 'provision', value: 'SOURCE', multiple: true },
+        meaning: 'it may also say which customers and accounts this source has, such as core; may be repeated',
+      },
     ],
     async run({ db, act, print }, words) {
       const environment = parseEnvironment(words.find('environment'))
-      const { service, secret } = await createService(db, words.get('name'), environment, act())
-      print.record({ id: service.id, name: service.name, environment, secret: secret.text })
+      const { service, secret } = await createService(db, words.get('name'), environment, act(), words.all('provision'))
+      print.record({ ...printService(service), secret: secret.text })
+    },
+  },
+  {
+    name: 'service update',
+    needs: 'database',
+    summary: 'Changes for which sources a service may provision. Counts from its next request on.',
+    positionals: ['id'],
+    options: [
+      { name: 'provision', value: 'SOURCE', multiple: true, meaning: 'a source that it may; may be repeated' },
+      { name: 'no-provision', value: 'SOURCE', multiple: true, meaning: 'one that it may no longer; may be repeated' },
+    ],
+    async run({ db, act, print }, words) {
+      const change = { added: words.all('provision'), withdrawn: words.all('no-provision') }
+      if (change.added.length + change.withdrawn.length === 0)
+        throw new UsageError('Say --provision SOURCE or --no-provision SOURCE.')
+      print.record(printService(await changeProvisioning(db, words.positionals[0]!, change, act())))
     },
   },
   {
@@ -123,10 +144,10 @@ export const tokenCommands: readonly Command[] = [
     summary: "Lists the brokerage's own systems.",
     run: async ({ db, print }) =>
       print.table(
-        (await listServices(db)).map(({ createdAt, revokedAt, ...service }) => ({
-          ...service,
-          created_at: createdAt,
-          revoked_at: revokedAt,
+        (await listServices(db)).map((service) => ({
+          ...printService(service),
+          created_at: service.createdAt,
+          revoked_at: service.revokedAt,
         })),
         'There are no services.',
       ),
@@ -142,6 +163,10 @@ export const tokenCommands: readonly Command[] = [
     },
   },
 ]
+
+function printService({ id, name, environment, mayProvision }: Service) {
+  return { id, name, environment, may_provision: mayProvision }
+}
 
 function parseNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new Invalid([{ field: 'id', problem: `must be a number, not "${text}"` }])

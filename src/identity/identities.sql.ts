@@ -18,6 +18,12 @@ export const selectLinked = statement(
    FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $2 AND i.subject = $3 FOR KEY SHARE OF i`,
 )
 
+export const holdLinked = statement(
+  'hold_linked_identity',
+  `SELECT i.user_id AS "userId" FROM identity_providers p JOIN identities i ON i.provider_id = p.id
+   WHERE p.id = $1 AND i.subject = $2 AND i.user_id = $3 FOR KEY SHARE`,
+)
+
 export const selectByExternalId = statement(
   'select_user_by_external_id',
   `SELECT ${columns}, u.password_hash AS "passwordHash", u.source, u.external_id AS "externalId", ${ofKind} AS "isOfKind"

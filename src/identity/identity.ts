@@ -3,11 +3,14 @@
  * external id. Never by an e-mail address or a name: those change hands, and whoever gets one would get the account.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
+import { sha256 } from '../crypto/hash.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
+import type { SessionUpstream } from '../users/session.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
 import type { User, UserWithPassword } from '../users/user.ts'
 import * as table from './identities.sql.ts'
+import { selectEnded } from './logout.sql.ts'
 import type { Provider } from './provider.ts'
 
 interface LinkedRow extends UserWithPassword {
@@ -73,6 +76,20 @@ function known({ source: _source, externalId: _id, isOfKind: _kind, ...user }: L
 }
 
 const unknown = (why: string): Known => ({ kind: 'unknown', why })
+
+/** Whoever unlinks them, removes the provider or says that they signed out there, ends half a sign-in as well. */
+export async function isStillVouched(
+  sql: Sql,
+  user: User,
+  { providerId, subject, sid }: SessionUpstream,
+  since: Date,
+): Promise<boolean> {
+  const [linked] = await sql.query(table.holdLinked, [providerId, subject, user.id])
+  if (!linked) return false
+  const said = [sha256(subject), sid === undefined ? null : sha256(sid)]
+  const [ended] = await sql.query(selectEnded, [providerId, since, ...said])
+  return !ended
+}
 
 export async function linkByHand(
   db: Database,

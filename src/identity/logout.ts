@@ -1,7 +1,15 @@
 /** Signing out at the provider, when somebody signs out here (RP-Initiated Logout), and here, when the provider says so (Back-Channel Logout 1.0). */
-import { createLocalJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose'
 import { type Act, recordAct } from '../audit/audit.ts'
-import { after, hour } from '../clock.ts'
+import { after, hour, second } from '../clock.ts'
 import { sha256 } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
@@ -41,6 +49,7 @@ export async function findLogout(
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** A token that was made longer ago says nothing of now. */
 const youngSeconds = 300
+const toleranceSeconds = 30
 const spentMs = hour
 
 export class LogoutRefused extends Error {}
@@ -52,9 +61,12 @@ export async function takeLogoutToken(
   token: string,
   act: Act,
 ): Promise<number> {
-  const { sub, sid, jti } = await verify(await upstreams.open(provider, { mayBeAway: true }), provider, token, act.at)
+  const kid = foresee(provider, token, act.at)
+  const upstream = await upstreams.open(provider, { mayBeAway: true })
+  const { sub, sid, jti } = await verify(await upstream.keys(kid), provider, token, act.at)
   return db.transaction(async (sql) => {
-    const [first] = await sql.query(table.spendLogoutToken, [provider.id, sha256(jti), act.at])
+    const hashes = [sub, sid].map((said) => (said === undefined ? null : sha256(said)))
+    const [first] = await sql.query(table.spendLogoutToken, [provider.id, sha256(jti), act.at, ...hashes])
     if (!first) throw new LogoutRefused('The logout token was taken before.')
     return endSessions(sql, provider, sub, sid, act)
   })
@@ -66,23 +78,51 @@ interface LogoutClaims {
   readonly jti: string
 }
 
+const tokenLength = 8_192
+
+/** Anybody may send one: until it could be right, by all that it says itself, nobody is asked for a key. Answers which key made it, by its own word. */
+function foresee({ issuer, clientId }: Provider, token: string, now: Date): string | undefined {
+  if (token.length > tokenLength) throw invalid('it is too long')
+  const [head, payload] = readUnverified(token)
+  const { iss, aud, iat, exp } = payload
+  const ageSeconds = now.getTime() / second - Number(iat)
+  const problem = [
+    [head.typ?.toLowerCase().replace(/^application\//, '') === 'logout+jwt', 'its type is not logout+jwt'],
+    [signatures.includes(head.alg ?? ''), 'it is not signed with a key of the provider'],
+    [iss === issuer, 'it is of another issuer'],
+    [[aud].flat().includes(clientId), 'it was made for another application'],
+    [Math.abs(ageSeconds) <= youngSeconds + toleranceSeconds, 'it was not made within five minutes'],
+    [Number(exp) > now.getTime() / second - toleranceSeconds, 'it has expired'],
+  ].find(([isRight]) => !isRight)
+  if (problem) throw invalid(String(problem[1]))
+  const unlike = findProblem(payload)
+  if (unlike !== undefined) throw invalid(unlike)
+  return head.kid
+}
+
+function readUnverified(token: string) {
+  try {
+    return [decodeProtectedHeader(token), decodeJwt(token)] as const
+  } catch {
+    throw invalid('it is no signed token')
+  }
+}
+
+const invalid = (why: string) => new LogoutRefused(`The logout token is not valid: ${why}.`)
+
 /** Section 2.6, step by step; the library has those that all tokens share. */
 async function verify(
-  { keys }: Awaited<ReturnType<Upstreams['open']>>,
+  keys: JSONWebKeySet,
   { issuer, clientId }: Provider,
   token: string,
   now: Date,
 ): Promise<LogoutClaims> {
-  const { payload } = await jwtVerify(token, createLocalJWKSet(await keys()), {
+  const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
     ...{ algorithms: [...signatures], issuer, audience: clientId, typ: 'logout+jwt', currentDate: now },
-    ...{ clockTolerance: 30, maxTokenAge: youngSeconds, requiredClaims: ['iat', 'exp', 'jti', 'events'] },
+    ...{ clockTolerance: toleranceSeconds, maxTokenAge: youngSeconds, requiredClaims: ['iat', 'exp', 'jti', 'events'] },
   }).catch((error: unknown) => {
-    throw error instanceof errors.JOSEError
-      ? new LogoutRefused(`The logout token is not valid: ${error.message}.`)
-      : error
+    throw error instanceof errors.JOSEError ? invalid(error.message) : error
   })
-  const problem = findProblem(payload)
-  if (problem !== undefined) throw new LogoutRefused(`The logout token is not valid: ${problem}.`)
   const { sub, sid, jti } = payload
   return { sub, sid: sid as string | undefined, jti: jti! }
 }

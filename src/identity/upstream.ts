@@ -49,8 +49,8 @@ export interface Upstream {
   readonly configuration: library.Configuration
   readonly metadata: library.ServerMetadata
   readonly provider: Provider
-  /** Those that it signs with, fetched within a minute or, where it is away, before. */
-  keys(): Promise<library.JWKS>
+  /** Those that it signs with, fetched within a minute or, where it is away, before. For a key that is not among them it is asked again, each ten seconds at most. */
+  keys(kid?: string): Promise<library.JWKS>
 }
 
 interface UpstreamDesk {
@@ -60,6 +60,20 @@ interface UpstreamDesk {
   readonly fetch: GuardedFetch
   /** Whether a provider on this machine may do without TLS. */
   readonly allowLoopback: boolean
+}
+
+type FetchKeys = (id: number, fetch: () => Promise<library.JWKS>) => Promise<library.JWKS>
+
+/** Whoever asks meanwhile, or within ten seconds, gets the same answer, also when there was none: nobody makes us ask a provider over and over. */
+function openKeyDesk(clock: Clock): FetchKeys {
+  const asked = new Map<number, { readonly at: Date; readonly answer: Promise<library.JWKS> }>()
+  return (id, fetch) => {
+    const last = asked.get(id)
+    if (last && last.at > after(clock.now(), -lookAgainMs)) return last.answer
+    const answer = fetch()
+    asked.set(id, { at: clock.now(), answer })
+    return answer
+  }
 }
 
 interface Kept<Document> {
@@ -75,6 +89,7 @@ interface Documents {
 export function openUpstreams(desk: UpstreamDesk): Upstreams {
   const { db, clock } = desk
   const looking = openFlights(look, (provider: Provider) => provider.id)
+  const fetchKeys = openKeyDesk(clock)
 
   async function look(provider: Provider): Promise<library.ServerMetadata> {
     try {
@@ -108,7 +123,7 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
   return {
     async open(provider, { mayBeAway }) {
       const kept = await readDocuments(desk, provider)
-      return configure(desk, provider, await getMetadata(provider, kept.metadata, mayBeAway), kept.keys)
+      return configure(desk, fetchKeys, provider, await getMetadata(provider, kept.metadata, mayBeAway), kept.keys)
     },
   }
 }
@@ -148,6 +163,7 @@ function signaturesOf({ id_token_signing_alg_values_supported: said = ['RS256'] 
 
 async function configure(
   desk: UpstreamDesk,
+  fetchKeys: FetchKeys,
   provider: Provider,
   metadata: library.ServerMetadata,
   kept: Documents['keys'],
@@ -171,8 +187,11 @@ async function configure(
   }
   const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
   const isYoung = kept !== undefined && kept.fetchedAt > after(desk.clock.now(), -seenLatelyMs)
-  const keys = async () =>
-    isYoung ? kept.document : ((await (await fetch(metadata.jwks_uri!, asked)).json()) as library.JWKS)
+  const keys = async (kid?: string) => {
+    const isThere = kid === undefined || kept?.document.keys.some((key) => key.kid === kid)
+    if (isYoung && isThere) return kept.document
+    return fetchKeys(provider.id, async () => (await (await fetch(metadata.jwks_uri!, asked)).json()) as library.JWKS)
+  }
   return { library: client, configuration, metadata, provider, keys }
 }
 

@@ -132,15 +132,24 @@ export async function lockNoticesOf(sql: Sql, userId: string): Promise<void> {
   await sql.query(table.lockRecipient, [`notices:${userId}`])
 }
 
+interface NewNotice<Kind extends PersonalKind> {
+  readonly kind: Kind
+  readonly key: string
+  readonly facts: NoticeFacts[Kind]
+  readonly email?: string
+  /** Where others than its reader could use up what comes in a day. */
+  readonly mostADay?: number
+}
+
 /** True when it was written: false when it was told before, too often today, or there is no address. */
 export async function tellUser<Kind extends PersonalKind>(
   sql: Sql,
   userId: string,
-  notice: { readonly kind: Kind; readonly key: string; readonly facts: NoticeFacts[Kind]; readonly email?: string },
+  notice: NewNotice<Kind>,
   now: Date,
 ): Promise<boolean> {
-  const { kind, key, facts, email } = notice
-  const values = [userId, kind, `${kind}:${key}`, facts, email, now, after(now, -day), noticesADay]
+  const { kind, key, facts, email, mostADay = noticesADay } = notice
+  const values = [userId, kind, `${kind}:${key}`, facts, email, now, after(now, -day), mostADay]
   return (await sql.query(table.insertNotice, values)).length > 0
 }
 
@@ -193,6 +202,17 @@ export interface NoticeSeen {
 
 export function listNotices(sql: Sql, userId: string, most: number): Promise<NoticeSeen[]> {
   return sql.query<NoticeSeen>(table.selectNoticesOf, [userId, most])
+}
+
+/** How often they were told of a kind since then, and when last. */
+export async function countTold(
+  sql: Sql,
+  userId: string,
+  kind: PersonalKind,
+  since: Date,
+): Promise<{ readonly count: number; readonly lastAt: Date | null }> {
+  const [told] = await sql.query<{ count: number; lastAt: Date | null }>(table.countTold, [userId, kind, since])
+  return told!
 }
 
 /** Whether the very same was told since then. */

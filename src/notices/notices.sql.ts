@@ -42,6 +42,11 @@ export const countForAddress = statement(
    FROM notices WHERE user_id IS NULL AND kind = 'invitation' AND created_at > $3`,
 )
 
+export const countTold = statement(
+  'count_told_notices',
+  'SELECT count(*) AS count, max(created_at) AS "lastAt" FROM notices WHERE user_id = $1 AND kind = $2 AND created_at > $3',
+)
+
 export const selectTold = statement(
   'select_told_notice',
   'SELECT id FROM notices WHERE user_id = $1 AND kind = $2 AND created_at > $4 AND facts = $3 LIMIT 1',

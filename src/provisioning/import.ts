@@ -63,8 +63,13 @@ export async function getImport(sql: Sql, id: number, environment?: Environment)
   return found
 }
 
-export function listImports(sql: Sql, environment: Environment | undefined, most: number): Promise<Import[]> {
-  return sql.query<Import>(table.selectImports, [environment, most])
+export function listImports(
+  sql: Sql,
+  environment: Environment | undefined,
+  most: number,
+  sources?: readonly string[],
+): Promise<Import[]> {
+  return sql.query<Import>(table.selectImports, [environment, most, sources])
 }
 
 /** Kept of one import. */

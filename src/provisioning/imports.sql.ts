@@ -14,7 +14,7 @@ export const selectImport = statement('select_import', `SELECT ${columns} FROM i
 
 export const selectImports = statement(
   'select_imports',
-  `SELECT ${columns} FROM imports WHERE $1::text IS NULL OR environment = $1 ORDER BY id DESC LIMIT $2`,
+  `SELECT ${columns} FROM imports WHERE ($1::text IS NULL OR environment = $1) AND ($3::text[] IS NULL OR source = ANY ($3)) ORDER BY id DESC LIMIT $2`,
 )
 
 export const selectFaults = statement(

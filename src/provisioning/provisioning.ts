@@ -7,10 +7,6 @@ import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
 import { deleteExpired, mergeRecords } from './provisioning.sql.ts'
 import type { SourceRecord } from './record.ts'
 
-/** Of a house with one core. What is tried out on the sandbox is of another source. */
-export const defaultSource: Readonly<Record<Environment, string>> = { live: 'core', sandbox: 'sandbox' }
-export const sourcePattern = '^[a-z][a-z0-9-]{0,29}$'
-
 export interface Origin {
   readonly source: string
   readonly environment: Environment

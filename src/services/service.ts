@@ -6,12 +6,15 @@ import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import { insertService, selectService, selectServices, updateRevoked } from './services.sql.ts'
+import { sourcePattern } from '../source.ts'
+import { insertService, selectService, selectServices, updateMayProvision, updateRevoked } from './services.sql.ts'
 
 export interface Service {
   readonly id: string
   readonly name: string
   readonly environment: Environment
+  /** The sources for which it may say who there is. */
+  readonly mayProvision: readonly string[]
   readonly createdAt: Date
   readonly revokedAt: Date | null
 }
@@ -21,9 +24,11 @@ export async function createService(
   name: string,
   environment: Environment,
   act: Act,
+  sources: readonly string[] = [],
 ): Promise<{ service: Service; secret: Token }> {
   const problem = findNameProblem(name, 100)
   if (problem) throw new Invalid([{ field: 'name', problem }])
+  const mayProvision = parseSources(sources)
   const trimmed = name.trim()
   const secret = issueToken('serviceSecret', environment)
   const service = await db.transaction(async (sql) => {
@@ -33,11 +38,44 @@ export async function createService(
       environment,
       secret.hash,
       act.at,
+      mayProvision,
     ])
-    await recordAct(sql, act, 'service.created', `service:${created!.id}`, { name: trimmed, environment })
+    await recordAct(sql, act, 'service.created', `service:${created!.id}`, { name: trimmed, environment, mayProvision })
     return created!
   })
   return { service, secret }
+}
+
+const sourcesAtMost = 100
+
+function parseSources(sources: readonly string[]): string[] {
+  const distinct = [...new Set(sources)].sort()
+  const wrong = distinct.find((source) => !new RegExp(sourcePattern).test(source))
+  const problem =
+    wrong !== undefined
+      ? `must name a source, such as core: a small letter, then small letters, digits and hyphens; not "${wrong}"`
+      : distinct.length > sourcesAtMost && `can name ${sourcesAtMost} sources at most`
+  if (problem) throw new Invalid([{ field: 'provision', problem }])
+  return distinct
+}
+
+interface SourceChange {
+  readonly added: readonly string[]
+  readonly withdrawn: readonly string[]
+}
+
+/** Counts with its next request, on every node. */
+export function changeProvisioning(db: Database, id: string, change: SourceChange, act: Act): Promise<Service> {
+  const added = parseSources(change.added)
+  const withdrawn = parseSources(change.withdrawn)
+  return db.transaction(async (sql) => {
+    const [changed] = await sql.query<Service>(updateMayProvision, [id, added, withdrawn])
+    if (!changed) throw new NotFound(`There is no living service "${id}".`)
+    const { mayProvision } = changed
+    parseSources(mayProvision)
+    await recordAct(sql, act, 'service.provisioning_set', `service:${id}`, { mayProvision, added, withdrawn })
+    return changed
+  })
 }
 
 export function listServices(sql: Sql): Promise<Service[]> {

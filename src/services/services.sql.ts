@@ -1,10 +1,11 @@
 import { statement } from '../database/database.ts'
 
-const columns = 'id, name, environment, created_at AS "createdAt", revoked_at AS "revokedAt"'
+const columns =
+  'id, name, environment, may_provision AS "mayProvision", created_at AS "createdAt", revoked_at AS "revokedAt"'
 
 export const insertService = statement(
   'insert_service',
-  `INSERT INTO services (id, name, environment, hash, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING ${columns}`,
+  `INSERT INTO services (id, name, environment, hash, created_at, may_provision) VALUES ($1, $2, $3, $4, $5, $6) RETURNING ${columns}`,
 )
 
 export const selectServices = statement('select_services', `SELECT ${columns} FROM services ORDER BY created_at, id`)
@@ -12,6 +13,14 @@ export const selectServices = statement('select_services', `SELECT ${columns} FR
 export const selectService = statement(
   'select_service',
   `SELECT ${columns}, hash FROM services WHERE id = $1 AND revoked_at IS NULL`,
+)
+
+/** $2 are added, $3 taken away. */
+export const updateMayProvision = statement(
+  'update_service_may_provision',
+  `UPDATE services SET may_provision = ARRAY(
+     SELECT DISTINCT source FROM unnest(may_provision || $2::text[]) AS source WHERE source <> ALL ($3::text[]) ORDER BY source)
+   WHERE id = $1 AND revoked_at IS NULL RETURNING ${columns}`,
 )
 
 export const updateRevoked = statement(

@@ -8,7 +8,7 @@ import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { issueLink } from '../notices/invitation-link.ts'
-import { lockNoticesOf, tellUser } from '../notices/notice.ts'
+import { countTold, lockNoticesOf, tellUser } from '../notices/notice.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
@@ -18,8 +18,11 @@ import { findUserByUsername, type User } from './user.ts'
 import { updatePassword } from './users.sql.ts'
 
 const lifetimeMs = hour
-/** Who asks again sooner has a message already. */
+/** Who asks again sooner has a message already; after so many in a day, a link that is still good is not sent again. */
 const againAfterMs = 5 * minute
+const sentAgainADay = 5
+/** More than can be asked for: what operators send stays bounded. */
+const sentADay = 100
 /** So long the owner, who was told at the address of before, has time to object. */
 const newAddressMs = day
 
@@ -30,12 +33,27 @@ interface ResetDesk {
   readonly holdersUsePasswords: boolean
 }
 
-/** Only for an account that has a password, and an address. Whoever asks is told the same, whatever becomes of it. */
+/** Only for an account that has a password, and an address that no operator has just given. Whoever asks is told the same, whatever becomes of it. */
 export async function askForReset(desk: ResetDesk, username: string, act: Act): Promise<void> {
   const found = await findUserByUsername(desk.db, username.toLowerCase())
   if (!found?.passwordHash) return
   const { passwordHash: _, ...user } = found
-  await sendReset(desk, user, after(act.at, -againAfterMs), act)
+  await sendReset(desk, user, act, async (sql) => {
+    if (await findNewAddressEnd(sql, user, act.at)) return undefined
+    return chooseLink(sql, desk.vault, user, act.at)
+  })
+}
+
+/**
+ * Strangers may ask as well, and use nothing up: whenever its owner asks, a link that is good for half an hour is on its way, or was sent. One that is good for so
+ * long is sent again; a new one would end it under the hands of its owner.
+ */
+async function chooseLink(sql: Sql, vault: Vault, user: User, now: Date): Promise<ResetLink | undefined> {
+  const [good] = await sql.query<ResetLink>(table.selectGood, [user.id, after(now, lifetimeMs / 2)])
+  if (!good) return makeLink(vault, now)
+  const { count, lastAt } = await countTold(sql, user.id, 'password-reset', after(now, -day))
+  const wasJustSent = lastAt !== null && lastAt > after(now, -againAfterMs)
+  return wasJustSent || count >= sentAgainADay ? undefined : good
 }
 
 /**
@@ -46,37 +64,52 @@ export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promis
   const [provided] = await desk.db.query(table.selectProvided, [user.id])
   if (provided)
     throw new Conflict('No link was sent: they have no password here, and sign in at your identity provider.')
-  return sendReset(desk, user, act.at, act, (sql) => refuseNewAddress(sql, user, act.at))
-}
-
-/** Whoever changes the address meanwhile is waited for. */
-async function refuseNewAddress(sql: Sql, { id }: User, now: Date): Promise<void> {
-  await lockNoticesOf(sql, id)
-  const changes = await findEntries(sql, { action: 'user.email_changed', subject: `user:${id}` })
-  const byOperator = changes.find(({ actor }) => actor !== `user:${id}` && /^(user|operator):/.test(actor))
-  const from = byOperator && after(byOperator.at, newAddressMs)
-  if (from && from > now)
+  return sendReset(desk, user, act, async (sql) => {
+    const from = await findNewAddressEnd(sql, user, act.at)
+    if (!from) return makeLink(desk.vault, act.at)
     throw new Conflict(
       `An operator changed the e-mail address less than 24 hours ago. A reset is possible from ${from.toISOString()}.`,
     )
+  })
 }
 
+/** Until when no reset goes to the address that an operator has given; undefined when one may. */
+async function findNewAddressEnd(sql: Sql, { id }: User, now: Date): Promise<Date | undefined> {
+  const changes = await findEntries(sql, { action: 'user.email_changed', subject: `user:${id}` })
+  const byOperator = changes.find(({ actor }) => actor !== `user:${id}` && /^(user|operator):/.test(actor))
+  const from = byOperator && after(byOperator.at, newAddressMs)
+  return from && from > now ? from : undefined
+}
+
+interface ResetLink {
+  readonly seed: string
+  readonly tokenHash: Buffer
+  readonly expiresAt: Date
+}
+
+function makeLink(vault: Vault, now: Date): ResetLink {
+  const { seed, token } = issueLink(vault, 'reset')
+  return { seed, tokenHash: token.hash, expiresAt: after(now, lifetimeMs) }
+}
+
+/** Whoever changes the address meanwhile, or asks too, is waited for. */
 async function sendReset(
-  { db, vault, holdersUsePasswords }: ResetDesk,
+  { db, holdersUsePasswords }: ResetDesk,
   user: User,
-  notSince: Date,
   act: Act,
-  refuse?: (sql: Sql) => Promise<void>,
+  choose: (sql: Sql) => Promise<ResetLink | undefined>,
 ): Promise<boolean> {
   if (user.role === 'holder' && !holdersUsePasswords) return false
-  const { seed, token } = issueLink(vault, 'reset')
-  const expiresAt = after(act.at, lifetimeMs)
   return db.transaction(async (sql) => {
-    const [made] = await sql.query(table.upsertReset, [user.id, token.hash, act.at, expiresAt, notSince])
+    await lockNoticesOf(sql, user.id)
+    const link = await choose(sql)
+    if (!link) return false
+    const { seed, tokenHash, expiresAt } = link
+    const [made] = await sql.query(table.upsertReset, [user.id, tokenHash, seed, act.at, expiresAt])
     if (!made) return false
-    await refuse?.(sql)
-    const facts = { seed, tokenHash: token.hash.toString('hex'), expiresAt: expiresAt.toISOString() }
-    const isTold = await tellUser(sql, user.id, { kind: 'password-reset', key: seed, facts }, act.at)
+    const facts = { seed, tokenHash: tokenHash.toString('hex'), expiresAt: expiresAt.toISOString() }
+    const key = `${seed}:${act.at.getTime()}`
+    const isTold = await tellUser(sql, user.id, { kind: 'password-reset', key, facts, mostADay: sentADay }, act.at)
     if (isTold) await recordAct(sql, act, 'user.reset_sent', `user:${user.id}`)
     return isTold
   })

@@ -1,13 +1,18 @@
 import { statement } from '../database/database.ts'
 
-/** A new one ends the one before. Whoever changes the address meanwhile waits, and ends it. Nothing is made for somebody who was sent one since $5, or is locked. */
+/** A new one ends the one before; the same again stays as it is. Whoever changes the address meanwhile waits, and ends it. Nothing is made for somebody who is locked. */
 export const upsertReset = statement(
   'upsert_password_reset',
-  `INSERT INTO password_resets (user_id, token_hash, made_at, expires_at)
-   SELECT id, $2, $3, $4 FROM users WHERE id = $1 AND status = 'active' FOR SHARE
-   ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
-     WHERE password_resets.made_at <= $5
+  `INSERT INTO password_resets (user_id, token_hash, seed, made_at, expires_at)
+   SELECT id, $2, $3, $4, $5 FROM users WHERE id = $1 AND status = 'active' FOR SHARE
+   ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, seed = excluded.seed, made_at = excluded.made_at, expires_at = excluded.expires_at
    RETURNING user_id AS "userId"`,
+)
+
+/** Good until $2 at least. */
+export const selectGood = statement(
+  'select_good_password_reset',
+  'SELECT token_hash AS "tokenHash", seed, expires_at AS "expiresAt" FROM password_resets WHERE user_id = $1 AND expires_at >= $2',
 )
 
 /** A customer who has no password, and a provider instead: linked to one, or known to one by their external id. */

@@ -1,6 +1,6 @@
 /**
  * The second step of a sign-in. Between the steps the browser holds a sealed note that the password was right; it opens
- * nothing by itself, ends after five minutes or ten wrong codes, and is worth nothing once the password has changed. Guesses
+ * nothing by itself, ends after five minutes or ten wrong codes, with all sessions of its user, and is worth nothing once the password has changed. Guesses
  * are counted in buckets of their own, which a right password does not clear; a hundred wrong codes in a row lock the app.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
@@ -23,7 +23,6 @@ import type { User, UserWithPassword } from './user.ts'
 import { holdUserWithPassword, selectUserWithPassword } from './users.sql.ts'
 
 const lifetimeMs = 5 * minute
-const failuresThatEnd = 10
 
 export interface FirstStep {
   readonly userId: string
@@ -86,7 +85,7 @@ export async function countSecondStepFailures(sql: Sql, userId: string): Promise
 
 /** Written so that a note without a number is over. */
 function isOver({ failuresBefore }: FirstStep, failures: number): boolean {
-  return !(failures - failuresBefore < failuresThatEnd)
+  return !(failures - failuresBefore < table.failuresThatEnd)
 }
 
 /** Somebody whose password was right, while it still is. */
@@ -121,7 +120,7 @@ type SecondStep =
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 export async function takeSecondStep(
-  { db, limits, vault, opensByPassword }: Omit<LoginDesk, 'passwords'>,
+  { db, limits, vault, opensByPassword, isStillVouched }: Omit<LoginDesk, 'passwords'>,
   { user, step }: HalfWay,
   proof: Proof,
   /** The device as the browser presents it. */
@@ -137,7 +136,9 @@ export async function takeSecondStep(
   const attempt = await countAttempt(db, limits, who, vault.derive('login-throttle')[0]!, now)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   if (!attempt.userAllowed) return { kind: 'refused' }
+  const upstream = step.upstream && openUpstream(step.upstream)
   return db.transaction<SecondStep>(async (sql) => {
+    if (upstream && !(await isStillVouched(sql, user, upstream, new Date(step.at)))) return { kind: 'over' }
     const [found] = await sql.query<UserWithPassword>(holdUserWithPassword, [user.id])
     if (!isStillRight(step, found)) return { kind: 'over' }
     const [held] = await sql.query<{ failures: number }>(table.lockFailures, [user.id])
@@ -150,7 +151,7 @@ export async function takeSecondStep(
     const proven = {
       ...{ user, passwordMark: step.passwordMark, known },
       proofs: { passwordAt: new Date(step.upstream?.authenticatedAt ?? step.at), factorAt: now },
-      upstream: step.upstream && openUpstream(step.upstream),
+      upstream,
       details: { secondFactor: proof.kind, ...(step.upstream && { provider: step.upstream.provider }) },
     }
     return { kind: 'signed-in', ...(await openSignedIn(sql, proven, from, act)) }

@@ -1,4 +1,5 @@
 import { statement } from '../database/database.ts'
+import { endHalfWay } from './second-step-failures.sql.ts'
 
 export const insertSession = statement(
   'insert_session',
@@ -23,7 +24,10 @@ export const touchSession = statement('touch_session', 'UPDATE sessions SET last
 
 export const deleteSession = statement('delete_session', 'DELETE FROM sessions WHERE hash = $1')
 
-export const deleteSessionsOf = statement('delete_sessions_of', 'DELETE FROM sessions WHERE user_id = $1')
+export const deleteSessionsOf = statement(
+  'delete_sessions_of',
+  `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = $1`,
+)
 
 export const selectSessionsOf = statement(
   'select_sessions_of',
@@ -39,12 +43,12 @@ export const deleteSessionOf = statement(
 
 export const deleteOtherSessions = statement(
   'delete_other_sessions',
-  'DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 RETURNING id',
+  `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 RETURNING id`,
 )
 
 export const deleteEverySession = statement(
   'delete_every_session',
-  'DELETE FROM sessions WHERE user_id = $1 RETURNING id',
+  `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = $1 RETURNING id`,
 )
 
 export const deleteDeadSessions = statement(

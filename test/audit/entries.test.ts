@@ -300,6 +300,7 @@ test('every command of an operator that changes something is recorded, and those
     ['token revoke', () => [String(made['token create']!.id)], ['api_token.revoked']],
     ['authorization revoke', () => [String(authorization!.id), '--reason', 'asked'], ['authorization.revoked']],
     ['service create', () => ['--name', 'orders'], ['service.created']],
+    ['service update', () => [String(made['service create']!.id), '--provision', 'core'], ['service.provisioning_set']],
     ['service revoke', () => [String(made['service create']!.id)], ['service.revoked']],
     ['import', () => [customers], ['import.started', 'import.finished']],
     ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],

@@ -105,3 +105,16 @@ test('the secret of a service is shown once, and a revoked service is gone', asy
     stderr: `There is no living service "${made.id}".\n`,
   })
 })
+
+test('for which sources a service may provision is said when it is created, and can be changed', async () => {
+  const made = await line.read('service', 'create', '--name', 'core', '--provision', 'core', '--provision', 'crm')
+  const id = String(made.id)
+  assert.deepEqual(made.may_provision, ['core', 'crm'])
+  const update = async (...words: string[]) => (await line.read('service', 'update', id, ...words)).may_provision
+  assert.deepEqual(await update('--provision', 'books', '--no-provision', 'crm'), ['books', 'core'])
+  assert.deepEqual(await update('--no-provision', 'books', '--no-provision', 'core'), [])
+  assert.match((await line.fail('service', 'update', id)).stderr, /--provision SOURCE or --no-provision SOURCE/)
+  const wrong = await line.fail('service', 'update', id, '--provision', 'Core, CRM')
+  assert.match(wrong.stderr, /provision must name a source, such as core.*not "Core, CRM"/)
+  assert.deepEqual((await line.read('service', 'create', '--name', 'orders')).may_provision, [])
+})

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day, hour, minute } from '../../src/clock.ts'
 import { setEmail } from '../../src/users/email.ts'
-import { sendResetTo } from '../../src/users/password-reset.ts'
+import { askForReset, sendResetTo } from '../../src/users/password-reset.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
 import { runBehind } from '../support/behind.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
@@ -17,9 +17,11 @@ const { db } = house.gateway.context
 const open = () => new Browser(house.baseUrl)
 const chosen = 'a new password of four words'
 
+const ownAct = ({ id }: User) => ({ by: { name: `user:${id}` }, at: house.clock.now() })
+
 async function makeReader(user?: User): Promise<User> {
   const made = user ?? (await house.makeUser())
-  await setEmail(db, made, `${made.username}@example.com`, house.act())
+  await setEmail(db, made, `${made.username}@example.com`, ownAct(made))
   return made
 }
 
@@ -60,7 +62,7 @@ test('a link works once, for an hour, and a newer one ends it', async () => {
   const user = await makeReader()
   await ask(user.username)
   const first = await findLink(user)
-  house.clock.advance(6 * minute)
+  house.clock.advance(31 * minute)
   await ask(user.username)
   const second = await findLink(user, 2)
   assert.equal((await choose(first)).status, 404)
@@ -197,6 +199,56 @@ test('an operator whose reset goes out while another changes the address sends n
 
 async function makeOwn(): Promise<User> {
   const user = await house.makeUser()
-  await setEmail(db, user, 'own@example.com', { by: { name: `user:${user.id}` }, at: house.clock.now() })
+  await setEmail(db, user, 'own@example.com', ownAct(user))
   return user
 }
+
+/** What the form does when it has answered, waited for. */
+const askAndWait = (user: User) =>
+  askForReset({ db, vault: house.gateway.context.vault, holdersUsePasswords: true }, user.username, {
+    by: { name: 'anybody' },
+    at: house.clock.now(),
+  })
+
+test('nobody gets a reset at an address that an operator gave in the last 24 hours, by the form either, and it answers as always', async () => {
+  const [moved, usual] = [await makeOwn(), await makeOwn()]
+  const support = await house.makeOperator('Sam Staff', ['support'])
+  await setEmail(db, moved, 'thief@example.com', { by: { name: `user:${support.id}` }, at: house.clock.now() })
+  const texts = [await ask(moved.username), await ask(usual.username)].map(({ text }) =>
+    text.replaceAll(/value="[^"]*"/g, ''),
+  )
+  assert.equal(texts[0], texts[1])
+  await findLink(usual)
+  await askAndWait(moved)
+  assert.deepEqual(await sentTo(moved), [])
+  house.clock.advance(day)
+  await askAndWait(moved)
+  assert.equal((await sentTo(moved)).length, 1)
+})
+
+test('whoever asks in somebody’s name all day leaves them with a link that is good for half an hour, at every moment, and no flood', async () => {
+  const user = await makeOwn()
+  for (let minutes = 0; minutes < 24 * 60; minutes += 7) {
+    house.clock.advance(7 * minute)
+    await askAndWait(user)
+    const link = await findLink(user)
+    assert.equal((await open().get(link)).status, 200, `after ${minutes} minutes`)
+    const { expiresAt } = (await sentTo(user)).at(-1)!.facts as { expiresAt: string }
+    assert.ok(new Date(expiresAt) >= after(house.clock.now(), 30 * minute), expiresAt)
+  }
+  const sent = (await sentTo(user)).length
+  assert.ok(sent > 20 && sent < 60, `${sent} messages in a day`)
+})
+
+test('a link that is good for half an hour is sent again, not ended by a newer one', async () => {
+  const user = await makeOwn()
+  await askAndWait(user)
+  const first = await findLink(user)
+  house.clock.advance(4 * minute)
+  await askAndWait(user)
+  assert.equal((await sentTo(user)).length, 1, 'the first has just been sent')
+  house.clock.advance(minute)
+  await askAndWait(user)
+  assert.equal(await findLink(user, 2), first)
+  assert.equal((await choose(first)).status, 200)
+})

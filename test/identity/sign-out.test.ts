@@ -1,22 +1,32 @@
 /** Signing out: here and there, and here because of there (OpenID Connect Back-Channel Logout 1.0). */
 import assert from 'node:assert/strict'
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { SignJWT } from 'jose'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
+import { unlinkByHand } from '../../src/identity/identity.ts'
 import { Browser, hiddenFields, postForm } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { type App, sendSecond, setUpApp } from '../support/second-factor.ts'
 import { makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
-import { isSignedIn } from '../support/web.ts'
+import { isSignedIn, pathOf } from '../support/web.ts'
 
 const house = await openHouse({ HOLDER_SIGN_IN: 'provider' })
 const { db } = house.gateway.context
-const people = { 'sub-ada': { customer_id: 'C-1' }, 'sub-ben': { customer_id: 'C-2' } }
+const people = {
+  'sub-ada': { customer_id: 'C-1' },
+  'sub-ben': { customer_id: 'C-2' },
+  'sub-cle': { customer_id: 'C-3' },
+}
 const upstream = await keepOpen(openUpstream(house, { name: 'bank', people }))
-await registerUpstream(house, upstream, 'bank')
+const bank = await registerUpstream(house, upstream, 'bank')
 const ada = await makeCustomer(house, 'C-1')
 await makeCustomer(house, 'C-2')
 
@@ -77,6 +87,8 @@ test('a sign-out at the provider ends the sessions of that browser on both sites
 
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 const key = createPrivateKey(upstream.privateKey)
+/** By whose own word tokens are made. */
+let madeBy = upstream.issuer
 const nowSeconds = () => Math.floor(house.clock.now().getTime() / second)
 
 interface Made {
@@ -87,7 +99,7 @@ interface Made {
 
 function makeToken({ claims = {}, head = {}, by = key }: Made = {}): Promise<string> {
   const all = {
-    ...{ iss: upstream.issuer, aud: 'countersign', iat: nowSeconds(), exp: nowSeconds() + 120 },
+    ...{ iss: madeBy, aud: 'countersign', iat: nowSeconds(), exp: nowSeconds() + 120 },
     ...{ jti: crypto.randomUUID(), events: { [event]: {} }, sub: 'sub-ada' },
     ...claims,
   }
@@ -132,6 +144,9 @@ const wrong: Record<string, () => Promise<string>> = {
   'that is none': async () => 'no token',
 }
 
+/** Nothing but its key could tell it from a right one. */
+const keyed = ['signed with another key']
+
 for (const [what, make] of Object.entries(wrong)) {
   test(`a logout token ${what} ends nothing`, async () => {
     const browser = await signedIn()
@@ -149,9 +164,102 @@ test('a logout token that names another person’s session ends nothing', async 
   assert.equal(await isSignedIn(browser), true)
 })
 
+test('whoever is half-way in when they are unlinked, or sign out at the provider, begins again', async () => {
+  await makeCustomer(house, 'C-3')
+  await db.query(statement('', `UPDATE identity_providers SET strong_acr = '{}'`))
+  const first = new Browser(house.baseUrl)
+  await signInThere(first, upstream, 'sub-cle')
+  const app = await setUpApp(house, first, -1)
+  const start = async (there = new Browser(upstream.issuer)) => {
+    house.clock.advance(second)
+    const half = new Browser(house.baseUrl)
+    const answer = await signInThere(half, upstream, 'sub-cle', { cookies: there })
+    assert.match(pathOf(answer), /^\/login\/second/)
+    return half
+  }
+  const there = new Browser(upstream.issuer)
+  const ends: Record<string, () => Promise<unknown>> = {
+    'is unlinked': () => unlinkByHand(db, bank, 'sub-cle', house.act()),
+    'signs out there everywhere': async () => sendToken(await makeToken({ claims: { sub: 'sub-cle' } })),
+    'signs out of that session there': () =>
+      confirmThere(there, new URL(`${upstream.issuer}/session/end?client_id=countersign`)),
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    const half = await start(there)
+    await end()
+    assert.equal(await finish(half, app), false, what)
+  }
+  const half = await start()
+  await sendToken(await makeToken({ claims: { sub: 'sub-cle', sid: 'another session' } }))
+  assert.equal(await finish(half, app), true, 'another session of theirs is another')
+})
+
+async function finish(half: Browser, app: App): Promise<boolean> {
+  await sendSecond(half, { code: app.code() })
+  return isSignedIn(half)
+}
+
 test('what was taken is forgotten when it would no longer be believed', async () => {
   await sendToken(await makeToken())
   house.clock.advance(61 * minute)
   await upstream.keepTime()
   assert.ok((await removeDead(house.gateway.context)).logoutTokens > 0)
+})
+
+/** A provider that counts how often it is asked, and signs as the other one does. */
+async function openCountedProvider() {
+  const asked: string[] = []
+  const jwk = { ...createPublicKey(key).export({ format: 'jwk' }), kid: 'main', use: 'sig', alg: 'RS256' }
+  const server = createServer((request, response) => {
+    asked.push(request.url!)
+    const { port } = server.address() as AddressInfo
+    const issuer = `http://127.0.0.1:${port}`
+    const metadata = {
+      issuer,
+      authorization_endpoint: `${issuer}/a`,
+      token_endpoint: `${issuer}/t`,
+      jwks_uri: `${issuer}/keys`,
+    }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(request.url === '/keys' ? { keys: [jwk] } : metadata))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { issuer: `http://127.0.0.1:${port}`, asked, close: () => new Promise((resolve) => server.close(resolve)) }
+}
+
+test('for a token that cannot be right nobody is asked for a key; for others, each ten seconds at most, whatever key they name', async () => {
+  house.clock.advance(minute)
+  const counted = await openCountedProvider()
+  try {
+    await registerUpstream(house, counted, 'counted', { linkClaim: null })
+    const post = (token: string) => postForm(`${house.baseUrl}/logout/from/counted`, { logout_token: token })
+    madeBy = counted.issuer
+    for (const [what, build] of Object.entries(wrong).filter(([what]) => !keyed.includes(what)))
+      assert.equal((await post(await build())).status, 400, what)
+    assert.equal((await post(`${await makeToken()}${'x'.repeat(8_192)}`)).status, 400)
+    assert.deepEqual(counted.asked, [])
+    assert.equal((await post(await makeToken())).status, 200)
+    const keysAsked = () => counted.asked.filter((path) => path === '/keys').length
+    assert.equal(keysAsked(), 1)
+    const unknown = async () => post(await makeToken({ head: { kid: crypto.randomUUID() } }))
+    for (const { status } of await Promise.all(Array.from({ length: 5 }, unknown))) assert.equal(status, 400)
+    assert.equal(keysAsked(), 1)
+    house.clock.advance(11 * second)
+    for (const { status } of await Promise.all(Array.from({ length: 5 }, unknown))) assert.equal(status, 400)
+    assert.equal(keysAsked(), 2)
+  } finally {
+    madeBy = upstream.issuer
+    await counted.close()
+  }
+})
+
+test('a network whose tokens are refused too often in a minute waits for the next', async () => {
+  house.clock.advance(minute)
+  for (let times = 0; times < 29; times++) await house.gateway.context.logoutFailures.count('127.0.0.1')
+  assert.equal((await postForm(`${house.baseUrl}/logout/from/nobody`, { logout_token: 'x' })).status, 404)
+  assert.equal((await sendToken(await makeToken())).status, 429)
+  house.clock.advance(minute)
+  assert.equal((await sendToken(await makeToken())).status, 200)
 })

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { minute } from '../../src/clock.ts'
 import { getImport, listImports } from '../../src/provisioning/import.ts'
 import { allowRemoval, removeMissing, stopImport } from '../../src/provisioning/snapshot.ts'
-import { revokeService } from '../../src/services/service.ts'
+import { changeProvisioning, revokeService } from '../../src/services/service.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -14,7 +14,8 @@ import { openCore, readSource } from '../support/provisioning.ts'
 
 const house = await openHouse({ REQUEST_TIMEOUT_MS: '300' })
 const { db } = house.gateway.context
-const core = await openCore(house)
+const sources = Array.from({ length: 40 }, (_, n) => `source-${n + 1}`)
+const core = await openCore(house, 'live', ['core', ...sources])
 const url = `${house.baseUrl}/internal/v1/imports`
 const ndjson = { ...core.headers, 'content-type': 'application/x-ndjson' }
 
@@ -45,7 +46,7 @@ async function importAll(records: readonly unknown[], query: string): Promise<To
 
 /** A source of its own for each test. */
 let made = 0
-const nameSource = () => `source-${++made}`
+const nameSource = () => sources[made++]!
 
 function household(source: string, n: number, version = 1): Record<string, unknown>[] {
   const number = `${source.replace('-', '').toUpperCase()}X${n}`
@@ -158,10 +159,14 @@ test('after a cut the import goes on from its last committed line, and from no o
 
 test('an import may take longer than any other request, and a service that is revoked meanwhile adds nothing more', async () => {
   const source = nameSource()
-  const other = await openCore(house)
+  const other = await openCore(house, 'live', sources)
+  const narrowed = await openCore(house, 'live', sources)
   const { sent, answered } = begin(`source=${source}`)
   const ended = begin(`source=${nameSource()}`, { ...other.headers, 'content-type': 'application/x-ndjson' })
+  const lost = nameSource()
+  const silenced = begin(`source=${lost}`, { ...narrowed.headers, 'content-type': 'application/x-ndjson' })
   const all = households(source, 10)
+  silenced.sent.write(print(all.slice(0, 3)))
   sent.write(print(all.slice(0, 15)))
   ended.sent.write(print(all.slice(0, 3)))
   // A request of the same length that is no import has used up its time.
@@ -178,6 +183,9 @@ test('an import may take longer than any other request, and a service that is re
   await revokeService(db, other.id, house.act())
   ended.sent.end()
   assert.equal((await ended.answered).status, 401)
+  await changeProvisioning(db, narrowed.id, { added: [], withdrawn: [lost] }, house.act())
+  silenced.sent.end()
+  assert.equal((await silenced.answered).status, 403)
 })
 
 test('a snapshot removes what it does not have, and what is said while it runs stays', async () => {

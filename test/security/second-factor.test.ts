@@ -4,9 +4,11 @@ import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { generateKey, openVault, parseKey } from '../../src/crypto/vault.ts'
+import { statement } from '../../src/database/database.ts'
 import { reseal } from '../../src/database/reseal.ts'
+import { closeEverySession, closeOtherSessions, findSession, type Session } from '../../src/users/session.ts'
 import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
-import { setPassword, setUserStatus } from '../../src/users/user.ts'
+import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -248,5 +250,33 @@ test('whoever is locked, or gets another password, while the second step is take
     )
     assert.equal(late.status, 'fulfilled')
     assert.equal(await isSignedIn(browser), false, change)
+  }
+})
+
+test('whatever ends the sessions of somebody ends half a sign-in of theirs as well', async () => {
+  const { db } = house.gateway.context
+  const lock = statement('', 'UPDATE users SET status = $2 WHERE id = $1')
+  const ends: Record<string, (user: User, session: Session) => Promise<unknown>> = {
+    'an operator locks and unlocks them': async (user) => {
+      for (const status of ['disabled', 'active'] as const) await setUserStatus(db, user, status, house.act())
+    },
+    'their source locks and unlocks them': async (user) => {
+      for (const status of ['disabled', 'active']) await db.query(lock, [user.id, status])
+    },
+    'an operator closes all of them': (user) => closeEverySession(db, user, house.act()),
+    'they close all others': (_, session) => closeOtherSessions(db, session, house.act()),
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    const { user, app, browser } = await makeGuardedUser(house)
+    const text = browser.cookies.get('countersign-live-session')
+    const session = (await findSession(db, text, 'live', house.clock.now()))!
+    const half = await startSignIn(house, user)
+    await end(user, session)
+    const answer = await sendSecond(half, { code: app.code() })
+    assert.match(answer.location!, /^\/login(\?|$)/, what)
+    assert.equal(await isSignedIn(half), false, what)
+    await startSignIn(house, user, half)
+    await sendSecond(half, { code: app.code() })
+    assert.equal(await isSignedIn(half), true, `${what}, and they begin again`)
   }
 })

@@ -3,21 +3,23 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { apiRoutes } from '../../src/api/routes.ts'
 import { day } from '../../src/clock.ts'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { findFault } from '../../src/provisioning/record.ts'
+import { changeProvisioning, createService } from '../../src/services/service.ts'
 import { listOpenAccounts } from '../../src/users/account.ts'
 import { getUserNamed, setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
 import { faultsOf } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
-import { openHouse } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { openCore, readSource } from '../support/provisioning.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
-const core = await openCore(house)
+const core = await openCore(house, 'live', ['core', 'proof'])
 let made = 0
 /** Names that no other test has. */
 const nameOne = () => ({ customer: `C-${++made}`, account: `ACC-${made}` })
@@ -226,7 +228,7 @@ test('an account keeps its number, and no two have the same', async () => {
 test('the sandbox has sources of its own: nothing said there touches the live site', async () => {
   const { customer } = nameOne()
   await core.put(`customers/${customer}`, { name: 'Ada', version: 1 })
-  const sandbox = await openCore(house, 'sandbox')
+  const sandbox = await openCore(house, 'sandbox', ['sandbox', 'core'])
   const crossing = await sandbox.put(`customers/${customer}?source=core`, { name: 'Eve', version: 2 })
   assert.deepEqual(Object.keys(faultsOf(crossing)), ['source'])
   assert.equal(outcomeOf(await sandbox.put(`customers/${customer}`, { name: 'Eve', version: 2 })), 'created')
@@ -235,7 +237,6 @@ test('the sandbox has sources of its own: nothing said there touches the live si
 
 test('nobody but a service may provision', async () => {
   const client = await house.makeClient()
-  const { basic } = await import('../support/gateway.ts')
   for (const headers of [
     {},
     basic(client),
@@ -467,3 +468,50 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
   const rest = await ask<{ customers: object[]; next?: string }>('after=P-1')
   assert.deepEqual([rest.customers.length, rest.next], [1, undefined])
 })
+
+/** Everything that says who there is, or tells it, as rows of the table. */
+const provisioningRoutes = apiRoutes.filter(({ path }) => /^\/internal\/v1\/(?!events)/.test(path))
+
+test('a service speaks for the sources that it was given, at every address, and for no other', async () => {
+  const { service, secret } = await createService(db, 'orders', 'live', house.act())
+  const headers = basic({ id: service.id, secret: secret.text })
+  const { json } = await send(`${house.baseUrl}/internal/v1/imports?source=core`, {
+    ...{ method: 'POST', headers: { ...core.headers, 'content-type': 'application/x-ndjson' }, body: '\n' },
+  })
+  const { id } = json<{ id: number }>()
+  const call = ({ method, path, takes }: (typeof provisioningRoutes)[number]) => {
+    const query = path.endsWith(':id') ? '?after=0' : method === 'DELETE' ? '?version=1' : ''
+    const body = takes === 'lines' ? '\n' : method === 'PUT' ? JSON.stringify(bodies[path.split('/')[3]!]) : undefined
+    const type = takes === 'lines' ? 'application/x-ndjson' : 'application/json'
+    return send(`${house.baseUrl}${path.replace(':id', String(id)).replaceAll(/:\w+/g, 'rights-1')}${query}`, {
+      ...{ method: method as 'PUT', headers: { ...headers, ...(body && { 'content-type': type }) } },
+      ...(body && { body }),
+    })
+  }
+  const remedy = `This service may not provision for source 'core'. An operator can allow it: countersign service update ${service.id} --provision core`
+  const change = (added: string[], withdrawn: string[]) =>
+    changeProvisioning(db, service.id, { added, withdrawn }, house.act())
+  assert.ok(provisioningRoutes.length >= 11)
+  for (const row of provisioningRoutes) {
+    const named = `${row.method} ${row.path}`
+    await change([], ['core', 'crm'])
+    const none = await call(row)
+    assert.deepEqual(
+      [named, none.status, none.json<{ error_description: string }>().error_description],
+      [named, 403, remedy],
+    )
+    await change(['crm'], [])
+    const other = await call(row)
+    if (row.path === '/internal/v1/imports' && row.method === 'GET') assert.deepEqual(other.json(), { imports: [] })
+    else assert.deepEqual([named, other.status], [named, 403])
+    await change(['core'], [])
+    assert.notEqual((await call(row)).status, 403, named)
+  }
+  assert.equal((await send(`${house.baseUrl}/internal/openapi.json`, { headers })).status, 200, 'a right by itself')
+})
+
+const bodies: Readonly<Record<string, object>> = {
+  customers: { name: 'Ada', version: 1 },
+  accounts: { number: 'RIGHTS1', type: 'cash', version: 1 },
+  holdings: { role: 'owner', version: 1 },
+}

@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database.ts'
 import { statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
 import { createService } from '../../src/services/service.ts'
+import { defaultSource } from '../../src/source.ts'
 import { callJson } from './branch.ts'
 import type { Answer } from './browser.ts'
 import { basic, type TestGateway } from './gateway.ts'
@@ -16,8 +17,13 @@ export interface Core {
   open(customer: string, account: string, more?: { number?: string; name?: string; role?: string }): Promise<void>
 }
 
-export async function openCore(house: TestGateway, environment: Environment = 'live'): Promise<Core> {
-  const { service, secret } = await createService(house.gateway.context.db, 'core', environment, house.act())
+export async function openCore(
+  house: TestGateway,
+  environment: Environment = 'live',
+  sources: readonly string[] = [defaultSource[environment]],
+): Promise<Core> {
+  const { db } = house.gateway.context
+  const { service, secret } = await createService(db, 'core', environment, house.act(), sources)
   const headers = basic({ id: service.id, secret: secret.text })
   const url = `${environment === 'live' ? house.baseUrl : house.sandboxUrl}/internal/v1`
   const put = (path: string, body: object) => callJson(`${url}/${path}`, 'PUT', body, headers)

@@ -1,8 +1,8 @@
 /** GET /internal/v1/customers: what is known of a source, for whoever proves that both sides are equal. */
-import type { Act } from '../../audit/audit.ts'
 import { customersAPage, listChecksums, listCustomers } from '../../provisioning/reconciliation.ts'
 import { integer, oneOf, Type, text } from '../../schema.ts'
 import type { Endpoint } from '../route.ts'
+import type { Provisioner } from '../service-gates.ts'
 import { originOf, sourceParameter } from './provisioning.ts'
 
 const version = (of: string) => integer(`The version that is known of ${of}; 0 for one that was made by hand.`, 7)
@@ -62,7 +62,7 @@ interface CustomerQuery {
   readonly only?: 'checksums'
 }
 
-export const fetchCustomers: Endpoint<Act> = {
+export const fetchCustomers: Endpoint<Provisioner> = {
   schema: {
     operationId: 'listCustomers',
     summary: 'List customers',
@@ -83,10 +83,11 @@ export const fetchCustomers: Endpoint<Act> = {
       ),
     }),
     response: { 200: KnownCustomers },
+    mayForbid: true,
   },
-  handle(context, _act, request) {
+  handle(context, caller, request) {
     const { after = '', limit = customersAPage, only } = request.query as CustomerQuery
-    const origin = originOf(context, request.query)
+    const origin = originOf(context, caller, request.query)
     return only ? listChecksums(context.db, origin, after) : listCustomers(context.db, origin, after, limit)
   },
 }

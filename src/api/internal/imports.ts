@@ -1,7 +1,6 @@
 /** Files of customers, accounts and holdings: streamed in, followed, and gone on with after whatever cut them. */
 import { createGunzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Act } from '../../audit/audit.ts'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { readUnhurried } from '../../http/unhurried.ts'
@@ -10,8 +9,9 @@ import { getImport, type Import, listFaults, listImports, readImport, startImpor
 import { allowedModes, importStates, outcomes } from '../../provisioning/provisioning.ts'
 import { finishImport } from '../../provisioning/snapshot.ts'
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { service } from '../gates.ts'
+import { defaultSource } from '../../source.ts'
 import type { Endpoint } from '../route.ts'
+import { type Provisioner, provisioner, requireSource } from '../service-gates.ts'
 import { originOf, sourceParameter } from './provisioning.ts'
 
 const count = (description: string, example = 0) => integer(description, example, { minimum: 0 })
@@ -60,7 +60,7 @@ const RecordLines = Type.String({
   examples: [lines.map((line) => `${JSON.stringify(line)}\n`).join('')],
 })
 
-const shared = { tags: ['Internal'] as const, security: [{ serviceBasic: [] }] }
+const shared = { tags: ['Internal'] as const, security: [{ serviceBasic: [] }], mayForbid: true as const }
 const params = Type.Object({
   id: integer('The number of the import.', 1, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
 })
@@ -72,7 +72,7 @@ interface ImportQuery {
   readonly after?: number
 }
 
-export const startsImport: Endpoint<Act> = {
+export const startsImport: Endpoint<Provisioner> = {
   takes: 'lines',
   schema: {
     operationId: 'startImport',
@@ -106,15 +106,15 @@ export const startsImport: Endpoint<Act> = {
     answerHeaders: ['Location'],
     mayConflict: true,
   },
-  async handle(context, act, request, reply) {
+  async handle(context, caller, request, reply) {
     const { mode = 'changes', dryRun, asOf } = request.query as ImportQuery
     if (asOf !== undefined && mode !== 'snapshot')
       throw new Invalid([
         { field: 'asOf', problem: 'is for a snapshot alone: give mode=snapshot too, or leave it out' },
       ])
     const totalBytes = request.headers['content-encoding'] ? undefined : lengthOf(request)
-    const draft = { ...originOf(context, request.query), mode, dryRun: dryRun === 'true', asOf, totalBytes }
-    const started = await startImport(context.db, draft, act)
+    const draft = { ...originOf(context, caller, request.query), mode, dryRun: dryRun === 'true', asOf, totalBytes }
+    const started = await startImport(context.db, draft, caller.act)
     const ended = await readAll(context, request, reply, started)
     return reply
       .status(201)
@@ -123,7 +123,7 @@ export const startsImport: Endpoint<Act> = {
   },
 }
 
-export const continuesImport: Endpoint<Act> = {
+export const continuesImport: Endpoint<Provisioner> = {
   takes: 'lines',
   schema: {
     operationId: 'continueImport',
@@ -141,10 +141,10 @@ export const continuesImport: Endpoint<Act> = {
     response: { 200: ImportResource },
     mayConflict: true,
   },
-  async handle(context, _act, request, reply) {
+  async handle(context, caller, request, reply) {
     const { id } = request.params as { id: number }
     const { after } = request.query as { after: number }
-    const running = await getImport(context.db, id, context.environment)
+    const running = await getImportFor(context, caller, id)
     if (running.state !== 'running') throw new Conflict(`Import ${id} takes no more lines: it is ${running.state}.`)
     if (running.lines !== after)
       throw new Conflict(`Import ${id} is committed up to line ${running.lines}: go on after that one.`)
@@ -152,7 +152,7 @@ export const continuesImport: Endpoint<Act> = {
   },
 }
 
-export const fetchImport: Endpoint<Act> = {
+export const fetchImport: Endpoint<Provisioner> = {
   schema: {
     operationId: 'getImport',
     summary: 'Fetch an import',
@@ -161,19 +161,25 @@ export const fetchImport: Endpoint<Act> = {
     params,
     response: { 200: ImportResource },
   },
-  async handle(context, _act, request) {
+  async handle(context, caller, request) {
     const { id } = request.params as { id: number }
-    return print(context, await getImport(context.db, id, context.environment))
+    return print(context, await getImportFor(context, caller, id))
   },
+}
+
+async function getImportFor({ db, environment }: Context, caller: Provisioner, id: number): Promise<Import> {
+  const found = await getImport(db, id, environment)
+  requireSource(caller, found.source)
+  return found
 }
 
 const listed = 50
 
-export const fetchImports: Endpoint<Act> = {
+export const fetchImports: Endpoint<Provisioner> = {
   schema: {
     operationId: 'listImports',
     summary: 'List imports',
-    description: `For systems of the brokerage. The newest ${listed} of this site.`,
+    description: `For systems of the brokerage. The newest ${listed} of this site, of sources that the caller may provision for.`,
     ...shared,
     response: {
       200: Type.Object(
@@ -182,12 +188,14 @@ export const fetchImports: Endpoint<Act> = {
       ),
     },
   },
-  async handle({ db, environment }) {
-    return { imports: (await listImports(db, environment, listed)).map(printImport) }
+  async handle({ db, environment }, caller) {
+    const { mayProvision } = caller.service
+    if (mayProvision.length === 0) requireSource(caller, defaultSource[environment])
+    return { imports: (await listImports(db, environment, listed, mayProvision)).map(printImport) }
   },
 }
 
-/** Whoever sends is asked for again before each batch: a service that was revoked meanwhile adds nothing more. */
+/** Whoever sends is asked for again before each batch: a service that was revoked meanwhile, or may no longer speak for the source, adds nothing more. */
 async function readAll(
   context: Context,
   request: FastifyRequest,
@@ -195,7 +203,11 @@ async function readAll(
   started: Import,
 ): Promise<Import> {
   const { db, config } = context
-  const act = async () => service(context, request, reply)
+  const act = async () => {
+    const caller = await provisioner(context, request, reply)
+    requireSource(caller, started.source)
+    return caller.act
+  }
   const read = await readImport(db, started, unpack(request), { act })
   return finishImport(db, read, config.provisioning.removalPercent, await act())
 }

@@ -1,9 +1,8 @@
 /** The brokerage's own systems say which customers, accounts and holdings there are: one at a time, at once. */
 import type { TSchema } from 'typebox'
-import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
 import { Invalid } from '../../problem.ts'
-import { defaultSource, type Origin, outcomes, provision, sourcePattern } from '../../provisioning/provisioning.ts'
+import { type Origin, outcomes, provision } from '../../provisioning/provisioning.ts'
 import {
   describeKeys,
   describeRecord,
@@ -13,7 +12,9 @@ import {
   type SourceRecord,
 } from '../../provisioning/record.ts'
 import { oneOf, Type, text } from '../../schema.ts'
+import { defaultSource, sourcePattern } from '../../source.ts'
 import type { Endpoint } from '../route.ts'
+import { type Provisioner, requireSource } from '../service-gates.ts'
 
 export const sourceParameter = {
   source: Type.Optional(
@@ -27,8 +28,11 @@ export const sourceParameter = {
   ),
 }
 
-export function originOf({ environment }: Context, query: unknown): Origin {
-  return { source: (query as { source?: string }).source ?? defaultSource[environment], environment }
+/** For whom the caller speaks, if it may. */
+export function originOf({ environment }: Context, caller: Provisioner, query: unknown): Origin {
+  const { source = defaultSource[environment] } = query as { source?: string }
+  requireSource(caller, source)
+  return { source, environment }
 }
 
 const ProvisioningOutcome = Type.Object(
@@ -57,10 +61,11 @@ const shared = (kind: RecordKind) => ({
   params: describeKeys(kind),
   response: { 200: ProvisioningOutcome },
   mayConflict: true as const,
+  mayForbid: true as const,
 })
 
 /** PUT: this is how it is. */
-export function putRecord(kind: RecordKind): Endpoint<Act> {
+export function putRecord(kind: RecordKind): Endpoint<Provisioner> {
   return {
     schema: {
       operationId: `put${names[kind]}`,
@@ -70,8 +75,8 @@ export function putRecord(kind: RecordKind): Endpoint<Act> {
       querystring: Type.Object(sourceParameter),
       body: describeRecord(kind),
     },
-    handle: (context, act, request) =>
-      apply(context, act, request.query, {
+    handle: (context, caller, request) =>
+      apply(context, caller, request.query, {
         ...{ kind, op: 'upsert', ...(request.params as object) },
         ...(request.body as { version: number }),
       }),
@@ -79,7 +84,7 @@ export function putRecord(kind: RecordKind): Endpoint<Act> {
 }
 
 /** DELETE: it is gone. */
-export function removeRecord(kind: RecordKind): Endpoint<Act> {
+export function removeRecord(kind: RecordKind): Endpoint<Provisioner> {
   const { properties } = describeRemoval() as TSchema & { properties: Record<string, TSchema> }
   return {
     schema: {
@@ -93,15 +98,16 @@ export function removeRecord(kind: RecordKind): Endpoint<Act> {
         changedAt: Type.Optional(properties.changedAt!),
       }),
     },
-    handle: (context, act, request) => {
+    handle: (context, caller, request) => {
       const { source: _, ...rest } = request.query as { source?: string; version: number }
-      return apply(context, act, request.query, { kind, op: 'remove', ...(request.params as object), ...rest })
+      return apply(context, caller, request.query, { kind, op: 'remove', ...(request.params as object), ...rest })
     },
   }
 }
 
-async function apply(context: Context, act: Act, query: unknown, record: SourceRecord) {
+async function apply(context: Context, caller: Provisioner, query: unknown, record: SourceRecord) {
+  const origin = originOf(context, caller, query)
   const fault = findFault(record)
   if (fault) throw new Invalid([fault])
-  return { outcome: await provision(context.db, originOf(context, query), record, act) }
+  return { outcome: await provision(context.db, origin, record, caller.act) }
 }

@@ -31,7 +31,7 @@ export async function showForgotten(visit: Visit) {
   return send(
     visit,
     'Forgotten password',
-    html`<p>We send a link to the e-mail address of your account. It works once, for an hour.</p>
+    html`<p>We send a link to the e-mail address of your account. It works once, for an hour at most.</p>
 <form method="post" action="/login/forgotten">${csrfOf(visit)}
 <label>Username<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100" autofocus></label>
 <button class="primary">Send the link</button></form>
@@ -51,8 +51,8 @@ export async function submitForgotten(visit: Visit) {
   return send(
     visit,
     'Check your e-mail',
-    html`<p>If the account exists and has an e-mail address, a link is on its way there. It works once, for an hour.</p>
-<p class="small">No e-mail? Then the account has no address, or signs in elsewhere. Contact the brokerage.</p>
+    html`<p>If the account exists and has an e-mail address, a link is on its way there. It works once, for an hour at most.</p>
+<p class="small">No e-mail? Then the account has no address, its address was changed lately, or it signs in elsewhere. Contact the brokerage.</p>
 <p><a class="button" href="/login">Back to sign-in</a></p>`,
   )
 }

@@ -1,5 +1,6 @@
 /** Where passwords are checked, and what people are told when they cannot be checked now. */
 import type { Context } from '../../context.ts'
+import { isStillVouched } from '../../identity/identity.ts'
 import { tellOfPassword } from '../../identity/staff-password.ts'
 import { Problem, TooManyRequests } from '../../problem.ts'
 import type { LoginDesk } from '../../users/login-desk.ts'
@@ -10,6 +11,7 @@ export function loginDesk({ db, passwords, config, vault, environment }: Context
   return {
     ...{ db, passwords, limits: config.limits, vault, holdersUsePasswords },
     opensByPassword: (sql, user, act) => tellOfPassword(sql, user, environment, act),
+    isStillVouched,
   }
 }
 

@@ -5,6 +5,7 @@ import { findLogout, LogoutRefused, takeLogoutToken } from '../../identity/logou
 import { findProvider } from '../../identity/provider.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
+import { subnetOf } from '../../subnet.ts'
 import { closeSession } from '../../users/session.ts'
 import { clearCookie } from '../frame/cookies.ts'
 import { readForm, refuseForeignOrigin } from '../frame/forms.ts'
@@ -57,8 +58,13 @@ export async function showSignedOut({ context, request, reply }: Visit) {
 
 /** Back-Channel Logout 1.0, 2.8: whoever sends it is a machine, and proves itself by the token. */
 export async function takeLogout({ context, request, reply }: Visit) {
+  const from = subnetOf(request.ip)
+  context.logoutFailures.check(from)
   const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
-  if (!provider) throw new NotFound()
+  if (!provider) {
+    await context.logoutFailures.count(from)
+    throw new NotFound()
+  }
   const { logout_token: token } = (request.body ?? {}) as Form
   reply.header('cache-control', 'no-store')
   try {
@@ -67,6 +73,7 @@ export async function takeLogout({ context, request, reply }: Visit) {
   } catch (error) {
     if (error instanceof ProviderAway) return reply.status(503).header('retry-after', '30').send()
     if (!(error instanceof LogoutRefused)) throw error
+    await context.logoutFailures.count(from)
     return reply.status(400).send({ error: 'invalid_request', error_description: error.message })
   }
 }

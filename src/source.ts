@@ -1,0 +1,6 @@
+/** What the brokerage's own systems are called where they say who there is. */
+import type { Environment } from './environment.ts'
+
+/** Of a house with one core. What is tried out on the sandbox is of another source. */
+export const defaultSource: Readonly<Record<Environment, string>> = { live: 'core', sandbox: 'sandbox' }
+export const sourcePattern = '^[a-z][a-z0-9-]{0,29}$'
