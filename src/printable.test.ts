@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyText } from '../test/support/text.ts'
 import { escapeLines, escapeText, unprintable } from './printable.ts'
 
 test('what moves a cursor, turns words around or begins a line is shown by its code', () => {
@@ -11,7 +12,7 @@ test('what moves a cursor, turns words around or begins a line is shown by its c
 
 test('whatever is escaped has nothing left that could do it, and JSON still means the same', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
+    fc.property(anyText(), (text) => {
       assert.doesNotMatch(escapeText(text), unprintable)
       assert.deepEqual(JSON.parse(escapeLines(JSON.stringify({ text }, null, 2))), { text })
     }),

@@ -254,11 +254,15 @@ test(`no file has more than ${linesAtMost} lines, unless it is named here with i
 })
 
 test('whatever is exported is imported by somebody', () => {
-  const others = [...sources, ...['test', 'bench'].flatMap(listFiles).map(readSource)]
+  const wordsOf = ({ path, text }: Source) => [...new Set(text.match(/\w+/g))].map((word) => ({ word, path }))
+  const uses = Map.groupBy(
+    [...sources, ...['test', 'bench'].flatMap(listFiles).map(readSource)].flatMap(wordsOf),
+    ({ word }) => word,
+  )
   const unused = shipped.flatMap(({ path, text }) =>
     [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type|enum) (\w+)/gm)]
       .map((found) => found[1]!)
-      .filter((name) => !others.some((other) => other.path !== path && new RegExp(`\\b${name}\\b`).test(other.text)))
+      .filter((name) => uses.get(name)!.every((use) => use.path === path))
       .map((name) => `${path}: ${name}`),
   )
   assert.deepEqual(unused, [])

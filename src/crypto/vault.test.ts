@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
+import { eventually } from '../../test/support/eventually.ts'
 import { anyText } from '../../test/support/text.ts'
 import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId, writeKeyFile } from './vault.ts'
 
@@ -95,23 +96,26 @@ test('a key file is made on first use, for its owner only, and is read again aft
   assert.equal(first.currentKeyId, fresh.id)
 })
 
-/** Opens a vault the moment it is told to, and seals something. */
+/** Opens a vault the moment it is told to, and seals something, again and again. Of the gate, the second number is of those who wait at it. */
 const starter = `
   const { parentPort, workerData } = require('node:worker_threads')
-  import(workerData.vault).then(({ openVault }) => {
-    Atomics.wait(workerData.gate, 0, 0)
-    parentPort.postMessage(openVault({ kind: 'file', path: workerData.path }).seal('race', 'kept'))
-  })`
+  import(workerData).then(({ openVault }) =>
+    parentPort.on('message', ({ path, gate }) => {
+      Atomics.add(gate, 1, 1)
+      Atomics.wait(gate, 0, 0)
+      parentPort.postMessage(openVault({ kind: 'file', path }).seal('race', 'kept'))
+    }))`
 
-test('of several who start at once on a new folder one makes the key, and what any of them sealed opens', async () => {
-  const vaultModule = new URL('vault.ts', import.meta.url).href
+test('of several who start at once on a new folder one makes the key, and what any of them sealed opens', async (t) => {
+  const workerData = new URL('vault.ts', import.meta.url).href
+  const starters = Array.from({ length: 4 }, () => new Worker(starter, { eval: true, workerData }))
+  t.after(() => Promise.all(starters.map((worker) => worker.terminate())))
   for (let round = 0; round < 10; round++) {
     const path = join(folder, `race-${round}`, 'secret.keys')
-    const gate = new Int32Array(new SharedArrayBuffer(4))
-    const workerData = { vault: vaultModule, path, gate }
-    const starters = Array.from({ length: 4 }, () => new Worker(starter, { eval: true, workerData }))
+    const gate = new Int32Array(new SharedArrayBuffer(8))
     const sealed = Promise.all(starters.map((worker) => once(worker, 'message')))
-    await Promise.all(starters.map((worker) => once(worker, 'online')))
+    for (const worker of starters) worker.postMessage({ path, gate })
+    await eventually('all of them wait at the gate', () => Atomics.load(gate, 1) === starters.length)
     Atomics.store(gate, 0, 1)
     Atomics.notify(gate, 0)
     const later = openVault({ kind: 'file', path })

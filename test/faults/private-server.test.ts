@@ -1,24 +1,15 @@
 /** The gateway's own PostgreSQL: wherever its folder is, whoever comes first, and whatever the last one left behind. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { openStorage } from '../../src/storage.ts'
+import { withCluster } from '../support/copied-cluster.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   clusterFolder,
@@ -36,15 +27,10 @@ import {
   tryReading,
 } from '../support/process.ts'
 
-const first = makeFolder()
 const helpers: ChildProcess[] = []
 const gateways: GatewayProcess[] = []
 const programs: Program[] = []
 
-/** One cluster is made for the whole file; tests begin with copies of it. */
-before(async () => {
-  await (await open(first)).close()
-})
 after(async () => {
   for (const each of [...helpers, ...programs]) each.kill('SIGKILL')
   await Promise.all(gateways.map(endGateway))
@@ -52,13 +38,6 @@ after(async () => {
 
 function open(dataDir: string, purpose: 'serve' | 'visit' = 'serve'): Promise<PrivateServer> {
   return openPrivateServer({ dataDir, purpose, searchPath: process.env.PATH ?? '' })
-}
-
-function withCluster(dataDir: string): string {
-  mkdirSync(join(dataDir, 'postgres'), { recursive: true, mode: 0o700 })
-  cpSync(clusterFolder(first), clusterFolder(dataDir), { recursive: true })
-  chmodSync(clusterFolder(dataDir), 0o700)
-  return dataDir
 }
 
 async function serve(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
@@ -110,7 +89,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777
 const serverLog = (dataDir: string) => tryReading(join(dataDir, 'postgres', 'server.log')) ?? ''
 
 test('it lives in a folder that its owner alone can enter, on a socket that its owner alone can open', async () => {
-  const dataDir = withCluster(makeFolder())
+  const dataDir = await withCluster(makeFolder())
   assert.equal(modeOf(dataDir), 0o700)
   const server = await open(dataDir)
   try {
@@ -128,13 +107,13 @@ test('it lives in a folder that its owner alone can enter, on a socket that its 
 })
 
 test('it runs where PostgreSQL itself would refuse to, as root', { skip: process.getuid?.() !== 0 }, async () => {
-  await check(withCluster(makeFolder()))
+  await check(await withCluster(makeFolder()))
 })
 
 test('a path too long for a socket gets its socket elsewhere, and a command still finds it', async () => {
   const dataDir = join(makeFolder(), 'a-folder-with-quite-a-long-name'.repeat(4), 'data')
   assert.ok(dataDir.length > 107)
-  const server = await open(withCluster(dataDir))
+  const server = await open(await withCluster(dataDir))
   const socketFolder = decodeURIComponent(server.connectionString.split('host=')[1]!)
   try {
     assert.ok(join(socketFolder, '.s.PGSQL.5432').length <= 107)
@@ -153,7 +132,7 @@ test('a path too long for a socket gets its socket elsewhere, and a command stil
 })
 
 test('spaces, quotes, commas and letters of any alphabet in the path are only letters', async () => {
-  const dataDir = withCluster(join(makeFolder(), `Ada's "own", größer 100%`))
+  const dataDir = await withCluster(join(makeFolder(), `Ada's "own", größer 100%`))
   assert.deepEqual(await tryCommand(dataDir), { code: 0, stderr: '' })
 })
 
@@ -173,7 +152,7 @@ test('two commands at once on a new folder both do their work', async () => {
 })
 
 test('four commands at once without a gateway all do their work and leave no server behind', async () => {
-  const settings = { DATA_DIR: withCluster(makeFolder()) }
+  const settings = { DATA_DIR: await withCluster(makeFolder()) }
   const names = ['1st', '2nd', '3rd', '4th']
   const made = await Promise.all(names.map((name) => runCommand(['partner', 'create', '--name', name], settings)))
   assert.deepEqual(
@@ -185,7 +164,7 @@ test('four commands at once without a gateway all do their work and leave no ser
 })
 
 test('visitors come and go without one of them losing the server', async () => {
-  const config = readConfig({ DATA_DIR: withCluster(makeFolder()), PATH: process.env.PATH })
+  const config = readConfig({ DATA_DIR: await withCluster(makeFolder()), PATH: process.env.PATH })
   const visit = async () => {
     const { db, close } = await openStorage(config, 'visit')
     try {
@@ -206,7 +185,7 @@ test('visitors come and go without one of them losing the server', async () => {
 })
 
 test('a command on its own ends as soon as its work is done', async (context) => {
-  const settings = { DATA_DIR: withCluster(makeFolder()) }
+  const settings = { DATA_DIR: await withCluster(makeFolder()) }
   const server = await open(settings.DATA_DIR, 'visit')
   const stoppedAt = performance.now()
   await server.close()
@@ -226,7 +205,7 @@ test('a command on its own ends as soon as its work is done', async (context) =>
 })
 
 test('a command joins the server of the gateway that runs, and a second gateway is refused with what to do', async () => {
-  const settings = { DATA_DIR: withCluster(makeFolder()) }
+  const settings = { DATA_DIR: await withCluster(makeFolder()) }
   const gateway = await serve(settings)
   const { apiToken } = await readDemo(gateway, settings.DATA_DIR)
   const postmaster = findPostmaster(settings.DATA_DIR)
@@ -244,7 +223,7 @@ test('a command joins the server of the gateway that runs, and a second gateway 
 })
 
 test('a gateway waits for the server of a command to end, and then starts its own', async () => {
-  const settings = { DATA_DIR: withCluster(makeFolder()) }
+  const settings = { DATA_DIR: await withCluster(makeFolder()) }
   const visit = await open(settings.DATA_DIR, 'visit')
   const visitor = findPostmaster(settings.DATA_DIR)
   const starting = serve(settings)
@@ -256,7 +235,7 @@ test('a gateway waits for the server of a command to end, and then starts its ow
 })
 
 test('a command that is killed leaves no server behind', async () => {
-  const settings = { DATA_DIR: withCluster(makeFolder()) }
+  const settings = { DATA_DIR: makeFolder() }
   const program = start(['migrate'], settings)
   await eventually('its server runs', () => findServerProcesses(settings.DATA_DIR).length > 0)
   program.kill('SIGKILL')
@@ -266,7 +245,7 @@ test('a command that is killed leaves no server behind', async () => {
 })
 
 test('a gateway that cannot open its port says so, ends with code 1 and leaves no server behind', async () => {
-  const settings = { DATA_DIR: withCluster(makeFolder()) }
+  const settings = { DATA_DIR: await withCluster(makeFolder()) }
   const other = createServer().listen(0, '127.0.0.1')
   await eventually('the port is taken', () => other.listening)
   const { port } = other.address() as { port: number }
@@ -334,17 +313,17 @@ test('a gateway told to stop in the middle of its start ends in order, and its s
 test('a stale postmaster.pid whose number now belongs to another program does not keep the server from starting', async () => {
   const stranger = spawn('sleep', ['600'], { stdio: 'ignore' })
   helpers.push(stranger)
-  const dataDir = withCluster(makeFolder())
+  const dataDir = await withCluster(makeFolder())
   await leaveStalePid(dataDir, stranger.pid!)
   assert.deepEqual(await tryCommand(dataDir), { code: 0, stderr: '' })
   assert.deepEqual([stranger.exitCode, stranger.signalCode], [null, null], 'the stranger is left alone')
 })
 
 test('a stale postmaster.pid whose number now belongs to the PostgreSQL of another folder does not either', async () => {
-  const elsewhere = withCluster(makeFolder())
+  const elsewhere = await withCluster(makeFolder())
   const neighbour = await open(elsewhere)
   try {
-    const dataDir = withCluster(makeFolder())
+    const dataDir = await withCluster(makeFolder())
     await leaveStalePid(dataDir, findPostmaster(elsewhere)!)
     assert.deepEqual(await tryCommand(dataDir), { code: 0, stderr: '' })
     assert.equal(await ask(neighbour, 'SELECT 1 AS answer'), 1, 'the neighbour is left alone')
@@ -354,7 +333,7 @@ test('a stale postmaster.pid whose number now belongs to the PostgreSQL of anoth
 })
 
 test('a dead gateway that nobody has buried yet does not count as running', async () => {
-  const dataDir = withCluster(makeFolder())
+  const dataDir = await withCluster(makeFolder())
   // A parent that never asks how its child ended, as the first process of many containers.
   const undertaker = spawn('/bin/sh', ['-c', 'sleep 0.01 & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -367,7 +346,7 @@ test('a dead gateway that nobody has buried yet does not count as running', asyn
 })
 
 test('a note about the owner that was cut off in writing does not keep the next gateway from starting', async () => {
-  await startBesideOwner(withCluster(makeFolder()), '{"pid":')
+  await startBesideOwner(await withCluster(makeFolder()), '{"pid":')
 })
 
 /** A server that is about to end still holds the folder, and this is written about who owns it. */

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import type { Demo } from '../../src/demo.ts'
 import { askFresh, findChildren, isRunning, meetAll } from '../support/children.ts'
+import { withCluster } from '../support/copied-cluster.ts'
 import { openTestServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
@@ -243,7 +244,11 @@ test('a port that is taken keeps all of them from starting, and is named', async
   await once(taken, 'listening')
   t.after(() => taken.close())
   const { port } = taken.address() as { port: number }
-  const refused = await runCommand(['serve'], { DATA_DIR: makeFolder(), PORT: String(port), PROCESSES: '2' })
+  const refused = await runCommand(['serve'], {
+    DATA_DIR: await withCluster(makeFolder()),
+    PORT: String(port),
+    PROCESSES: '2',
+  })
   assert.equal(refused.code, 1)
   assert.equal(refused.stderr, `Port ${port} is taken by another program. Set PORT to a free one.\n`)
 })

@@ -14,6 +14,7 @@ import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, Browser, hiddenFields, postForm, send } from '../support/browser.ts'
 import { isRunning } from '../support/children.ts'
 import { type Collector, openCollector } from '../support/collector.ts'
+import { withCluster } from '../support/copied-cluster.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
 import {
@@ -36,7 +37,7 @@ import {
 } from '../support/process.ts'
 import { answer, openReceiver } from '../support/receiver.ts'
 
-const dataDir = makeFolder()
+const dataDir = await withCluster(makeFolder())
 const secrets = new Map<string, string>()
 /** What the database must know and the log must not: contents of events and answers, addresses of receivers, signatures. */
 const unspoken = new Map<string, string>()

@@ -243,7 +243,7 @@ async function untilSomebodyWaits(over: AbortSignal): Promise<void> {
     '',
     `SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
   )
-  while (!over.aborted && (await db.query(blocked)).length === 0);
+  await eventually('somebody waits', async () => over.aborted || (await db.query(blocked)).length > 0)
 }
 
 test('all owners at once, whoever deletes or moves them, is refused; members of a release before are owners', async () => {

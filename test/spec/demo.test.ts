@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { type Database, openDatabase, statement } from '../../src/database/database.ts'
 import { type Demo, printDemo } from '../../src/demo.ts'
 import { postForm } from '../support/browser.ts'
+import { withCluster } from '../support/copied-cluster.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
@@ -148,7 +149,7 @@ test('there is no demo on a database of one’s own', async () => {
 })
 
 test('there is no demo where others can reach the gateway, nor beside data made by hand', async () => {
-  const own = { DATA_DIR: makeFolder() }
+  const own = { DATA_DIR: await withCluster(makeFolder()) }
   const reachable = { BASE_URL: 'https://api.example.com', SANDBOX_URL: 'https://sandbox.example.com' }
   const open = await startGateway({ ...own, ...reachable, TRUST_PROXY: '127.0.0.1' })
   try {

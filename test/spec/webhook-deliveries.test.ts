@@ -12,6 +12,7 @@ import {
   type ProblemAnswer,
   transaction,
 } from '../support/branch.ts'
+import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 import { answer as answerWith, gate, openReceiver } from '../support/receiver.ts'
 
@@ -80,13 +81,11 @@ async function fetchOne(program: BranchProgram, id: number): Promise<FullDeliver
 }
 
 /** Asks again until the answer is as it should be. */
-async function until<Value>(ask: () => Promise<Value>, isSo: (value: Value) => boolean): Promise<Value> {
-  const giveUpAt = performance.now() + 20_000
-  for (;;) {
+function until<Value>(ask: () => Promise<Value>, isSo: (value: Value) => boolean): Promise<Value> {
+  return eventually(`an answer of which this is so: ${isSo}`, async () => {
     const value = await ask()
-    if (isSo(value)) return value
-    if (performance.now() > giveUpAt) throw new Error(`It stays ${JSON.stringify(value)}`)
-  }
+    return isSo(value) ? value : undefined
+  })
 }
 
 async function exhaust(deliveryId: number): Promise<void> {

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase, statement } from '../../src/database/database.ts'
-import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { openDaysAhead } from '../../src/webhooks/days.ts'
 import { TestClock } from './clock.ts'
+import { withCluster } from './copied-cluster.ts'
 import { newFolder } from './folder.ts'
 
 const variable = 'COUNTERSIGN_TEST_SERVER'
@@ -33,13 +33,12 @@ export interface TestServer {
 
 /** With `durable`, as it is in production, and on a disk. Of `connections` it has at least so many for gateways. */
 export async function openTestServer({ durable = false, connections = 0 } = {}): Promise<TestServer> {
-  const dataDir = durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test')
+  const dataDir = await withCluster(durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test'))
   const searchPath = process.env.PATH ?? ''
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath, connections })
   if (!durable) await adjust(server.connectionString)
-  await runAlone(server.connectionString, `CREATE DATABASE ${template}`)
+  await runAlone(server.connectionString, `CREATE DATABASE ${template} TEMPLATE countersign STRATEGY file_copy`)
   const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
-  await migrate(db)
   // The day on which every clock of a test begins; each house would take longer to open it than to be given it.
   await openDaysAhead(db, new TestClock().now())
   await db.close()

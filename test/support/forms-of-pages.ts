@@ -182,16 +182,17 @@ export function standsIn({ controls }: PrintedForm): Fields {
   return sent
 }
 
+/** Those with fewer parameters first. */
+const rows = pageRoutes
+  .map(({ method, path }) => ({ method, path, pattern: path.split('/') }))
+  .sort((one, other) => one.path.split(':').length - other.path.split(':').length)
+
 /** The row of the table that answers at this address. */
 export function rowOf(method: 'GET' | 'POST', address: string): string {
   const words = address.split('?')[0]!.split('/')
-  const fits = ({ path }: { path: string }) => {
-    const pattern = path.split('/')
-    return pattern.length === words.length && pattern.every((word, at) => word.startsWith(':') || word === words[at])
-  }
-  const found = pageRoutes.filter((route) => route.method === method && fits(route))
-  const parameters = ({ path }: { path: string }) => path.split(':').length
-  return found.sort((one, other) => parameters(one) - parameters(other))[0]?.path ?? address
+  const fits = ({ pattern }: { pattern: readonly string[] }) =>
+    pattern.length === words.length && pattern.every((word, at) => word.startsWith(':') || word === words[at])
+  return rows.find((row) => row.method === method && fits(row))?.path ?? address
 }
 
 const pagesARow = 4
@@ -202,9 +203,10 @@ export async function crawl(browser: Browser, starts: readonly string[]): Promis
   const counts = new Map<string, number>()
   const ahead = [...starts]
   for (let path = ahead.shift(); path !== undefined; path = ahead.shift()) {
+    if (seen.has(path)) continue
     const row = rowOf('GET', path)
     const count = counts.get(row) ?? 0
-    if (seen.has(path) || count >= pagesARow) continue
+    if (count >= pagesARow) continue
     counts.set(row, count + 1)
     const answer = await browser.get(path)
     if (answer.status === 303) ahead.push(answer.location!)

@@ -1,5 +1,6 @@
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { prepareCluster } from './copied-cluster.ts'
 import { announceServer, openTestServer, type TestServer } from './database.ts'
 
 let server: TestServer
@@ -12,6 +13,7 @@ const connections = 300
 
 export async function globalSetup(): Promise<void> {
   process.env.NODE_COMPILE_CACHE ??= compiled
+  await prepareCluster()
   server = await openTestServer({ connections })
   announceServer(server)
 }

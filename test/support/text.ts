@@ -1,7 +1,7 @@
 /** Text of any content for property tests. fast-check's own unit for it takes a second of CPU to build in each file. */
 import fc from 'fast-check'
 
-const codePoint = fc
+export const codePoint = fc
   .oneof(
     { arbitrary: fc.integer({ min: 0x00, max: 0x7f }), weight: 3 },
     fc.integer({ min: 0x80, max: 0xd7ff }),

@@ -11,6 +11,7 @@ import { assertAnswered } from '../../support/answers.ts'
 import { drawPng, secondWords, svgLogo } from '../../support/brand.ts'
 import { Browser, hiddenFields, send } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openHouse, openTestGateway } from '../../support/gateway.ts'
 import { tokenOf } from '../../support/web.ts'
 
@@ -51,8 +52,13 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
     assert.match(mail.text, /@media all \{ \.paper/)
     assert.doesNotMatch(mail.text, /Countersign/)
     const done = await press(desk.browser, home, '/activate')
+    assert.match(await shown(house.baseUrl), /Northwind/, 'whoever activates it sees it with the next page')
     for (const baseUrl of [house.baseUrl, other.baseUrl]) {
-      const page = await shown(baseUrl)
+      // The other node is told, which takes a moment.
+      const page = await eventually(`it is shown at ${baseUrl}`, async () => {
+        const text = await shown(baseUrl)
+        return text.includes('Northwind') && text
+      })
       assert.match(page, /<title>Sign in · Northwind<\/title>/, baseUrl)
       assert.match(page, /<img src="\/assets\/images\/[0-9a-f]{64}\.svg" alt="Northwind" width="140" height="28">/)
       assert.match(page, /<footer class="bottom">\s*<span>Northwind Securities Ltd<\/span>/)

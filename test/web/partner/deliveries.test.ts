@@ -6,6 +6,7 @@ import { minute } from '../../../src/clock.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
 import { transaction } from '../../support/branch.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
@@ -154,8 +155,10 @@ test('a delivery is sent again from its page, and what came back is text', async
   await receiver.count('/hooks', count + 1)
   receiver.on('/hooks', answer(200))
   await receiver.until(() => receiver.underWay('/hooks') === 0, 'the answer')
-  let { text } = await own.browser.get(repeat)
-  while (!text.includes('attempt 1')) text = (await own.browser.get(repeat)).text
+  const text = await eventually('the attempt is shown', async () => {
+    const shown = (await own.browser.get(repeat)).text
+    return shown.includes('attempt 1') && shown
+  })
   assert.ok(text.includes(`<a href="${page}">`), 'it says which one it repeats')
   assert.doesNotMatch((await own.browser.get(page)).text, /evil|attempt 2/, 'what has ended stays as it is')
   assert.doesNotMatch(text, /<script src=\/\/evil/)

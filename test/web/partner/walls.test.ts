@@ -15,6 +15,7 @@ import { getWebhook } from '../../../src/webhooks/webhook.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { check, drawPng } from '../../support/brand.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -71,7 +72,7 @@ async function settle(): Promise<void> {
   // Replays fill the inbox, from which deliveries come: who asks in this order misses nothing.
   const skips = { name: '', text: `SELECT FROM skips WHERE state = 'running'` }
   for (const left of [replays, skips, selectPartsWithNews, deliveries, leftBehind])
-    while ((await db.query(left)).length > 0) await receiver.until(() => true, 'a moment')
+    await eventually(`nothing is left of ${left.text}`, async () => (await db.query(left)).length === 0)
   await lastUse.flush()
 }
 
