@@ -220,7 +220,7 @@ test('no proxy publishes what is for the systems of the brokerage, and each publ
   assert.match(insideServer, /listen 10\.\d+\.\d+\.\d+:8443 ssl;/)
   assert.deepEqual(
     [...insideServer.matchAll(/location (\S+) \{/g)].map((match) => match[1]),
-    ['/internal/'],
+    ['/internal/', '/internal/v1/imports'],
   )
 
   const sites = read('Caddyfile')
@@ -238,6 +238,35 @@ test('no proxy publishes what is for the systems of the brokerage, and each publ
     for (const address of outside) assert.ok(leads(address), `${host} does not lead to ${address}`)
     for (const address of [...inside, '/internal', '/metrics']) assert.ok(!leads(address), `${host}${address}`)
   }
+})
+
+/** Of the location that nginx would choose: the longest that the address begins with. */
+function bodyLimitOf(server: string, address: string): string {
+  const locations = [...server.matchAll(/location (\S+) \{([^}]*)\}/g)].map(([, prefix, inner]) => ({ prefix, inner }))
+  const chosen = locations
+    .filter(({ prefix }) => address.startsWith(prefix!))
+    .toSorted((a, b) => b.prefix!.length - a.prefix!.length)[0]!
+  const size = /client_max_body_size\s+(\w+);/
+  return (size.exec(chosen.inner!) ?? size.exec(server))![1]!
+}
+
+test('nginx lets through what the gateway takes: logos, batches of events, and imports of any size as they come', () => {
+  const [publicServer, insideServer] = read('nginx.conf')
+    .split(/^server \{/m)
+    .slice(1) as [string, string]
+  const withFiles = pageRoutes.filter((row) => 'takesFiles' in row && row.takesFiles).map(({ path }) => path)
+  assert.ok(withFiles.length >= 2)
+  for (const path of withFiles) assert.equal(bodyLimitOf(publicServer, path), '256k', path)
+  assert.equal(bodyLimitOf(publicServer, '/v2/webhooks'), '64k')
+
+  assert.equal(bodyLimitOf(insideServer, '/internal/v1/events'), '2m')
+  const withLines = apiRoutes.filter(({ takes }) => takes === 'lines').map(({ path }) => path)
+  assert.ok(withLines.length >= 2)
+  for (const path of withLines) assert.equal(bodyLimitOf(insideServer, path), '0', path)
+  assert.match(
+    insideServer,
+    /location \/internal\/v1\/imports \{[^}]*proxy_request_buffering off;[^}]*proxy_read_timeout\s+1h;/,
+  )
 })
 
 test('the image copies what there is, keeps what is needed, exposes the ports and runs as nobody special', async () => {
