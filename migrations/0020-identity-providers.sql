@@ -33,7 +33,9 @@ CREATE TABLE identity_providers (
   away_since      timestamptz,
   away_why        text,
   CHECK (kind = 'staff' OR (roles_claim IS NULL AND role_map = '{}')),
-  CHECK ((away_since IS NULL) = (away_why IS NULL))
+  CHECK ((away_since IS NULL) = (away_why IS NULL)),
+  -- Somebody can say when a second factor was given.
+  CHECK (own_second_step OR cardinality(strong_acr) + cardinality(strong_amr) > 0)
 );
 
 -- What it said of itself last: used for a day when it does not answer.
@@ -54,7 +56,8 @@ CREATE TABLE identities (
   linked_at   timestamptz NOT NULL,
   PRIMARY KEY (issuer, subject)
 );
-CREATE INDEX identities_of_user ON identities (user_id);
+-- One subject of an issuer is somebody, and nobody is two of them: a second one would be another way into the same account.
+CREATE UNIQUE INDEX identities_of_user ON identities (user_id, issuer);
 CREATE INDEX identities_of_provider ON identities (provider_id);
 
 -- Sign-ins that were sent to a provider: each comes back once, into the browser that it left from.
@@ -71,13 +74,15 @@ CREATE INDEX provider_sign_ins_by_age ON provider_sign_ins (started_at);
 ALTER TABLE sessions ADD COLUMN provider_id bigint REFERENCES identity_providers ON DELETE CASCADE;
 ALTER TABLE sessions ADD COLUMN provider_subject text;
 ALTER TABLE sessions ADD COLUMN provider_sid text;
+-- When it vouched last. A session that replaces another has this from it, whatever else was proven.
+ALTER TABLE sessions ADD COLUMN provider_vouched_at timestamptz;
 -- Whether the provider says when a second factor was given; and whether ours stands in.
 ALTER TABLE sessions ADD COLUMN provider_vouches boolean;
 ALTER TABLE sessions ADD COLUMN own_second_step boolean;
 -- For signing out there; sealed.
 ALTER TABLE sessions ADD COLUMN id_token bytea;
 ALTER TABLE sessions ADD CONSTRAINT sessions_provider_check CHECK (
-  num_nulls(provider_id, provider_subject, provider_vouches, own_second_step) IN (0, 4)
+  num_nulls(provider_id, provider_subject, provider_vouched_at, provider_vouches, own_second_step) IN (0, 5)
   AND (provider_id IS NOT NULL OR num_nonnulls(provider_sid, id_token) = 0)) NOT VALID;
 CREATE INDEX sessions_of_provider ON sessions (provider_id, provider_subject) WHERE provider_id IS NOT NULL;
 

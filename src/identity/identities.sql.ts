@@ -30,13 +30,18 @@ export const selectByExternalId = statement(
    FROM users u WHERE u.source = $2 AND u.external_id = $3 AND u.removed_at IS NULL`,
 )
 
-/** Of two first sign-ins at once, one links. Nobody is linked to somebody of the other kind. */
+/** Of two first sign-ins at once, one links. Nobody is linked to somebody of the other kind, nor to two subjects of an issuer. */
 export const insertIdentity = statement(
   'insert_identity',
   `INSERT INTO identities (issuer, subject, user_id, provider_id, linked_at)
    SELECT p.issuer, $2, u.id, p.id, $4 FROM identity_providers p, users u
    WHERE p.id = $1 AND u.id = $3 AND u.role = CASE p.kind WHEN 'staff' THEN 'operator' ELSE 'holder' END
-   ON CONFLICT (issuer, subject) DO NOTHING RETURNING user_id AS "userId"`,
+   ON CONFLICT DO NOTHING RETURNING user_id AS "userId"`,
+)
+
+export const selectOtherSubject = statement(
+  'select_other_subject',
+  'SELECT subject FROM identities WHERE user_id = $1 AND issuer = $2 AND subject <> $3',
 )
 
 export const deleteIdentity = statement(

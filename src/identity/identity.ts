@@ -53,8 +53,16 @@ export async function recogniseVouched(sql: Sql, provider: Provider, said: Said,
   const [found] = await sql.query<LinkedRow>(table.selectByExternalId, [kind, linkSource, claimed])
   if (!found) return unknown(`no customer has the external id ${claimed}`)
   if (!found.isOfKind) return unknown('the provider is for others')
+  const other = await findOtherSubject(sql, provider, subject, found)
+  if (other !== undefined)
+    return unknown(`${found.username} is linked to another subject there: ${other}. Unlink that one first`)
   await link(sql, provider, subject, found, act)
   return known(found)
+}
+
+async function findOtherSubject(sql: Sql, { issuer }: Provider, subject: string, { id }: Pick<User, 'id'>) {
+  const [other] = await sql.query<{ subject: string }>(table.selectOtherSubject, [id, issuer, subject])
+  return other?.subject
 }
 
 async function link(sql: Sql, { id, label }: Provider, subject: string, user: Pick<User, 'id'>, act: Act) {
@@ -99,6 +107,11 @@ export async function linkByHand(
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
+    const other = await findOtherSubject(sql, provider, subject, user)
+    if (other !== undefined)
+      throw new Conflict(
+        `${user.username} is linked to another subject of ${provider.label}. Unlink that one first: countersign provider unlink ${provider.name} ${other}`,
+      )
     const [made] = await sql.query(table.insertIdentity, [provider.id, subject, user.id, act.at])
     if (!made)
       throw new Conflict(

@@ -62,6 +62,12 @@ function checkClaims(draft: ProviderDraft): Check[] {
     ['link-claim', kind === 'staff' && linkClaim !== null && 'is for holders: staff have no external id'],
     ['link-source', !/^[a-z][a-z0-9-]{0,29}$/.test(linkSource) && 'must be the name of a source, such as core'],
     ['strong-acr', kind === 'staff' && noFactor && 'is missing: staff are asked for a second factor, there or here'],
+    [
+      'strong-acr',
+      kind === 'holder' &&
+        noFactor &&
+        'is missing: without --strong-acr or --strong-amr, and with no second step here, nobody could ever prove what trade and write take. Name the values that mean a second factor, or leave out --no-own-second-step',
+    ],
     ['roles-claim', kind === 'holder' && givesRoles && 'is for staff'],
     [
       'role',

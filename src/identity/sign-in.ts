@@ -82,7 +82,7 @@ function signInOnce(
       return { kind: 'locked' }
     }
     if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
-    const upstream = upstreamOf(vault, provider, vouched)
+    const upstream = upstreamOf(vault, provider, vouched, act.at)
     const { authenticatedAt, factorAt } = vouched
     const passwordMark = markPassword(passwordHash)
     if (factorAt === undefined && provider.ownSecondStep && (await hasSecondFactor(sql, user.id))) {
@@ -113,9 +113,14 @@ function claimedBy({ linkClaim }: Provider, { claims }: Vouched): string | undef
 
 export const idTokenPurpose = 'id-token'
 
-function upstreamOf(vault: Vault, provider: Provider, { subject, sid, idToken }: Vouched): SessionUpstream {
+function upstreamOf(
+  vault: Vault,
+  provider: Provider,
+  { subject, sid, idToken }: Vouched,
+  vouchedAt: Date,
+): SessionUpstream {
   return {
-    ...{ providerId: provider.id, subject, sid },
+    ...{ providerId: provider.id, subject, sid, vouchedAt },
     ...{ vouches: vouches(provider), ownSecondStep: provider.ownSecondStep },
     idToken: vault.seal(idTokenPurpose, idToken),
   }

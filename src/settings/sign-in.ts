@@ -9,6 +9,12 @@ export const signIn = always({
     kind.oneOf(['provider', 'password', 'both']),
     "how holders sign in: provider (the brokerage's identity providers), password, or both",
   ),
+  staffSessionHours: setting(
+    'STAFF_SESSION_HOURS',
+    '8',
+    kind.integer(1, 12),
+    'hours after which staff who signed in at an identity provider sign in there anew, with the roles that it gives them then',
+  ),
   demoProvider: setting(
     'DEMO_IDP',
     'false',

@@ -56,9 +56,11 @@ export function noteUpstream(provider: string, authenticatedAt: Date, upstream: 
   }
 }
 
-function openUpstream({ providerId, subject, sid, vouches, idToken }: UpstreamStep): SessionUpstream {
+function openUpstream({ upstream, at }: FirstStep): SessionUpstream | undefined {
+  if (!upstream) return undefined
+  const { providerId, subject, sid, vouches, idToken } = upstream
   const sealed = idToken === undefined ? undefined : Buffer.from(idToken, 'base64url')
-  return { providerId, subject, sid, vouches, ownSecondStep: true, idToken: sealed }
+  return { providerId, subject, sid, vouchedAt: new Date(at), vouches, ownSecondStep: true, idToken: sealed }
 }
 
 const purposeOf = (environment: Environment) => `first-step:${environment}`
@@ -136,7 +138,7 @@ export async function takeSecondStep(
   const attempt = await countAttempt(db, limits, who, vault.derive('login-throttle')[0]!, now)
   if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   if (!attempt.userAllowed) return { kind: 'refused' }
-  const upstream = step.upstream && openUpstream(step.upstream)
+  const upstream = openUpstream(step)
   return db.transaction<SecondStep>(async (sql) => {
     if (upstream && !(await isStillVouched(sql, user, upstream, new Date(step.at)))) return { kind: 'over' }
     const [found] = await sql.query<UserWithPassword>(holdUserWithPassword, [user.id])

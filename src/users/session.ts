@@ -39,6 +39,8 @@ export interface SessionUpstream {
   readonly subject: string
   /** The provider's own session, where it names one. */
   readonly sid: string | undefined
+  /** When it did so last, and said what of staff they are. */
+  readonly vouchedAt: Date
   /** Whether it says when a second factor was given; and whether ours stands in. */
   readonly vouches: boolean
   readonly ownSecondStep: boolean
@@ -64,6 +66,7 @@ interface SessionRow extends Omit<User, 'id'> {
   readonly providerVouches: boolean | null
   readonly ownSecondStep: boolean | null
   readonly idToken: Buffer | null
+  readonly providerVouchedAt: Date | null
 }
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
@@ -83,8 +86,9 @@ export async function openSession(
   const userAgent = cut(browser.userAgent, 300)
   const { passwordAt, factorAt } = proofs
   const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, passwordAt, factorAt]
-  const { providerId, subject, sid, vouches, ownSecondStep, idToken } = upstream ?? {}
-  await sql.query(table.insertSession, [...values, providerId, subject, sid, vouches, ownSecondStep, idToken])
+  const { providerId, subject, sid, vouches, ownSecondStep, idToken, vouchedAt } = upstream ?? {}
+  const vouched = [providerId, subject, sid, vouches, ownSecondStep, idToken, vouchedAt]
+  await sql.query(table.insertSession, [...values, ...vouched])
   return token
 }
 
@@ -93,12 +97,19 @@ export async function findSession(
   presented: string | undefined,
   environment: Environment,
   now: Date,
-  /** What a page asks by itself is no sign of a person, and does not keep the session alive. */
-  isPerson = true,
+  {
+    staffMs = absoluteMs,
+    isPerson = true,
+  }: {
+    /** For how long a provider's word that somebody is of the staff is taken. */
+    readonly staffMs?: number
+    /** What a page asks by itself is no sign of a person, and does not keep the session alive. */
+    readonly isPerson?: boolean
+  } = {},
 ): Promise<Session | undefined> {
   const token = presented === undefined ? undefined : parseToken(presented)
   if (token?.kind !== 'session' || token.environment !== environment) return undefined
-  const limits = [after(now, -idleMs), after(now, -absoluteMs)]
+  const limits = [after(now, -idleMs), after(now, -absoluteMs), after(now, -staffMs)]
   const [row] = await sql.query<SessionRow>(table.selectSession, [token.hash, environment, ...limits])
   if (!row) return undefined
   if (isPerson && now.getTime() - row.lastSeenAt.getTime() > minute) await sql.query(table.touchSession, [row.id, now])
@@ -119,6 +130,7 @@ function upstreamOf(row: SessionRow): SessionUpstream | undefined {
     providerId: row.providerId,
     subject: row.providerSubject!,
     sid: row.providerSid ?? undefined,
+    vouchedAt: row.providerVouchedAt!,
     vouches: row.providerVouches!,
     ownSecondStep: row.ownSecondStep!,
     idToken: row.idToken ?? undefined,

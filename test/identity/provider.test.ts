@@ -54,6 +54,10 @@ const refused: Record<string, [Partial<ProviderDraft>, RegExp]> = {
     { kind: 'staff', linkClaim: null, ownSecondStep: false },
     /strong-acr is missing: staff are asked for a second factor/,
   ],
+  'no second factor of holders, there or here': [
+    { ownSecondStep: false },
+    /strong-acr is missing: .*leave out --no-own-second-step/,
+  ],
   'no secret': [{ credential: '' }, /secret is missing/],
   'an issuer that is a provider already': [{ issuer: 'ISSUER' }, /issuer is a provider already/],
 }

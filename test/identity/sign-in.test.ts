@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
+import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
+import { runBehind } from '../support/behind.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -16,12 +18,14 @@ const people = {
   'sub-ada': { customer_id: 'C-1', email: 'ada@example.com' },
   'sub-stranger': { customer_id: 'C-404', email: 'ada@example.com', preferred_username: 'ada' },
   'sub-nameless': { email: 'ada@example.com' },
+  'sub-first': { customer_id: 'C-twice' },
+  'sub-second': { customer_id: 'C-twice' },
   'sub-locked': { customer_id: 'C-2' },
   'sub-number': { customer_id: 1_234_567 },
   'sub-large-number': { customer_id: 2 ** 53 },
 }
 const upstream = await keepOpen(openUpstream(house, { name: 'bank', people }))
-await registerUpstream(house, upstream, 'bank')
+const bank = await registerUpstream(house, upstream, 'bank')
 const ada = await makeCustomer(house, 'C-1')
 
 const open = () => new Browser(house.baseUrl)
@@ -71,6 +75,34 @@ test('somebody whom no customer belongs to is told so, with a reference that the
   const [entry] = await findEntries(db, { action: 'identity.unknown' })
   assert.equal(entry!.requestId, reference)
   assert.equal(await isSignedIn(browser), false)
+})
+
+test('a second subject that claims a customer who is linked already opens nothing, until the first is unlinked', async () => {
+  const customer = await makeCustomer(house, 'C-twice')
+  assert.equal((await signInThere(open(), upstream, 'sub-first')).status, 303)
+  const answer = await signInThere(open(), upstream, 'sub-second')
+  assert.equal(answer.status, 403)
+  assert.match(answer.text, /We do not know you yet/)
+  const [, reference] = /reference <code>([^<]+)<\/code>/.exec(answer.text)!
+  const [entry] = await findEntries(db, { action: 'identity.unknown' })
+  assert.equal(entry!.requestId, reference)
+  assert.match(String(entry!.details.why), /linked to another subject there: sub-first\. Unlink that one first/)
+  await assert.rejects(
+    linkByHand(db, bank, 'sub-second', customer, house.act()),
+    /linked to another subject of Example Bank ID.*provider unlink bank sub-first/,
+  )
+  await unlinkByHand(db, bank, 'sub-first', house.act())
+  assert.equal((await signInThere(open(), upstream, 'sub-second')).status, 303)
+})
+
+test('of two subjects that claim a customer at once, one is linked', async () => {
+  const customer = await makeCustomer(house, 'C-at-once')
+  const [, second] = await runBehind(
+    db,
+    (first) => linkByHand(first, bank, 'sub-once', customer, house.act()),
+    () => linkByHand(db, bank, 'sub-twice', customer, house.act()),
+  )
+  assert.equal(second.status, 'rejected')
 })
 
 test('nobody is found by an e-mail address or a name', async () => {

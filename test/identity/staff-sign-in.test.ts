@@ -4,12 +4,14 @@ import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { linkByHand } from '../../src/identity/identity.ts'
+import { findSession, openSession } from '../../src/users/session.ts'
 import { listRolesOf } from '../../src/users/staff-role.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
+import { isSignedIn } from '../support/web.ts'
 
 const house = await openHouse({ REQUIRE_SECOND_FACTOR_FOR_OPERATORS: 'true' })
 const { db } = house.gateway.context
@@ -62,6 +64,27 @@ test('a group that is gone at the next sign-in takes its role with it', async ()
   await signInThere(open(), upstream, 'sub-olga', { path, factor: true })
   assert.deepEqual(await listRolesOf(db, await olgasId()), [])
   await upstream.lie(undefined)
+})
+
+test('staff sign in at their provider anew after eight hours, however busy they are, and whatever replaced their session', async () => {
+  await upstream.keepTime()
+  const browser = open()
+  await signInThere(browser, upstream, 'sub-olga', { path, factor: true })
+  const { cookies } = browser
+  const before = cookies.get('countersign-live-session')
+  const session = (await findSession(db, before, 'live', house.clock.now()))!
+  house.clock.advance(4 * minute)
+  const from = { address: '127.0.0.1', userAgent: 'test' }
+  const renewed = await openSession(db, session.user, 'live', from, house.clock.now(), session)
+  cookies.set('countersign-live-session', renewed.text)
+  for (let used = 4; used < 8 * 60 - 20; used += 20) {
+    house.clock.advance(20 * minute)
+    assert.equal(await isSignedIn(browser), true, `after ${used + 20} minutes`)
+  }
+  house.clock.advance(20 * minute)
+  assert.equal(await isSignedIn(browser), false)
+  assert.match((await browser.get('/console')).location!, /^\/login\?/)
+  await upstream.keepTime()
 })
 
 test('a customer’s external id at the provider of staff makes nobody a customer', async () => {

@@ -85,11 +85,12 @@ test('where the provider cannot say, a second step of ours stands in, if it is a
   const fields = { ...hiddenFields(page.text, '/login/second'), code: app.code() }
   assert.equal((await browser.post('/login/second', fields)).status, 303)
   assert.equal((await browser.get('/account/security/email')).status, 200)
-  await db.query(statement('', `UPDATE identity_providers SET own_second_step = false`))
+  await db.query(statement('', `UPDATE identity_providers SET own_second_step = false, strong_amr = '{mfa}'`))
   const other = open()
   const straight = await signInThere(other, upstream, 'sub-ada')
   assert.doesNotMatch(pathOf(straight), /second/)
-  await db.query(statement('', `UPDATE identity_providers SET own_second_step = true, strong_acr = $1`), [
-    [secondFactorAcr],
-  ])
+  await db.query(
+    statement('', `UPDATE identity_providers SET own_second_step = true, strong_amr = '{}', strong_acr = $1`),
+    [[secondFactorAcr]],
+  )
 })

@@ -1,6 +1,7 @@
 /** Who is in front of the page. */
 import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
+import { hour } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { cut } from '../../cut.ts'
 import type { Holder } from '../../users/second-factor.ts'
@@ -19,7 +20,9 @@ export async function currentSession(
   isPerson = request.headers.accept !== 'text/event-stream',
 ): Promise<Session | undefined> {
   const presented = readCookie(context, request, 'session')
-  const session = await findSession(context.db, presented, context.environment, context.clock.now(), isPerson)
+  const { db, environment, clock, config } = context
+  const staffMs = config.signIn.staffSessionHours * hour
+  const session = await findSession(db, presented, environment, clock.now(), { staffMs, isPerson })
   if (session) request.who = { userId: session.user.id }
   return session
 }
