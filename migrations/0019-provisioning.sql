@@ -17,8 +17,6 @@ CREATE TABLE holdings (
 );
 INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
 SELECT user_id, account_number, 'owner', '{read,write,market,trade,stream}', date_created, last_update_date FROM accounts;
-ALTER TABLE holdings ADD FOREIGN KEY (user_id) REFERENCES users NOT VALID;
-ALTER TABLE holdings ADD FOREIGN KEY (account_number) REFERENCES accounts NOT VALID;
 CREATE INDEX holdings_of_account ON holdings (account_number);
 
 -- Who says so. A source belongs to one site; what one of them calls somebody says nothing to another. `heard_at` is when it last said something, `newest_at`
@@ -34,11 +32,12 @@ CREATE TABLE sources (
 ALTER TABLE services ADD COLUMN may_provision text[] NOT NULL DEFAULT '{}'
   CHECK (array_to_string(may_provision, ',', '?') ~ '^([a-z][a-z0-9-]{0,29}(,|$))*$');
 
+-- No foreign key says that the source of a customer or an account is there: it would ask for each of a million rows. merge_records alone writes them, after the source.
 -- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that an operator
 -- has locked them too, which counts when the source lets them in again.
 -- A customer who was removed stays, with the version of the removal, so that nothing older raises them, and comes back as who they were.
 ALTER TABLE users
-  ADD COLUMN source text REFERENCES sources,
+  ADD COLUMN source text,
   ADD COLUMN external_id text COLLATE "C",
   ADD COLUMN version bigint,
   ADD COLUMN locale text,
@@ -54,7 +53,7 @@ ALTER TABLE users VALIDATE CONSTRAINT users_source_status;
 CREATE UNIQUE INDEX users_of_source ON users (source, external_id);
 
 ALTER TABLE accounts
-  ADD COLUMN source text REFERENCES sources,
+  ADD COLUMN source text,
   ADD COLUMN external_id text COLLATE "C",
   ADD COLUMN version bigint,
   ADD COLUMN removed_at timestamptz;
@@ -118,6 +117,35 @@ CREATE TRIGGER forget_owner AFTER DELETE ON holdings FOR EACH ROW WHEN (pg_trigg
 CREATE TRIGGER forget_suspended AFTER UPDATE ON holdings FOR EACH ROW
   WHEN (OLD.status <> NEW.status AND NEW.status <> 'active') EXECUTE FUNCTION forget_owner();
 
+-- Every holding is somebody's, in an account that is there. Foreign keys would ask for each row by itself and write a lock into each customer and account, a third
+-- of what an import costs: this asks for all that come together, and of whoever would delete a customer or an account, which nothing here does.
+CREATE FUNCTION holds_something() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  loose record;
+BEGIN
+  SELECT h.user_id, h.account_number, u.is_there IS NULL AS by_nobody INTO loose FROM added h
+  LEFT JOIN LATERAL (SELECT true AS is_there FROM users WHERE id = h.user_id OFFSET 0) AS u ON true
+  LEFT JOIN LATERAL (SELECT true AS is_there FROM accounts WHERE account_number = h.account_number OFFSET 0) AS a ON true
+  WHERE u.is_there IS NULL OR a.is_there IS NULL LIMIT 1;
+  IF FOUND THEN
+    RAISE foreign_key_violation USING MESSAGE = format('holdings: there is no user %s, or no account %s', loose.user_id, loose.account_number),
+      CONSTRAINT = CASE WHEN loose.by_nobody THEN 'holdings_user_id_fkey' ELSE 'holdings_account_number_fkey' END;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER holds_something AFTER INSERT ON holdings REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION holds_something();
+CREATE TRIGGER still_holds_something AFTER UPDATE ON holdings REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION holds_something();
+
+CREATE FUNCTION is_held() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM holdings WHERE user_id = to_jsonb(OLD) ->> 'id') OR EXISTS (SELECT FROM holdings WHERE account_number = to_jsonb(OLD) ->> 'account_number') THEN
+    RAISE foreign_key_violation USING MESSAGE = format('%s: a holding names what would be gone', TG_TABLE_NAME);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER is_held AFTER DELETE OR UPDATE OF id ON users FOR EACH ROW EXECUTE FUNCTION is_held();
+CREATE TRIGGER is_held AFTER DELETE OR UPDATE OF account_number ON accounts FOR EACH ROW EXECUTE FUNCTION is_held();
+
 -- What a person holds changes what their tokens count for, with the next request on every node.
 DROP TRIGGER announce ON accounts;
 DROP TRIGGER announce_lost ON accounts;
@@ -132,10 +160,11 @@ BEGIN
 END $$;
 CREATE TRIGGER announce AFTER UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION announce_holders('user');
 
--- Those that come by the thousand are told of together.
+-- Those that come by the thousand are told of together, as many as a notification has room for. One by itself is told as before.
 CREATE FUNCTION announce_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM announce(TG_ARGV[0] || ':' || user_id) FROM (SELECT DISTINCT user_id FROM added) AS who;
+  PERFORM announce(string_agg(TG_ARGV[0] || ':' || user_id, ',')) FROM (
+    SELECT user_id, row_number() OVER () / 300 AS page FROM (SELECT DISTINCT user_id FROM added) AS who) AS pages GROUP BY page;
   RETURN NULL;
 END $$;
 CREATE TRIGGER announce_added AFTER INSERT ON holdings REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION announce_added('user');
@@ -193,9 +222,9 @@ CREATE TYPE provisioned AS (
   number text, type text, classification text, "optionLevel" smallint, "dayTrader" boolean, "openedAt" timestamptz,
   customer text, account text, role text, "mayAuthorize" text[]);
 
+-- Of the random bytes of a UUID, without those that say what it is. An expression alone: it becomes part of the statement that asks.
 CREATE FUNCTION new_user_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
-  RETURN (SELECT 'id-' || translate(lower(encode(substr(b, 1, 6) || substr(b, 10, 3), 'base64')), '+/', 'ab')
-    FROM (SELECT uuid_send(gen_random_uuid()) AS b OFFSET 0) AS random);
+  RETURN 'id-' || translate(lower(encode(substr(overlay(uuid_send(gen_random_uuid()) PLACING ''::bytea FROM 7 FOR 3), 1, 9), 'base64')), '+/', 'ab');
 
 CREATE FUNCTION scopes_of_role(role text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN CASE role WHEN 'adviser' THEN ARRAY['read', 'market', 'stream'] WHEN 'viewer' THEN ARRAY['read', 'market']
@@ -208,6 +237,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   locked text[];
   unlocked text[];
+  has_graves boolean := EXISTS (SELECT FROM tombstones t WHERE t.source = $1);
 BEGIN
   WITH judged AS MATERIALIZED (
     SELECT r.*, u.id AS user_id, u.name AS old_name, u.email AS old_email, u.status AS old_status, t.grave,
@@ -216,20 +246,21 @@ BEGIN
         WHEN greatest(u.version, t.version) = r.version AND (r.op <> 'absent' OR u.removed_at IS NOT NULL) THEN 'unchanged'
         WHEN r.op <> 'upsert' THEN 'removed' WHEN u.id IS NULL THEN 'created' ELSE 'changed' END AS what
     FROM unnest(rows) AS r LEFT JOIN LATERAL (SELECT * FROM users WHERE users.source = $1 AND external_id = r."externalId" OFFSET 0) AS u ON true
-    LEFT JOIN LATERAL (SELECT version, ctid AS grave FROM tombstones g WHERE g.source = $1 AND g.kind = 'customer' AND external_id = r."externalId" OFFSET 0) AS t ON true
+    LEFT JOIN LATERAL (SELECT version, ctid AS grave FROM tombstones g WHERE has_graves AND g.source = $1 AND g.kind = 'customer' AND external_id = r."externalId" OFFSET 0) AS t ON true
     WHERE r.kind = 'customer'),
+  doubled AS MATERIALIZED (
+    SELECT called, min(line) AS first FROM judged WHERE what IN ('created', 'changed') GROUP BY called HAVING count(*) > 1),
   faults AS MATERIALIZED (
     SELECT j.line FROM judged j CROSS JOIN LATERAL (SELECT FROM users x WHERE x.username = j.called AND x.id IS DISTINCT FROM j.user_id OFFSET 0) AS taken
     WHERE j.what IN ('created', 'changed')
     UNION
-    SELECT line FROM (SELECT line, row_number() OVER (PARTITION BY called ORDER BY line) AS place FROM judged
-      WHERE what IN ('created', 'changed')) AS twice WHERE place > 1),
+    SELECT j.line FROM doubled d CROSS JOIN judged j WHERE j.called = d.called AND j.line > d.first AND j.what IN ('created', 'changed')),
   written AS (
     INSERT INTO users AS u (id, username, name, email, locale, role, status, source, external_id, version, source_status, removed_at, created_at, updated_at)
     SELECT coalesce(user_id, new_user_id()), called, coalesce(btrim(name), old_name), CASE WHEN email = '' THEN NULL ELSE coalesce(email, old_email) END,
       locale, 'holder', said, $1, "externalId", version, said, CASE WHEN what = 'removed' THEN moment END, moment, moment
     FROM judged, LATERAL (SELECT CASE WHEN what = 'removed' THEN 'disabled' ELSE coalesce(status, 'active') END AS said) AS s
-    WHERE (what IN ('created', 'changed') OR (what = 'removed' AND user_id IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
+    WHERE (what IN ('created', 'changed') OR (what = 'removed' AND user_id IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId" COLLATE "C"
     ON CONFLICT (source, external_id) DO UPDATE SET
       username = excluded.username, name = excluded.name, email = excluded.email, locale = coalesce(excluded.locale, u.locale),
       version = excluded.version, source_status = excluded.source_status, removed_at = excluded.removed_at, updated_at = excluded.updated_at,
@@ -241,7 +272,7 @@ BEGIN
   -- Those whom the source locked, and those whom it let in again, as they were before.
   turned AS (
     SELECT w.id, w.status FROM written w CROSS JOIN LATERAL (SELECT FROM users old WHERE old.id = w.id AND old.status <> w.status OFFSET 0) AS before
-    WHERE w.removed_at IS NULL),
+    WHERE w.removed_at IS NULL AND w.id IN (SELECT user_id FROM judged WHERE what = 'changed')),
   buried AS (
     INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
     SELECT $1, 'customer', "externalId", version, moment FROM judged WHERE what = 'removed' AND user_id IS NULL
@@ -279,6 +310,7 @@ DECLARE
   closed text[];
   losers text[];
   lost text[];
+  has_graves boolean := EXISTS (SELECT FROM tombstones t WHERE t.source = $1);
 BEGIN
   WITH judged AS MATERIALIZED (
     SELECT r.*, a.account_number AS known, a.type AS old_type, a.classification AS old_classification, a.option_level, a.day_trader, a.date_created, t.grave,
@@ -286,16 +318,17 @@ BEGIN
         WHEN greatest(a.version, t.version) = r.version AND (r.op <> 'absent' OR a.removed_at IS NOT NULL) THEN 'unchanged'
         WHEN r.op <> 'upsert' THEN 'removed' WHEN a.account_number IS NULL THEN 'created' ELSE 'changed' END AS what
     FROM unnest(rows) AS r LEFT JOIN LATERAL (SELECT * FROM accounts WHERE accounts.source = $1 AND external_id = r."externalId" OFFSET 0) AS a ON true
-    LEFT JOIN LATERAL (SELECT version, ctid AS grave FROM tombstones g WHERE g.source = $1 AND g.kind = 'account' AND external_id = r."externalId" OFFSET 0) AS t ON true
+    LEFT JOIN LATERAL (SELECT version, ctid AS grave FROM tombstones g WHERE has_graves AND g.source = $1 AND g.kind = 'account' AND external_id = r."externalId" OFFSET 0) AS t ON true
     WHERE r.kind = 'account'),
+  doubled AS MATERIALIZED (SELECT number, min(line) AS first FROM judged WHERE what = 'created' GROUP BY number HAVING count(*) > 1),
   faults AS MATERIALIZED (
     SELECT line, 'cannot change: it was ' || known || '. Remove this account, and open another' AS problem FROM judged WHERE what = 'changed' AND number <> known
     UNION ALL
     SELECT j.line, 'is the number of another account: give its own'
     FROM judged j CROSS JOIN LATERAL (SELECT FROM accounts x WHERE x.account_number = j.number OFFSET 0) AS taken WHERE j.what = 'created'
     UNION ALL
-    SELECT line, 'is the number of another account: give its own' FROM (
-      SELECT line, row_number() OVER (PARTITION BY number ORDER BY line) AS place FROM judged WHERE what = 'created') AS twice WHERE place > 1),
+    SELECT j.line, 'is the number of another account: give its own'
+    FROM doubled d CROSS JOIN judged j WHERE j.number = d.number AND j.line > d.first AND j.what = 'created'),
   written AS (
     INSERT INTO accounts AS a (account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date,
       source, external_id, version, removed_at)
@@ -303,7 +336,7 @@ BEGIN
       coalesce("openedAt", date_created, moment), CASE WHEN what = 'removed' THEN day_trader ELSE coalesce("dayTrader", false) END,
       CASE WHEN what = 'removed' THEN option_level ELSE coalesce("optionLevel", 1) END, CASE WHEN what = 'removed' THEN 'closed' ELSE coalesce(status, 'active') END,
       coalesce(type, old_type), moment, $1, "externalId", version, CASE WHEN what = 'removed' THEN moment END
-    FROM judged WHERE (what IN ('created', 'changed') OR (what = 'removed' AND known IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId"
+    FROM judged WHERE (what IN ('created', 'changed') OR (what = 'removed' AND known IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId" COLLATE "C"
     ON CONFLICT (source, external_id) DO UPDATE SET
       classification = excluded.classification, date_created = excluded.date_created, day_trader = excluded.day_trader, option_level = excluded.option_level,
       status = excluded.status, type = excluded.type, last_update_date = excluded.last_update_date, version = excluded.version, removed_at = excluded.removed_at
@@ -334,6 +367,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   losers text[];
   lost text[];
+  has_waiting boolean := EXISTS (SELECT FROM waiting_holdings w WHERE w.source = $1);
 BEGIN
   WITH judged AS MATERIALIZED (
     SELECT r.*, u.id AS user_id, a.account_number, w.place,
@@ -345,7 +379,7 @@ BEGIN
     LEFT JOIN LATERAL (SELECT account_number FROM accounts WHERE accounts.source = $1 AND external_id = r.account OFFSET 0) AS a ON true
     LEFT JOIN LATERAL (SELECT user_id, version, status FROM holdings k WHERE k.user_id = u.id AND k.account_number = a.account_number OFFSET 0) AS h ON true
     LEFT JOIN LATERAL (SELECT version, ctid AS place FROM waiting_holdings k
-      WHERE k.source = $1 AND k.customer = r.customer AND k.account = r.account OFFSET 0) AS w ON true
+      WHERE has_waiting AND k.source = $1 AND k.customer = r.customer AND k.account = r.account OFFSET 0) AS w ON true
     WHERE r.kind = 'holding'),
   applied AS MATERIALIZED (
     SELECT *, coalesce("mayAuthorize", scopes_of_role(role)) AS scopes FROM judged WHERE what NOT IN ('skipped', 'unchanged')),
@@ -360,7 +394,7 @@ BEGIN
   written AS (
     INSERT INTO holdings AS h (user_id, account_number, role, scopes, status, version, created_at, updated_at)
     SELECT user_id, account_number, coalesce(role, 'viewer'), CASE WHEN op <> 'upsert' THEN '{}' ELSE scopes END, state, version, moment, moment
-    FROM applied WHERE user_id IS NOT NULL AND account_number IS NOT NULL ORDER BY user_id, account_number
+    FROM applied WHERE user_id IS NOT NULL AND account_number IS NOT NULL ORDER BY user_id COLLATE "C", account_number COLLATE "C"
     ON CONFLICT (user_id, account_number) DO UPDATE SET
       role = CASE WHEN excluded.status = 'removed' THEN h.role ELSE excluded.role END, scopes = excluded.scopes, status = excluded.status,
       version = excluded.version, updated_at = excluded.updated_at
@@ -407,10 +441,14 @@ BEGIN
   IF site <> $2 THEN
     RAISE invalid_parameter_value USING MESSAGE = format('source: %s belongs to the %s site', $1, site);
   END IF;
-  SELECT array_agg(one.r) FILTER (WHERE one.place = 1), count(*) FILTER (WHERE one.place > 1 AND one.version = one.greatest),
-    count(*) FILTER (WHERE one.version < one.greatest) INTO winners, repeated, outdated
-  FROM (SELECT r, r.version, row_number() OVER said AS place, first_value(r.version) OVER said AS greatest FROM unnest(records) AS r
-    WINDOW said AS (PARTITION BY r.kind, r."externalId", r.customer, r.account ORDER BY r.version DESC, r.line)) AS one;
+  -- Most who send say each thing once.
+  winners := records; repeated := 0; outdated := 0;
+  IF (SELECT count(*) FROM (SELECT FROM unnest(records) AS r GROUP BY r.kind, r."externalId", r.customer, r.account) AS each) < cardinality(records) THEN
+    SELECT array_agg(one.r) FILTER (WHERE one.place = 1), count(*) FILTER (WHERE one.place > 1 AND one.version = one.greatest),
+      count(*) FILTER (WHERE one.version < one.greatest) INTO winners, repeated, outdated
+    FROM (SELECT r, r.version, row_number() OVER said AS place, first_value(r.version) OVER said AS greatest FROM unnest(records) AS r
+      WINDOW said AS (PARTITION BY r.kind, r."externalId", r.customer, r.account ORDER BY r.version DESC, r.line)) AS one;
+  END IF;
 
   SELECT bool_or(CASE WHEN w.kind = 'customer' THEN w.op = 'remove' AND u.id IS NULL WHEN w.kind = 'account' THEN w.op = 'remove' AND a.account_number IS NULL
     ELSE u.id IS NULL OR a.account_number IS NULL END) INTO alone
@@ -550,7 +588,7 @@ DO $$
 DECLARE
   name regproc;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'announce_holders', 'announce_added', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
+  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'holds_something', 'is_held', 'announce_holders', 'announce_added', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
     'take_waiting', 'merge_records', 'is_instant', 'record_fault', 'provision']::regproc[] LOOP
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
   END LOOP;
@@ -599,11 +637,23 @@ CREATE TABLE import_faults (
   PRIMARY KEY (import_id, line)
 );
 
--- What a snapshot has, and what is known and it does not have. Of a holding, customer and account with a space between.
+-- What a snapshot has, a row for each batch and part of the source; what is known, while the two are compared; and what is known and it does not have. Marks are
+-- hashes of kind and key with a space between, keys are the same in words. Of a holding the key is customer and account with a space between.
 CREATE TABLE import_seen (
+  import_id bigint NOT NULL,
+  part      smallint NOT NULL,
+  marks     bigint[] NOT NULL
+);
+CREATE INDEX import_seen_of_part ON import_seen (import_id, part);
+CREATE TABLE import_known (
+  import_id bigint NOT NULL,
+  part      smallint NOT NULL,
+  keys      text[] NOT NULL
+);
+CREATE INDEX import_known_of_part ON import_known (import_id, part);
+CREATE TABLE import_missing (
   import_id bigint NOT NULL,
   kind      text NOT NULL CHECK (kind IN ('customer', 'account', 'holding')),
   key       text NOT NULL COLLATE "C",
   PRIMARY KEY (import_id, kind, key)
 );
-CREATE TABLE import_missing (LIKE import_seen INCLUDING ALL);

@@ -17,6 +17,8 @@ const client = new pg.Client({ connectionString: database.url })
 await client.connect()
 await keepOpen({ close: () => client.end() })
 await client.query(openDay.text, [day])
+// As a transaction has it that imports.
+await client.query('CREATE TEMPORARY TABLE staged_records OF provisioned')
 
 const rooms = ['**']
 

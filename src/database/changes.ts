@@ -27,8 +27,9 @@ interface Pools {
 
 export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
   const subscribers = new Set<(tag: string) => void>()
-  const announce = (tag: string) => {
-    for (const heard of [...subscribers]) heard(tag)
+  /** One tag, or many with commas between. */
+  const announce = (tags: string) => {
+    for (const tag of tags.split(',')) for (const heard of [...subscribers]) heard(tag)
   }
   const stopping = new AbortController()
   let listener: Listener | undefined

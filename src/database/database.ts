@@ -3,6 +3,7 @@
  * prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
  */
 import pg from 'pg'
+import { copyIn } from './copy.ts'
 import { isAway, openPool, type Pool, type PoolOptions } from './pool.ts'
 
 export interface Statement {
@@ -14,6 +15,8 @@ export interface Sql {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
   /** Any number of statements without values, for migrations. */
   script(text: string): Promise<void>
+  /** Statements without values, the last of them a COPY FROM STDIN, and what it reads. */
+  copy(text: string, rows: Buffer): Promise<void>
 }
 
 /** A statement with its values. */
@@ -87,6 +90,7 @@ export function openDatabase(options: PoolOptions): Database {
   return {
     query: (statement, values) => run((connection) => sqlOver(connection).query(statement, values)),
     script: (text) => run((connection) => sqlOver(connection).script(text)),
+    copy: (text, rows) => run((connection) => sqlOver(connection).copy(text, rows)),
     together: (steps) => run((connection) => allTogether(connection, steps)),
     transaction: (work) => run((connection) => inTransaction(connection, work)),
     listen: (...asked) => listen(pool, ...asked),
@@ -150,6 +154,13 @@ function sqlOver(connection: pg.PoolClient): Sql {
     async script(text) {
       try {
         await connection.query(text)
+      } catch (error) {
+        throw explain(error)
+      }
+    },
+    async copy(text, rows) {
+      try {
+        await copyIn(connection, text, rows)
       } catch (error) {
         throw explain(error)
       }

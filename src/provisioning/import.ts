@@ -1,7 +1,8 @@
 /**
- * Files of records, a line each, of any length: five thousand lines are read, merged and committed together with how far they reach; then
- * the next. Whatever cuts an import, it goes on from the last line that was committed, and lines that come twice do no harm.
+ * Files of records, a line each, of any length: two thousand lines are read, merged and committed together with how far they reach, while the next are
+ * read. Whatever cuts an import, it goes on from the last line that was committed, and lines that come twice do no harm.
  */
+import { setImmediate as letOthers } from 'node:timers/promises'
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
@@ -13,12 +14,12 @@ import {
   type importStates,
   type LineFault,
   type Merged,
-  mergeAll,
   type Origin,
   outcomes,
   type RecordCounts,
 } from './provisioning.ts'
 import { findFault, type SourceRecord } from './record.ts'
+import { mergeAllStaged, printStaged, stage } from './staging.ts'
 
 export interface Import extends Origin, RecordCounts {
   readonly id: number
@@ -79,14 +80,16 @@ export function listFaults(sql: Sql, id: number, most = faultsAtMost): Promise<L
   return sql.query<LineFault>(table.selectFaults, [id, most])
 }
 
-const linesABatch = 5_000
+/** One statement merges them: on a machine that is busy with something else it still ends long before it would be given up. */
+const linesABatch = 2_000
 /** Long lines make a batch early, so that what is in memory has a bound. */
 const bytesABatch = 8 * 1024 * 1024
 
 interface Batch {
   lines: number
   bytes: number
-  records: SourceRecord[]
+  /** Records without fault, as COPY takes them. */
+  rows: string
   faults: LineFault[]
 }
 
@@ -96,6 +99,9 @@ export interface Reading {
   readonly act: () => Act | Promise<Act>
 }
 
+/** Some quarter of a millisecond: whoever asks for something else meanwhile hardly waits. */
+const linesATurn = 50
+
 /** Reads all of it, from the line after the last that is committed. */
 export async function readImport(
   db: Database,
@@ -103,22 +109,31 @@ export async function readImport(
   stream: AsyncIterable<Buffer>,
   reading: Reading,
 ): Promise<Import> {
-  let running = started
+  let committed = Promise.resolve(started)
+  let line = started.lines
   let batch = newBatch()
   const commit = async () => {
-    running = await commitBatch(db, running, batch, await reading.act())
-    reading.progress?.(running)
+    const running = await committed
+    committed = commitBatch(db, running, batch, await reading.act())
     batch = newBatch()
+    // Whoever waits for it hears of its failure: the next batch, or the end.
+    committed.then(reading.progress, () => {})
   }
-  for await (const line of readLines(stream)) {
-    readLine(batch, line, running.lines + batch.lines + 1)
-    if (batch.lines === linesABatch || batch.bytes >= bytesABatch) await commit()
+  try {
+    for await (const read of readLines(stream)) {
+      readLine(batch, read, ++line)
+      if (batch.lines === linesABatch || batch.bytes >= bytesABatch) await commit()
+      if (line % linesATurn === 0) await letOthers()
+    }
+    if (batch.lines > 0) await commit()
+  } finally {
+    // Also after a cut: who asks how far it came is told of what was under way.
+    await committed.catch(() => {})
   }
-  if (batch.lines > 0) await commit()
-  return running
+  return committed
 }
 
-const newBatch = (): Batch => ({ lines: 0, bytes: 0, records: [], faults: [] })
+const newBatch = (): Batch => ({ lines: 0, bytes: 0, rows: '', faults: [] })
 
 function readLine(batch: Batch, { text, bytes }: TextLine, line: number): void {
   batch.lines++
@@ -129,7 +144,7 @@ function readLine(batch: Batch, { text, bytes }: TextLine, line: number): void {
   const record = parseJson(text)
   const fault = record === undefined ? { field: 'line', problem: 'must be a JSON object' } : findFault(record)
   if (fault) batch.faults.push({ line, ...fault })
-  else batch.records.push({ ...(record as SourceRecord), op: (record as SourceRecord).op ?? 'upsert', line })
+  else batch.rows += printStaged(record as Partial<SourceRecord>, line)
 }
 
 function parseJson(text: string): unknown {
@@ -146,9 +161,7 @@ const triesAtMost = 5
 async function commitBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
   for (let tries = 1; ; tries++) {
     try {
-      return await (running.dryRun
-        ? tryBatch(db, running, batch, act)
-        : db.transaction((sql) => applyBatch(sql, running, batch, act)))
+      return await db.transaction((sql) => applyBatch(sql, running, batch, act))
     } catch (error) {
       if (tries === triesAtMost || !['23505', '40P01', '40001'].includes(String((error as { code?: string }).code)))
         throw error
@@ -156,36 +169,18 @@ async function commitBatch(db: Database, running: Import, batch: Batch, act: Act
   }
 }
 
+/** Of a dry run, what would come of it is told, and undone again. */
 async function applyBatch(sql: Sql, running: Import, batch: Batch, act: Act): Promise<Import> {
-  return settle(sql, running, batch, await mergePieces(sql, running, batch.records, act), act)
+  if (batch.rows === '') return settle(sql, running, batch, nothing, act)
+  await stage(sql, batch.rows)
+  if (!running.dryRun) return settle(sql, running, batch, await mergeAllStaged(sql, running, act), act)
+  await sql.query(table.beginTrial)
+  const merged = await mergeAllStaged(sql, running, act)
+  await sql.query(table.undoTrial)
+  return settle(sql, running, batch, merged, act)
 }
 
-/** Of one statement: on a machine that is busy with something else it still ends long before it would be given up. */
-const recordsAPiece = 1_000
-
-async function mergePieces(sql: Sql, running: Import, records: readonly SourceRecord[], act: Act): Promise<Merged> {
-  let whole = { ...Object.fromEntries(outcomes.map((each) => [each, 0])), faults: [] } as unknown as Merged
-  for (let from = 0; from < records.length; from += recordsAPiece) {
-    const piece = await mergeAll(sql, running, records.slice(from, from + recordsAPiece), act)
-    const counts = outcomes.map((each) => [each, whole[each] + piece[each]])
-    whole = { ...(Object.fromEntries(counts) as RecordCounts), faults: [...whole.faults, ...piece.faults] }
-  }
-  return whole
-}
-
-/** What would come of it, undone again. */
-async function tryBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
-  const undone = new Error('undone')
-  let merged: Merged | undefined
-  const tried = db.transaction(async (sql) => {
-    merged = await mergePieces(sql, running, batch.records, act)
-    throw undone
-  })
-  await tried.catch((error: unknown) => {
-    if (error !== undone) throw error
-  })
-  return db.transaction((sql) => settle(sql, running, batch, merged!, act))
-}
+const nothing = { ...Object.fromEntries(outcomes.map((each) => [each, 0])), faults: [] } as unknown as Merged
 
 async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, act: Act): Promise<Import> {
   const faults = [...batch.faults, ...merged.faults]
@@ -204,13 +199,6 @@ async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, a
     const fields = (name: keyof LineFault) => faults.map((fault) => fault[name])
     await sql.query(table.insertFaults, [running.id, fields('line'), fields('field'), fields('problem'), faultsAtMost])
   }
-  if (running.mode === 'snapshot') {
-    const kinds = batch.records.map(({ kind }) => kind)
-    await sql.query(table.insertSeen, [running.id, kinds, batch.records.map(keyOf)])
-  }
+  if (running.mode === 'snapshot' && batch.rows !== '') await sql.query(table.insertSeen, [running.id])
   return next
-}
-
-function keyOf({ externalId, customer, account }: SourceRecord): string {
-  return externalId === undefined ? `${customer} ${account}` : String(externalId)
 }

@@ -39,28 +39,40 @@ export const insertFaults = statement(
    ON CONFLICT DO NOTHING`,
 )
 
+/** What would come of a batch is undone, what was staged stays. */
+export const beginTrial = statement('begin_trial', 'SAVEPOINT trial')
+export const undoTrial = statement('undo_trial', 'ROLLBACK TO SAVEPOINT trial')
+
+/**
+ * A record by its kind and key is a mark of 64 bits here, and a source is compared in so many parts, by the last bits of the mark: what a statement has in hand
+ * is a small share of a source, however large that is.
+ */
+export const parts = 64
+const markOf = (key: string) => `hashtextextended(${key}, 0)`
+const partOf = (mark: string) => `${mark} & ${parts - 1}`
+
+/** Of what this transaction has staged. */
 export const insertSeen = statement(
   'insert_import_seen',
-  `INSERT INTO import_seen (import_id, kind, key)
-   SELECT $1, kind, key FROM unnest($2::text[], $3::text[]) AS seen (kind, key) ORDER BY kind, key COLLATE "C" ON CONFLICT DO NOTHING`,
+  `INSERT INTO import_seen (import_id, part, marks)
+   SELECT $1, ${partOf('mark')}, array_agg(mark)
+   FROM (SELECT ${markOf(`kind || ' ' || coalesce("externalId", customer || ' ' || account)`)} AS mark FROM pg_temp.staged_records) AS s GROUP BY 2`,
 )
 
 /** $3 is when the snapshot began, $4 the greatest version that it can have: what is newer is not missing. */
 const isOlder = 'CASE WHEN $4::bigint IS NULL THEN k.updated_at < $3 ELSE k.version <= $4 END'
 
-const noteMissing = `missing AS (
-     INSERT INTO import_missing (import_id, kind, key)
-     SELECT $1, k.kind, k.key FROM known k
-     LEFT JOIN LATERAL (SELECT true AS is_there FROM import_seen s WHERE s.import_id = $1 AND s.kind = k.kind AND s.key = k.key OFFSET 0) AS s ON true
-     WHERE s.is_there IS NULL AND ${isOlder} ON CONFLICT DO NOTHING)
+const noteKnown = `noted AS (
+     INSERT INTO import_known (import_id, part, keys)
+     SELECT $1, ${partOf(markOf('key'))}, array_agg(key) FROM (SELECT k.kind || ' ' || k.key AS key FROM known k WHERE ${isOlder}) AS k GROUP BY 2)
    SELECT (SELECT max(external_id) FROM page) AS last, (SELECT count(*) FROM known) AS known`
 
 /**
  * A page of customers with what they hold, after $5; answers the last of them, and how many records that are. The source of an account is asked in a way that no
  * index answers: counted while there was none of it, the index of sources would be believed to find one row, and finds them all.
  */
-export const findMissingCustomers = statement(
-  'find_missing_customers',
+export const noteKnownCustomers = statement(
+  'note_known_customers',
   `WITH page AS MATERIALIZED (
      SELECT id, external_id, version, updated_at FROM users
      WHERE source = $2 AND external_id > $5 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $6),
@@ -70,16 +82,30 @@ export const findMissingCustomers = statement(
        SELECT a.external_id, h.version, h.updated_at FROM holdings h
        CROSS JOIN LATERAL (SELECT external_id FROM accounts WHERE account_number = h.account_number AND source IS NOT DISTINCT FROM $2 OFFSET 0) AS a
        WHERE h.user_id = page.id AND h.status <> 'removed' AND h.version IS NOT NULL OFFSET 0) AS held),
-   ${noteMissing}`,
+   ${noteKnown}`,
 )
 
-export const findMissingAccounts = statement(
-  'find_missing_accounts',
+export const noteKnownAccounts = statement(
+  'note_known_accounts',
   `WITH page AS MATERIALIZED (
      SELECT external_id, version, last_update_date AS updated_at FROM accounts
      WHERE source = $2 AND external_id > $5 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $6),
    known AS MATERIALIZED (SELECT 'account' AS kind, external_id AS key, version, updated_at FROM page),
-   ${noteMissing}`,
+   ${noteKnown}`,
+)
+
+export const forgetKnown = statement('forget_known', 'DELETE FROM import_known WHERE import_id = $1')
+
+/** Of the part $2. */
+export const findMissing = statement(
+  'find_missing',
+  `INSERT INTO import_missing (import_id, kind, key)
+   SELECT $1, split_part(key, ' ', 1), substr(key, strpos(key, ' ') + 1) FROM (
+     SELECT max(key) AS key FROM (
+       SELECT ${markOf('k.key')} AS mark, k.key FROM import_known n CROSS JOIN LATERAL unnest(n.keys) AS k (key) WHERE n.import_id = $1 AND n.part = $2
+       UNION ALL SELECT s.mark, NULL FROM import_seen i CROSS JOIN LATERAL unnest(i.marks) AS s (mark) WHERE i.import_id = $1 AND i.part = $2) AS both_sides
+     GROUP BY mark HAVING count(*) = count(key)) AS missing
+   ON CONFLICT DO NOTHING`,
 )
 
 export const countMissing = statement(
@@ -138,9 +164,10 @@ const forget = (table: string) =>
     `forget_${table}`,
     `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
        SELECT k.ctid FROM imports i CROSS JOIN LATERAL (SELECT ctid FROM ${table} WHERE import_id = i.id LIMIT $2) AS k
-       WHERE i.finished_at IS NOT NULL OR i.updated_at <= $1 LIMIT $2)) RETURNING key`,
+       WHERE i.finished_at IS NOT NULL OR i.updated_at <= $1 LIMIT $2)) RETURNING import_id AS "importId"`,
   )
 export const forgetSeen = forget('import_seen')
+export const forgetKnownOfOld = forget('import_known')
 export const forgetMissing = forget('import_missing')
 
 export const areRemoving = `EXISTS (SELECT FROM imports WHERE state = 'removing')`

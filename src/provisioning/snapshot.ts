@@ -24,18 +24,21 @@ export async function finishImport(db: Database, read: Import, guardPercent: num
   return state === 'removing' ? removeMissing(db, turned, act) : turned
 }
 
-/** Page by page, so that no statement takes long. Cut, it is done again, and finds the same. */
+/** Page by page, then part by part, so that no statement takes long. Cut, it is done again, and finds the same. */
 async function compare(db: Database, { id, source, startedAt, asOf }: Import): Promise<Found> {
+  await db.query(table.forgetKnown, [id])
   let known = 0
-  for (const find of [table.findMissingCustomers, table.findMissingAccounts]) {
+  for (const note of [table.noteKnownCustomers, table.noteKnownAccounts]) {
     let after: string | null = ''
     while (after !== null) {
       const values: unknown[] = [id, source, startedAt, asOf, after, keysABatch]
-      const [page]: { last: string | null; known: number }[] = await db.query(find, values)
+      const [page]: { last: string | null; known: number }[] = await db.query(note, values)
       known += page!.known
       after = page!.last
     }
   }
+  for (let part = 0; part < table.parts; part++) await db.query(table.findMissing, [id, part])
+  await db.query(table.forgetKnown, [id])
   const [counted] = await db.query<{ missing: number }>(table.countMissing, [id])
   return { known, missing: counted!.missing }
 }
@@ -143,6 +146,8 @@ const keptMs = 90 * day
 
 export async function removeOldImports(sql: Sql, now: Date, most: number): Promise<object[]> {
   const limits = [later(now, -keptMs), most]
-  const forgotten = [...(await sql.query(table.forgetSeen, limits)), ...(await sql.query(table.forgetMissing, limits))]
+  const forgotten: object[] = []
+  for (const forget of [table.forgetSeen, table.forgetKnownOfOld, table.forgetMissing])
+    forgotten.push(...(await sql.query(forget, limits)))
   return forgotten.length > 0 ? forgotten.slice(0, most) : sql.query(table.deleteOldImports, limits)
 }

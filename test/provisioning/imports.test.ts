@@ -4,6 +4,7 @@ import { request as open } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
 import { getImport, listImports } from '../../src/provisioning/import.ts'
 import { allowRemoval, removeMissing, stopImport } from '../../src/provisioning/snapshot.ts'
 import { changeProvisioning, revokeService } from '../../src/services/service.ts'
@@ -97,6 +98,37 @@ test('lines without fault are applied, the others are told with line and field',
   assert.ok(listed.json<{ imports: Told[] }>().imports.some(({ id }) => id === told.id))
 })
 
+test('everybody who is given an account in a file is announced, however many they are', async () => {
+  const source = nameSource()
+  const heard = new Set<string>()
+  const forget = house.gateway.context.changes.subscribe((tag) => heard.add(tag))
+  await importAll(households(source, 650), `source=${source}`)
+  forget()
+  const users = await db.query<{ id: string }>(statement('', 'SELECT id FROM users WHERE source = $1'), [source])
+  assert.equal(users.length, 650)
+  assert.deepEqual(
+    users.filter(({ id }) => !heard.has(`user:${id}`)),
+    [],
+  )
+})
+
+test('nobody holds an account that is not there, no account is held by nobody, and nothing that is held can be deleted', async () => {
+  const source = nameSource()
+  await importAll(household(source, 1), `source=${source}`)
+  const refuses = (text: string) => assert.rejects(db.query(statement('', text), [source]), { code: '23503' }, text)
+  const number = source.replace('-', '').toUpperCase()
+  await refuses(`INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
+    SELECT id, 'NONE', 'owner', '{}', created_at, created_at FROM users WHERE source = $1`)
+  await refuses(`INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
+    SELECT 'id-nobodynobody', account_number, 'owner', '{}', date_created, date_created FROM accounts WHERE source = $1`)
+  await refuses(
+    `UPDATE holdings SET user_id = 'id-nobodynobody' WHERE account_number IN (SELECT account_number FROM accounts WHERE source = $1)`,
+  )
+  await refuses(`UPDATE accounts SET account_number = '${number}Y' WHERE source = $1`)
+  await refuses('DELETE FROM accounts WHERE source = $1')
+  await refuses('DELETE FROM users WHERE source = $1')
+})
+
 test('what is sent with gzip is read the same', async () => {
   const source = nameSource()
   const body = gzipSync(print(households(source, 20)))
@@ -143,16 +175,16 @@ test('after a cut the import goes on from its last committed line, and from no o
   const source = nameSource()
   const all = households(source, 2_000)
   const { sent } = begin(`source=${source}`)
-  sent.write(print(all.slice(0, 5_500)))
-  const cut = await eventually('five thousand lines are committed', async () => {
+  sent.write(print(all.slice(0, 4_500)))
+  const cut = await eventually('four thousand lines are committed', async () => {
     const found = await newest(source)
-    return found?.lines === 5_000 ? found : undefined
+    return found?.lines === 4_000 ? found : undefined
   })
   sent.destroy()
   const goOn = (after: number, records: readonly unknown[]): Promise<Answer> =>
     send(`${url}/${cut.id}?after=${after}`, { method: 'PATCH', headers: ndjson, body: print(records) })
-  assert.equal((await goOn(4_999, all.slice(4_999))).status, 409)
-  const ended = (await goOn(5_000, all.slice(5_000))).json<Told>()
+  assert.equal((await goOn(3_999, all.slice(3_999))).status, 409)
+  const ended = (await goOn(4_000, all.slice(4_000))).json<Told>()
   assert.deepEqual([ended.state, ended.lines, ended.created], ['finished', 6_000, 6_000])
   assert.equal((await goOn(6_000, [])).status, 409, 'it has ended')
 })

@@ -93,6 +93,7 @@ class Actor {
           await sql.script('SET LOCAL lock_timeout = 1')
           return []
         }),
+      copy: (text, rows) => sql.copy(text, rows),
       script: async (text) => {
         const step = stepOf(statement('script', text), [], done === undefined)
         if (step && !ignores(statement('script', text), [])) {

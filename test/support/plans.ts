@@ -40,6 +40,7 @@ export async function openLookingDatabase(db: Database, looks: Looks): Promise<D
         return answer
       },
       script: (text) => sql.script(text),
+      copy: (text, rows) => sql.copy(text, rows),
     }
   }
   return {
