@@ -13,7 +13,9 @@ export const resetTellers: { readonly [Kind in 'password-reset']: Teller<Kind> }
       ['Expires', printMoment(new Date(expiresAt))],
     ],
     advice: `Open this link and choose one:\n\n${addresses.live}${printResetPath(seed, tokenHash, vault)}`,
-    notes: ['If you did not expect this message, ignore it: nothing changes unless the link is used. Do not pass the link on.'],
+    notes: [
+      'If you did not expect this message, ignore it: nothing changes unless the link is used. Do not pass the link on.',
+    ],
   }),
 }
 
