@@ -206,7 +206,7 @@ export interface WorkerProcess {
 export function startWorkerProcess(settings: NodeJS.ProcessEnv): WorkerProcess {
   const start = () =>
     spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
-      env: { ...settings, ROLES: 'worker', PORT: '0' },
+      env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...settings, ROLES: 'worker', PORT: '0' },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
   let child = start()
