@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
+import { permissions, permissionsOf, rolesWith, staffRoles } from '../src/permission.ts'
+import { describeKeys, describeRecord, kinds } from '../src/provisioning/record.ts'
 import { bodies } from '../src/webhooks/catalogue.ts'
 import { oldWords } from './support/old-words.ts'
 
@@ -70,6 +72,34 @@ test('docs/interface.md lists the fields and the actions of each kind as they ar
     assert.deepEqual(named, Object.keys(properties), kind)
     assert.deepEqual(rowOf(actions), words, kind)
   }
+})
+
+test('docs/console.md lists the permissions of each role as they are, and of administrators those that nobody else has', () => {
+  const rows = tableUnder(readFileSync('docs/console.md', 'utf8'), 'Roles')
+  const alone = permissions.filter((each) => rolesWith(each).length === 1)
+  const ofAdministrators = alone.filter((each) => rolesWith(each).includes('administrator'))
+  for (const role of staffRoles) {
+    const named = codeIn(rows.find(([name]) => name === role.replace('-', ' '))?.[3] ?? '')
+    const expected = role === 'administrator' ? ofAdministrators : permissionsOf[role]
+    assert.deepEqual(named.toSorted(), [...expected].toSorted(), role)
+  }
+})
+
+test('docs/provisioning.md lists the fields of each kind of record, and which are required, as they are', () => {
+  let kind = ''
+  const listed = tableUnder(readFileSync('docs/provisioning.md', 'utf8'), 'Fields').slice(1)
+  const told = listed.map(([ofKind, field, needed]) => {
+    kind = codeIn(ofKind!)[0] ?? kind
+    return `${kind} ${codeIn(field!)[0]} ${needed}`
+  })
+  const there = kinds.flatMap((each) =>
+    [describeKeys(each), describeRecord(each)].flatMap(({ properties, required = [] }) =>
+      Object.keys(properties).map(
+        (name) => `${each} ${name} ${(required as readonly string[]).includes(name) ? 'required' : ''}`,
+      ),
+    ),
+  )
+  assert.deepEqual(told.toSorted(), there.toSorted())
 })
 
 test('every file that ARCHITECTURE.md or CONTRIBUTING.md names exists', () => {

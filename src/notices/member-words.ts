@@ -1,4 +1,4 @@
-/** What is said of members of a partner. An invitation alone has a link that carries a secret (decision 0024). */
+/** What is said of members of a partner. An invitation has a link that carries a secret (decision 0024). */
 import type { Vault } from '../crypto/vault.ts'
 import { roleWords } from '../words/role-words.ts'
 import { findLinkToken, linkPath } from './invitation-link.ts'

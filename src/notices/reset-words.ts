@@ -1,4 +1,4 @@
-/** What whoever asked for a new password is sent. Its link carries a secret (decision 0024). */
+/** What whoever asked for a new password is sent. Its link carries a secret (decision 0026). */
 import type { Vault } from '../crypto/vault.ts'
 import { findLinkToken, resetPath } from './invitation-link.ts'
 import { printMoment, type Teller } from './told.ts'

@@ -1,5 +1,5 @@
 /**
- * What can be proposed: for each kind, who may decide it, what the act depends on, and the act itself. Whoever adds a kind adds a row here, and calls
+ * What can be proposed: for each kind what the act depends on, and the act itself; deciders.ts says who may decide it. Whoever adds a kind adds a row here, and calls
  * `carryOut` where the act was done before: it does it at once, or proposes it where the brokerage wants four eyes.
  */
 import type { Act } from '../audit/audit.ts'

@@ -196,7 +196,7 @@ export const table = {
       'SNAPSHOT_REMOVAL_PERCENT',
       '1',
       kind.integer(0, 100),
-      'how much of what is known of a source a snapshot may remove without an operator’s yes, in percent',
+      'how much of what is known of a source a snapshot may remove without an operator’s approval, in percent',
     ),
   }),
   webhooks: always({
