@@ -583,14 +583,26 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION provision(text, text, jsonb) FROM PUBLIC;
 
--- The tables are those of this schema, whatever the caller has of the same name, a temporary one above all.
+-- A page of what a source has, in the order of its names. While statistics do not say yet that most are of one source, everything after a name
+-- would be read and sorted for each page: these can only walk along the index.
+CREATE FUNCTION customers_after(source text, name text, most bigint) RETURNS SETOF users LANGUAGE sql STABLE SET enable_sort = off SET enable_bitmapscan = off AS $$
+  SELECT * FROM users u WHERE u.source = $1 AND u.external_id > $2 COLLATE "C" AND u.removed_at IS NULL ORDER BY u.external_id LIMIT $3
+$$;
+CREATE FUNCTION accounts_after(source text, name text, most bigint) RETURNS SETOF accounts LANGUAGE sql STABLE SET enable_sort = off SET enable_bitmapscan = off AS $$
+  SELECT * FROM accounts a WHERE a.source = $1 AND a.external_id > $2 COLLATE "C" AND a.removed_at IS NULL ORDER BY a.external_id LIMIT $3
+$$;
+
+-- The tables are those of this schema, whatever the caller has of the same name, a temporary one above all. Rows are found by an index, whatever the statistics of a
+-- table that was empty a moment ago say, also in sessions of the core, which have other settings than ours.
 DO $$
 DECLARE
   name regproc;
 BEGIN
   FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'holds_something', 'is_held', 'announce_holders', 'announce_added', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
-    'take_waiting', 'merge_records', 'is_instant', 'record_fault', 'provision']::regproc[] LOOP
+    'take_waiting', 'merge_records', 'is_instant', 'record_fault', 'provision', 'customers_after', 'accounts_after']::regproc[] LOOP
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
+    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off', name::regprocedure);
+    EXECUTE format('ALTER FUNCTION %s SET enable_mergejoin = off', name::regprocedure);
   END LOOP;
 END $$;
 
@@ -605,6 +617,8 @@ CREATE TABLE imports (
   as_of       bigint,
   state       text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'needs approval', 'removing', 'finished', 'stopped')),
   lines       bigint NOT NULL DEFAULT 0,
+  -- Its last line has come, and says as many records as were read. No snapshot is compared before.
+  complete    boolean NOT NULL DEFAULT false,
   bytes       bigint NOT NULL DEFAULT 0,
   total_bytes bigint,
   created     bigint NOT NULL DEFAULT 0,

@@ -102,7 +102,8 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
     print.progress(
       printProgress(running, source.read() / (totalBytes ?? 0), performance.now() - beganMs, started.lines),
     )
-  const read = await readImport(db, started, lines, { act, progress })
+  // What comes by a pipe ends in the same way when its writer dies: its last line has to say that it is the last.
+  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' })
   const ended = await finishImport(db, read, config.provisioning.removalPercent, act())
   print.progress('')
   print.record({ ...printImport(ended), faults: await listFaults(db, ended.id, faultsShown) })

@@ -6,7 +6,7 @@ import { setImmediate as letOthers } from 'node:timers/promises'
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { Conflict, NotFound } from '../problem.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
 import * as table from './imports.sql.ts'
 import { readLines, type TextLine } from './lines.ts'
 import {
@@ -29,6 +29,8 @@ export interface Import extends Origin, RecordCounts {
   readonly state: (typeof importStates)[number]
   /** The last line that is committed. */
   readonly lines: number
+  /** Whether its end has come. */
+  readonly complete: boolean
   readonly bytes: number
   readonly totalBytes: number | null
   readonly missing: number | null
@@ -91,11 +93,17 @@ interface Batch {
   /** Records without fault, as COPY takes them. */
   rows: string
   faults: LineFault[]
+  end: End | undefined
 }
+
+/** How many records there are, as their last line says; `stream` where the end of what is read is the end of them. */
+type End = number | 'stream'
 
 export interface Reading {
   /** Told after each batch. */
   readonly progress?: (running: Import) => void
+  /** Nothing can cut it short unnoticed: it ends where it ends, whether or not its last line says so. */
+  readonly isWhole?: boolean
   readonly act: () => Act | Promise<Act>
 }
 
@@ -121,11 +129,12 @@ export async function readImport(
   }
   try {
     for await (const read of readLines(stream)) {
-      readLine(batch, read, ++line)
+      readLine(batch, read, ++line, started)
       if (batch.lines === linesABatch || batch.bytes >= bytesABatch) await commit()
       if (line % linesATurn === 0) await letOthers()
     }
-    if (batch.lines > 0) await commit()
+    if (reading.isWhole) batch.end ??= 'stream'
+    if (batch.lines > 0 || batch.end !== undefined) await commit()
   } finally {
     // Also after a cut: who asks how far it came is told of what was under way.
     await committed.catch(() => {})
@@ -133,18 +142,28 @@ export async function readImport(
   return committed
 }
 
-const newBatch = (): Batch => ({ lines: 0, bytes: 0, rows: '', faults: [] })
+const newBatch = (): Batch => ({ lines: 0, bytes: 0, rows: '', faults: [], end: undefined })
 
-function readLine(batch: Batch, { text, bytes }: TextLine, line: number): void {
+function readLine(batch: Batch, { text, bytes }: TextLine, line: number, { complete }: Import): void {
   batch.lines++
   batch.bytes += bytes
+  if (text?.trim() === '') return
+  if (complete || batch.end !== undefined)
+    throw new Invalid([{ field: `line ${line}`, problem: 'comes after the end' }])
   if (text === undefined)
     return void batch.faults.push({ line, field: 'line', problem: 'must be UTF-8, and 64 KiB at most' })
-  if (text.trim() === '') return
   const record = parseJson(text)
+  batch.end = readEnd(record)
+  if (batch.end !== undefined) return
   const fault = record === undefined ? { field: 'line', problem: 'must be a JSON object' } : findFault(record)
   if (fault) batch.faults.push({ line, ...fault })
   else batch.rows += printStaged(record as Partial<SourceRecord>, line)
+}
+
+/** `{"end": {"records": 3}}` */
+function readEnd(line: unknown): number | undefined {
+  const end = (line as { end?: { records?: unknown } } | null | undefined)?.end
+  return Number.isSafeInteger(end?.records) ? (end!.records as number) : undefined
 }
 
 function parseJson(text: string): unknown {
@@ -193,12 +212,23 @@ async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, a
     batch.bytes,
     ...counts,
     act.at,
+    batch.end !== undefined,
   ])
   if (!next) throw new Conflict(`Somebody else goes on with import ${running.id}, or it has ended.`)
+  if (typeof batch.end === 'number') checkEnd(next, batch.end)
   if (faults.length > 0) {
     const fields = (name: keyof LineFault) => faults.map((fault) => fault[name])
     await sql.query(table.insertFaults, [running.id, fields('line'), fields('field'), fields('problem'), faultsAtMost])
   }
   if (running.mode === 'snapshot' && batch.rows !== '') await sql.query(table.insertSeen, [running.id])
   return next
+}
+
+/** Something was lost on the way, or the count is wrong: what was committed before stays, and the import goes on from there. */
+function checkEnd(read: Import, records: number): void {
+  const came = outcomes.reduce((sum, each) => sum + read[each], 0)
+  if (came !== records)
+    throw new Invalid([
+      { field: 'end.records', problem: `is ${records}, but ${came} records came: send what is missing` },
+    ])
 }

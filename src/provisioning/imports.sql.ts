@@ -1,6 +1,6 @@
 import { statement } from '../database/database.ts'
 
-export const columns = `id, source, environment, mode, dry_run AS "dryRun", as_of AS "asOf", state, lines, bytes, total_bytes AS "totalBytes",
+export const columns = `id, source, environment, mode, dry_run AS "dryRun", as_of AS "asOf", state, lines, complete, bytes, total_bytes AS "totalBytes",
    created, changed, removed, unchanged, skipped, waiting, failed, missing, known, actor, request_id AS "requestId",
    started_at AS "startedAt", updated_at AS "updatedAt", finished_at AS "finishedAt"`
 
@@ -26,7 +26,7 @@ export const selectFaults = statement(
 export const advanceImport = statement(
   'advance_import',
   `UPDATE imports SET lines = $3, bytes = bytes + $4, created = created + $5, changed = changed + $6, removed = removed + $7, unchanged = unchanged + $8,
-     skipped = skipped + $9, waiting = waiting + $10, failed = failed + $11, updated_at = $12
+     skipped = skipped + $9, waiting = waiting + $10, failed = failed + $11, updated_at = $12, complete = complete OR $13
    WHERE id = $1 AND lines = $2 AND state = 'running' RETURNING ${columns}`,
 )
 
@@ -74,8 +74,7 @@ const noteKnown = `noted AS (
 export const noteKnownCustomers = statement(
   'note_known_customers',
   `WITH page AS MATERIALIZED (
-     SELECT id, external_id, version, updated_at FROM users
-     WHERE source = $2 AND external_id > $5 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $6),
+     SELECT id, external_id, version, updated_at FROM customers_after($2, $5, $6)),
    known AS MATERIALIZED (
      SELECT 'customer' AS kind, external_id AS key, version, updated_at FROM page
      UNION ALL SELECT 'holding', page.external_id || ' ' || held.external_id, held.version, held.updated_at FROM page CROSS JOIN LATERAL (
@@ -88,8 +87,7 @@ export const noteKnownCustomers = statement(
 export const noteKnownAccounts = statement(
   'note_known_accounts',
   `WITH page AS MATERIALIZED (
-     SELECT external_id, version, last_update_date AS updated_at FROM accounts
-     WHERE source = $2 AND external_id > $5 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $6),
+     SELECT external_id, version, last_update_date AS updated_at FROM accounts_after($2, $5, $6)),
    known AS MATERIALIZED (SELECT 'account' AS kind, external_id AS key, version, updated_at FROM page),
    ${noteKnown}`,
 )

@@ -3,8 +3,7 @@ import { statement } from '../database/database.ts'
 /** Living customers of a source after a name, in the order of its bytes, each with what they hold; `line` is what checksums are made of. */
 const pageOf = `SELECT u.id, u.external_id AS "externalId", u.version, u.name, u.status, held.holdings,
      u.external_id || ' ' || coalesce(u.version, 0) || coalesce(held.line, '') AS line
-   FROM (SELECT id, external_id, version, name, status FROM users
-         WHERE source = $1 AND external_id > $2 COLLATE "C" AND removed_at IS NULL ORDER BY external_id LIMIT $3) AS u
+   FROM customers_after($1, $2, $3) AS u
    CROSS JOIN LATERAL (
      SELECT jsonb_agg(jsonb_build_object('account', a.external_id, 'number', a.account_number, 'accountVersion', coalesce(a.version, 0), 'accountStatus', a.status,
               'role', h.role, 'status', h.status, 'version', coalesce(h.version, 0)) ORDER BY a.external_id) AS holdings,

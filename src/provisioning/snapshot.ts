@@ -5,7 +5,7 @@
 import { type Act, gatewayAct, recordAct } from '../audit/audit.ts'
 import { type Clock, day, after as later } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { Conflict } from '../problem.ts'
+import { Conflict, Invalid } from '../problem.ts'
 import { getImport, type Import } from './import.ts'
 import { findNewerSnapshot } from './import-review.ts'
 import * as table from './imports.sql.ts'
@@ -17,11 +17,18 @@ const keysABatch = 1_000
 /** After its last line. `guardPercent`: more than so much of what is known is not removed without a yes. */
 export async function finishImport(db: Database, read: Import, guardPercent: number, act: Act): Promise<Import> {
   if (read.mode === 'changes') return db.transaction((sql) => end(sql, read, ['running'], 'finished', act))
+  if (!read.complete) throw new Invalid([endIsMissing])
   const found = await compare(db, read)
   if (read.dryRun) return db.transaction((sql) => end(sql, read, ['running'], 'finished', act, found))
   const state = found.missing * 100 > found.known * guardPercent ? 'needs approval' : 'removing'
   const turned = await turn(db, read, ['running'], state, act, found)
   return state === 'removing' ? removeMissing(db, turned, act) : turned
+}
+
+/** What ends without it may have been cut short, and what was cut off would be removed. */
+const endIsMissing = {
+  field: 'end',
+  problem: 'is missing: the last line of a snapshot must say how many records it has, such as {"end": {"records": 3}}',
 }
 
 /** Page by page, then part by part, so that no statement takes long. Cut, it is done again, and finds the same. */

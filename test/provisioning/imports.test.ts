@@ -39,8 +39,12 @@ interface Told {
 const print = (records: readonly unknown[]) =>
   records.map((each) => `${typeof each === 'string' ? each : JSON.stringify(each)}\n`).join('')
 
+/** As the last line of a snapshot has it. */
+const endOf = (records: readonly unknown[]) => ({ end: { records: records.length } })
+
 async function importAll(records: readonly unknown[], query: string): Promise<Told> {
-  const answer = await send(`${url}?${query}`, { method: 'POST', headers: ndjson, body: print(records) })
+  const body = print(query.includes('mode=snapshot') ? [...records, endOf(records)] : records)
+  const answer = await send(`${url}?${query}`, { method: 'POST', headers: ndjson, body })
   assert.equal(answer.status, 201, answer.text)
   return answer.json<Told>()
 }
@@ -231,7 +235,7 @@ test('a snapshot removes what it does not have, and what is said while it runs s
   )
   const late = await core.put(`customers/LATE?source=${source}`, { name: 'Late', version: 1 })
   assert.equal(late.status, 200)
-  sent.end()
+  sent.end(print([{ end: { records: 597 } }]))
   const told = JSON.parse((await answered).text) as Told
   assert.deepEqual([told.state, told.missing, told.removed, told.unchanged], ['finished', 3, 3, 597])
   const { customers, holdings } = await readSource(db, source)
@@ -247,6 +251,28 @@ test('a snapshot removes what it does not have, and what is said while it runs s
     'unchanged',
     'what the snapshot has removed is not raised by what was known before it',
   )
+})
+
+test('a snapshot that ends without its last line, or before it, removes nothing and can be gone on with', async () => {
+  const source = nameSource()
+  await importAll(households(source, 400), `source=${source}`)
+  house.clock.advance(minute)
+  const all = households(source, 399)
+  const post = (records: readonly unknown[]) =>
+    send(`${url}?source=${source}&mode=snapshot`, { method: 'POST', headers: ndjson, body: print(records) })
+  const goOn = async (records: readonly unknown[]): Promise<Answer> => {
+    const { id, lines } = (await newest(source))!
+    return send(`${url}/${id}?after=${lines}`, { method: 'PATCH', headers: ndjson, body: print(records) })
+  }
+  const fields = (answer: Answer) => [answer.status, answer.json<{ fields: { field: string }[] }>().fields[0]!.field]
+
+  assert.deepEqual(fields(await post(all.slice(0, 1_000))), [400, 'end'])
+  assert.deepEqual(fields(await goOn([endOf(all)])), [400, 'end.records'], 'something is missing')
+  assert.deepEqual(fields(await goOn([...all.slice(1_000), endOf(all), all[0]])), [400, 'line 1199'])
+  const { state, removed } = (await newest(source))!
+  assert.deepEqual([state, removed, (await readSource(db, source)).holdings!.length], ['running', 0, 400])
+  const told = (await goOn([...all.slice(1_000), '', endOf(all)])).json<Told>()
+  assert.deepEqual([told.state, told.removed, told.unchanged, told.failed], ['finished', 3, 1_197, 0])
 })
 
 test('a snapshot that would remove more than its share waits for a yes; a no leaves everything', async () => {

@@ -56,7 +56,7 @@ const lines = [
 const RecordLines = Type.String({
   title: 'RecordLines',
   description:
-    'A record a line, each a JSON object: `kind`, the fields of a customer, an account or a holding, and `"op": "remove"` for what is gone. UTF-8; with `Content-Encoding: gzip` if you like.',
+    'A record a line, each a JSON object: `kind`, the fields of a customer, an account or a holding, and `"op": "remove"` for what is gone. The last line may be `{"end": {"records": N}}`, with the number of records; that of a snapshot must be. UTF-8; with `Content-Encoding: gzip` if you like.',
   examples: [lines.map((line) => `${JSON.stringify(line)}\n`).join('')],
 })
 
@@ -85,7 +85,7 @@ export const startsImport: Endpoint<Provisioner> = {
       mode: Type.Optional(
         oneOf(allowedModes, {
           description:
-            '`changes` unless given. A `snapshot` is everything that the source has: what is not in it is removed.',
+            '`changes` unless given. A `snapshot` is everything that the source has: what is not in it is removed. Its last line must be `{"end": {"records": N}}`.',
         }),
       ),
       dryRun: Type.Optional(

@@ -45,8 +45,8 @@ test('the list tells source, mode, sender, state and counts of each import, the 
 })
 
 test('who sent it is told by the name of the service', async () => {
-  const core = await openCore(house)
   const source = makeUpWord()
+  const core = await openCore(house, 'live', [source])
   const lines = households(source, 1).map((each) => `${JSON.stringify(each)}\n`)
   const answer = await fetch(`${house.baseUrl}/internal/v1/imports?source=${source}`, {
     method: 'POST',
