@@ -45,7 +45,7 @@ function printRow(read: Import, names: Names): Html {
   const { id, source, mode, actor, lines, skipped, failed, startedAt, finishedAt } = read
   return html`<tr><td><a href="${importsPage}/${id}">${id}</a></td><td>${printState(read)}</td><td>${source}, ${mode}${printSite(read)}${printDryRun(read)}</td>
 <td>${printName(actor, names)}</td><td class="number">${count(lines)}</td><td class="number">${count(appliedOf(read))}</td><td class="number">${count(skipped)}</td>
-<td class="number">${count(failed)}</td><td>${printMoment(startedAt)}${finishedAt && html`<br>${printMoment(finishedAt)}`}</td></tr>`
+<td class="number">${count(failed)}</td><td>${printMoment(startedAt)}${finishedAt !== null && html`<br>${printMoment(finishedAt)}`}</td></tr>`
 }
 
 function appliedOf({ created, changed, removed }: Import): number {
