@@ -20,9 +20,10 @@ import {
   setRefreshAccess,
 } from './partners/partner.ts'
 import { scopes } from './scope.ts'
-import { addAccount } from './users/account.ts'
+import { type Account, addAccount, setHolding } from './users/account.ts'
 import { createApiToken } from './users/api-token.ts'
-import { createUser, listUsers } from './users/user.ts'
+import { scopesOfRole } from './users/holding.ts'
+import { createUser, createWithoutPassword, listUsers, type User } from './users/user.ts'
 
 interface DemoClient {
   readonly clientId: string
@@ -112,6 +113,7 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
   const common = { classification: 'individual', dayTrader: false, optionLevel: 2 } as const
   await addAccount(db, user, { ...common, accountNumber: '6YA10001', environment: 'live', type: 'margin' }, act)
   await addAccount(db, user, { ...common, accountNumber: 'VA20001', environment: 'sandbox', type: 'cash' }, act)
+  await shareAccounts(db, user, common, act)
 
   const { branchId } = await applyAsPartner(db, 'Example Partner', act)
   const partner = await getPartner(db, String(branchId))
@@ -140,6 +142,23 @@ async function fillDemo(gateway: DemoHouse, db: Database): Promise<Demo> {
     sandboxToken: await makeToken('sandbox'),
     operator: { username: operator.username, password: operatorPassword },
     sandbox: await makeClient('sandbox'),
+  }
+}
+
+/** One that they hold with somebody else, and one that is another's and they advise on: a consent page says whose each is. */
+async function shareAccounts(
+  db: Database,
+  user: User,
+  common: Pick<Account, 'dayTrader' | 'optionLevel'>,
+  act: Act,
+): Promise<void> {
+  const other = await createWithoutPassword(db, { username: 'bob', name: 'Bob Example', role: 'holder' }, act)
+  for (const [accountNumber, classification, role] of [
+    ['6YA10002', 'joint', 'joint'],
+    ['6YA10003', 'individual', 'adviser'],
+  ] as const) {
+    await addAccount(db, other, { ...common, accountNumber, classification, environment: 'live', type: 'cash' }, act)
+    await setHolding(db, user, { accountNumber, role, scopes: scopesOfRole[role] }, act)
   }
 }
 

@@ -46,7 +46,7 @@ export type AuditAction =
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
-  | 'provisioning.applied'
+  | `provisioning.${'applied' | 'linked'}`
   | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
   | `keys.${'rotated' | 'pruned'}`
   | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`

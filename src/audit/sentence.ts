@@ -193,6 +193,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.skip_started': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
   'webhook.skip_finished': ({ to, count }) =>
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
+  'provisioning.linked': ({ by, to, said }) => say`${by} said that ${to} is ${said('externalId')} of ${said('source')}`,
   'provisioning.applied': ({ by, to, said }) =>
     say`${by} provisioned ${to}: ${said('outcome')}, version ${said('version')}`,
   'import.started': ({ by, to, said }) => say`${by} started ${to} from ${said('source')}`,

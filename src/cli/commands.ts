@@ -12,6 +12,7 @@ import { deliveryCommands } from './delivery.ts'
 import { eventCommands } from './event.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './keys.ts'
+import { linkCommands } from './link.ts'
 import { listen, listenOptions } from './listen.ts'
 import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
@@ -61,6 +62,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   settingsCommand,
   ...userCommands,
+  ...linkCommands,
   ...providerCommands,
   ...staffCommands,
   ...partnerCommands,

@@ -65,8 +65,8 @@ function isInCalendar(written: string): boolean {
 
 const needed = (field: Field): Field => ({ ...field, isRequired: true })
 
-const externalIdRule = 'must be 1 to 64 letters, digits or any of . _ @ + : -'
-const externalIdPattern = '^[A-Za-z0-9._@+:-]{1,64}$'
+export const externalIdRule = 'must be 1 to 64 letters, digits or any of . _ @ + : -'
+export const externalIdPattern = '^[A-Za-z0-9._@+:-]{1,64}$'
 const externalId = (of: string, example: string) =>
   needed(matching(externalIdPattern, externalIdRule, `What the source calls ${of}.`, example))
 

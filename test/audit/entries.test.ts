@@ -257,6 +257,8 @@ test('every command of an operator that changes something is recorded, and those
     ['user password', () => ['otto'], ['user.password_changed']],
     ['user account', () => ['otto', '--number', '6YA70001'], ['user.account_added']],
     ['user hold', () => ['otto', '--number', '6YA70001', '--role', 'joint'], ['user.holding_set']],
+    ['user link', () => ['otto', '--external-id', 'C-otto', '--source', 'crm'], ['provisioning.linked']],
+    ['user link-account', () => ['6YA70001', '--external-id', 'A-otto', '--source', 'crm'], ['provisioning.linked']],
     ['user release', () => ['otto', '--number', '6YA70001'], ['user.holding_removed']],
     ['user disable', () => ['otto'], ['user.disabled']],
     ['user enable', () => ['otto'], ['user.enabled']],

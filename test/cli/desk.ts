@@ -10,6 +10,7 @@ import { deliveryCommands } from '../../src/cli/delivery.ts'
 import { eventCommands } from '../../src/cli/event.ts'
 import { importCommands } from '../../src/cli/import.ts'
 import { keyCommands } from '../../src/cli/keys.ts'
+import { linkCommands } from '../../src/cli/link.ts'
 import { partnerCommands } from '../../src/cli/partner.ts'
 import { partnerMemberCommands } from '../../src/cli/partner-members.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
@@ -26,6 +27,7 @@ import { type Finished, runCommand } from '../support/process.ts'
 
 export const commands = [
   ...userCommands,
+  ...linkCommands,
   ...staffCommands,
   ...partnerCommands,
   ...partnerMemberCommands,

@@ -95,3 +95,38 @@ test('words that mean nothing are refused in a sentence', async () => {
   assert.match((await line.fail('import', write('x.ndjson', ''), '--mode', 'some')).stderr, /--mode must be one of/)
   assert.match((await line.fail('import', 'show', 'x')).stderr, /An import has a number/)
 })
+
+test('who was made by hand is linked to what the core calls them, and its next import finds them and their account', async () => {
+  const made = await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')
+  await line.read('user', 'account', 'ada', '--number', '6YA90001')
+  const name = ['--source', 'joined', '--external-id']
+  await line.read('user', 'link', 'ada', ...name, 'C-typo')
+  assert.deepEqual(await line.read('user', 'link', 'ada', ...name, 'C-90'), {
+    ...{ username: 'ada', source: 'joined', external_id: 'C-90' },
+  })
+  await line.read('user', 'link-account', '6ya90001', ...name, 'A-90')
+  const records = [
+    { kind: 'customer', externalId: 'C-90', name: 'Ada Lovelace', version: 1 },
+    { kind: 'account', externalId: 'A-90', number: '6YA90001', type: 'margin', version: 1 },
+    { kind: 'holding', customer: 'C-90', account: 'A-90', role: 'owner', version: 1 },
+  ]
+  const told = await line.read('import', write('joined.ndjson', print(records)), '--source', 'joined')
+  assert.deepEqual([told.created, told.changed, told.failed], [0, 3, 0])
+  const shown = await line.read('user', 'show', 'ada')
+  assert.deepEqual([shown.id, shown.name, shown.accounts], [made.id, 'Ada Lovelace', ['6YA90001']])
+})
+
+test('nobody is linked whom a source knows, to a name that is taken, to another site’s source, or who is staff', async () => {
+  await line.read('import', write('taken.ndjson', print(customers(70, 71))), '--source', 'taken')
+  await line.read('user', 'create', '--username', 'ben', '--name', 'Ben')
+  await line.read('user', 'create', '--username', 'olga', '--name', 'Olga', '--operator')
+  await line.read('user', 'account', 'ben', '--number', '6YA90002')
+  const fail = async (...words: string[]) => (await line.fail('user', ...words)).stderr
+  const name = (id: string, source = 'taken') => ['--source', source, '--external-id', id]
+  assert.match(await fail('link', 'ben', ...name('C70')), /Another customer has the external id C70 of taken/)
+  assert.match(await fail('link', 'taken:c70', ...name('C71')), /A source knows taken:c70 already/)
+  assert.match(await fail('link', 'olga', ...name('C72')), /olga is staff/)
+  assert.match(await fail('link', 'ben', ...name('C 73')), /external-id must be 1 to 64 letters/)
+  assert.match(await fail('link', 'ben', ...name('C73'), '--environment', 'sandbox'), /source is of the live site/)
+  assert.match(await fail('link-account', '6YA99999', ...name('A1')), /There is no live account 6YA99999/)
+})

@@ -66,14 +66,14 @@ test('three processes answer on each of the two ports, and the parent says once 
   assert.equal(ready.length, 1)
 })
 
-test('what is set up once is there once: one user and one operator, and the key that all of them use', async () => {
+test('what is set up once is there once: those of the demo, and the key that all of them use', async () => {
   const listed = await runCommand(['user', 'list', '--json'], settings)
   assert.deepEqual(
     listed
       .json<{ username: string }[]>()
       .map(({ username }) => username)
       .sort(),
-    ['alice', 'operator'],
+    ['alice', 'bob', 'operator'],
   )
   assert.equal(readFileSync(`${dataDir}/secret.keys`, 'utf8').trim().split('\n').length, 1)
 })

@@ -12,6 +12,7 @@ import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
 import {
+  askForConsent,
   endGateway,
   exchange,
   type GatewayProcess,
@@ -73,12 +74,23 @@ test('every fact of it is true', async () => {
     const code = await obtainCode(browser, client.id, 'read write market trade stream')
     const tokens = (await exchange(site.url, client, code)).json<{ access_token: string; refresh_token: string }>()
     const { profile } = (await readProfile(site.url, tokens.access_token)).json<{ profile: { accounts: unknown[] } }>()
-    assert.equal(profile.accounts.length, 1)
+    assert.equal(profile.accounts.length, site.url === demo.baseUrl ? 2 : 1)
     const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
     assert.equal((await postForm(`${site.url}/v1/oauth/refreshtoken`, fields, basic(client))).status, 200)
   }
   const operator = await signIn(demo.baseUrl, demo.operator)
   assert.equal((await operator.get('/account')).status, 200)
+})
+
+test('a newcomer sees whose each account is when an application asks: their own, one held jointly, and one that they advise on', async () => {
+  const browser = await signIn(demo.baseUrl, demo)
+  const ask = async (scope: string) => (await askForConsent(browser, demo.clientId, scope)).text
+  const reading = await ask('read')
+  for (const number of ['6YA10001', '6YA10002', '6YA10003']) assert.match(reading, new RegExp(`value="${number}"`))
+  assert.match(reading, /Bob Example/)
+  const trading = await ask('read trade')
+  assert.doesNotMatch(trading, /value="6YA10003"/, 'an adviser lets nobody trade')
+  assert.match(trading, /6YA10003/, 'and is told so')
 })
 
 /** What a person would copy from the terminal; a backslash at its end continues a line. */
@@ -96,7 +108,8 @@ test('the printed commands work when they are pasted', async () => {
   const browser = await signIn(demo.baseUrl, demo)
   const start = await browser.get(address!)
   const page = await browser.get((await browser.get(start.location!)).location!)
-  const approved = await browser.submit(page, '/consent', { decision: 'approve' })
+  const account = ['6YA10001', '6YA10002']
+  const approved = await browser.submit(page, '/consent', { decision: 'approve', account })
   assert.ok(approved.location!.startsWith(`${demo.callbackUrl}?`))
   const code = new URL(approved.location!).searchParams.get('code')!
   const tokens = JSON.parse(paste(tradeCode!.replace('CODE', code))) as Record<string, string>
