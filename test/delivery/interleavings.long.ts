@@ -22,6 +22,6 @@ const scenes = [
   ['settle', 'claim', 'pause'],
 ]
 
-/** The longest first, so that each troupe has as many of them: those of three, and days that leave. They wait for each other's locks: four keep two cores busy. */
+/** The longest first, so that each troupe has as many of them: those of three, and days that leave. */
 const isLong = (names: readonly string[]) => names.length > 2 || names.includes('retire')
 play('whatever happens in the same moment', [...scenes.filter(isLong), ...scenes.filter((names) => !isLong(names))], 4)

@@ -47,10 +47,15 @@ export interface FreshAnswer {
   readonly process: string
 }
 
+/** Long enough for the busiest machine. */
+const patienceMs = 60_000
+
 /** Over a connection that nobody used before. */
 export function askFresh(url: string, headers: Record<string, string> = {}, body?: string): Promise<FreshAnswer> {
   return new Promise((done, failed) => {
-    const asked = request(url, { agent: false, method: body === undefined ? 'GET' : 'POST', headers }, (answer) => {
+    const method = body === undefined ? 'GET' : 'POST'
+    const signal = AbortSignal.timeout(patienceMs)
+    const asked = request(url, { agent: false, method, headers, signal }, (answer) => {
       let text = ''
       answer.setEncoding('utf8').on('data', (part: string) => {
         text += part

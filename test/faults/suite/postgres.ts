@@ -76,7 +76,7 @@ export async function openPair(primaryFolder: string, standbyFolder: string): Pr
   return { primary, standby, close }
 }
 
-/** A cluster of today's schema that nobody has used yet. Made once: to copy it takes a tenth of the time. */
+/** A cluster of today's schema that nobody has used yet. Made once a process, and copied for each house. */
 let model: Promise<string> | undefined
 
 async function copyModel(folder: string, setting: string): Promise<void> {

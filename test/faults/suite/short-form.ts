@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { runScenario } from './run.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** Requests enough to be caught by every fault, and few enough to leave room on two cores for whatever runs beside them. */
+/** Fewer requests than at length, so that there is room on two cores for whatever runs beside them. */
 const scale = { calmMs: 500, faultMs: 1_500, isFull: false, pauseMs: 50, waiting: 4_000 }
 
-/** They wait more than they compute: three at a time. */
+/** Each waits for a part of its time: three at a time. */
 export function testScenarios(title: string, scenarios: readonly Scenario[]): void {
   test(title, { concurrency: 3 }, async (suite) => {
     await Promise.all(
