@@ -279,7 +279,7 @@ test('rotations at the same time lose no key', async () => {
   appendFileSync(keyFile, `# ${'a remark '.repeat(7)}\n`.repeat(300_000))
   const { db } = house.gateway.context
   const turns = await db.transaction(async (sql) => {
-    await sql.script('LOCK TABLE schema_migrations')
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE schema_migrations')
     const started = [1, 2].map(() => runCommand(['keys', 'rotate', '--json'], commandSettings()))
     const waiting = statement(
       '',

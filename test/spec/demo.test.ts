@@ -206,7 +206,7 @@ async function killInTheMiddle(program: Program, dataDir: string): Promise<void>
     return found?.answer != null
   })
   const locked = db.transaction(async (sql) => {
-    await sql.script('LOCK TABLE partners IN EXCLUSIVE MODE')
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE partners IN EXCLUSIVE MODE')
     const waiting = "SELECT 1 AS answer FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     await eventually('the demo waits', async () => (await ask(waiting)).length > 0)
     program.kill('SIGKILL')

@@ -404,7 +404,7 @@ test('a webhook has ten replays running at most, also when they race for the las
   const elsewhere = openDatabase({ connectionString: house.databaseUrl, connections: 1 })
   t.after(() => elsewhere.close())
   await elsewhere.transaction(async (sql) => {
-    await sql.script('LOCK TABLE inbox_reads')
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE inbox_reads')
     await house.gateway.context.db.query(insertRunning, [webhookId, house.clock.now()])
     const answers = await Promise.all(Array.from({ length: 15 }, start))
     const refused = answers.filter((answer) => answer.status === 409)

@@ -1,6 +1,6 @@
 /**
  * The test runner learns which test a call of `test()` and an uncaught error belong to from async_hooks: of every promise that anybody makes it notes the beginning and
- * the end, which takes a tenth of the processor time of a run. An AsyncLocalStorage tells the same for nothing. Loaded before the runner, with `--require`;
+ * the end, which costs a few hundredths of the processor time of a batch. An AsyncLocalStorage tells the same for less. Loaded before the runner, with `--require`;
  * without it tests do the same and take longer.
  */
 const hooks = require('node:async_hooks')
