@@ -92,19 +92,26 @@ interface Look {
   readonly find: string
 }
 
-const looks: readonly Look[] = [
+export const looks: readonly Look[] = [
   { name: '320-light', viewport: smallPhone, colorScheme: 'light', forcedColors: 'none', find: all },
   { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
   { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
   { name: '1280-forced', viewport: desk, colorScheme: 'light', forcedColors: 'active', find: ofColours },
 ]
 
+/** What account holders see, each width by day and by night as well. */
+export const holderLooks: readonly Look[] = [
+  ...looks,
+  { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
+  { name: '1280-dark', viewport: desk, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
+]
+
 /** For colours that are not the house's: each width by day and by night. */
 export const brandLooks: readonly Look[] = [
   { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: all },
-  { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: all },
+  { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
   { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: all },
-  { name: '1280-dark', viewport: desk, colorScheme: 'dark', forcedColors: 'none', find: all },
+  { name: '1280-dark', viewport: desk, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
 ]
 
 const well = { tooWide: [], tooLow: [], tooFaint: [], faults: [] }

@@ -12,7 +12,7 @@ import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
 import { openReceiver } from '../support/receiver.ts'
-import { fine, lookAt, openScreen } from '../support/screen.ts'
+import { fineIn, holderLooks, lookAt, looks, openScreen } from '../support/screen.ts'
 import { consoleTour } from './looks/console.ts'
 import { holderTour } from './looks/holder.ts'
 import { portalTour } from './looks/portal.ts'
@@ -43,18 +43,18 @@ async function noteRow(): Promise<void> {
   if (status === 200) visited.add(rowOf('GET', new URL(page.url()).pathname))
 }
 
-for (const [whose, tour] of Object.entries({
-  'an account holder’s': holderTour,
-  'a partner’s': portalTour,
-  'an operator’s': consoleTour,
-} satisfies Record<string, Tour>))
+for (const [whose, tour, ways] of [
+  ['an account holder’s', holderTour, holderLooks],
+  ['a partner’s', portalTour, looks],
+  ['an operator’s', consoleTour, looks],
+] satisfies [string, Tour, typeof looks][])
   test(`each of ${whose} pages fits phones and a desk, and axe finds nothing, light, dark and in colours of the reader’s choice`, async () => {
     const found: Record<string, unknown> = {}
     complaints.length = 0
     for await (const name of tour(walk)) {
       await noteRow()
-      const seen = await lookAt(page, name)
-      if (!isDeepStrictEqual(seen, fine)) found[name] = seen
+      const seen = await lookAt(page, name, ways)
+      if (!isDeepStrictEqual(seen, fineIn(ways))) found[name] = seen
     }
     assert.deepEqual(found, {})
     assert.deepEqual(
