@@ -148,6 +148,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
       : say`${by} went back to ${to}: ${said('name')}`,
   'service.created': ({ by, to }) => say`${by} registered service ${to}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
+  'provider.drafted': ({ by, to, said }) =>
+    say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}`,
   'provider.added': ({ by, to, said }) =>
     say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,
   'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,
