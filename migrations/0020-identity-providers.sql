@@ -28,6 +28,8 @@ CREATE TABLE identity_providers (
   roles_claim     text CHECK (length(roles_claim) BETWEEN 1 AND 100),
   role_map        jsonb NOT NULL DEFAULT '{}',
   created_at      timestamptz NOT NULL,
+  -- Null: it is written down, and nobody signs in there yet.
+  enabled_at      timestamptz,
   -- When it was last asked for its metadata, and since when it has not answered.
   looked_at       timestamptz,
   away_since      timestamptz,

@@ -20,8 +20,8 @@ const floors: readonly (readonly string[])[] = [
   ['web/gates', 'web/sign-in'],
   ['web/frame', 'api', 'doctor'],
   ['context'],
-  ['identity', 'metrics', 'tracing'],
   ['proposals'],
+  ['identity', 'metrics', 'tracing'],
   ['oauth', 'provisioning', 'webhooks'],
   ['partners'],
   ['users', 'described-route', 'sibling', 'storage'],
@@ -69,6 +69,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
     ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token', 'auth_time'],
   ],
   'src/identity/logout.ts': ['end_session_endpoint'],
+  'src/identity/provider-look.ts': ['jwks_uri'],
   'src/identity/provider-test.ts': [
     ...['authorization_response_iss_parameter_supported', 'end_session_endpoint', 'acr_values_supported'],
     'code_challenge_methods_supported',
@@ -226,8 +227,11 @@ const reserved = [
   {
     what: 'what may take two people',
     pattern:
-      /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor|allowRemoval)\(/,
-    places: ['src/partners/', 'src/users/', 'src/provisioning/', 'src/proposals/', 'src/cli/', 'src/demo.ts'],
+      /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor|allowRemoval|addProvider|enableProvider)\(/,
+    places: [
+      ...['src/partners/', 'src/users/', 'src/provisioning/', 'src/identity/', 'src/proposals/', 'src/cli/'],
+      ...['src/demo.ts', 'src/demo-idp.ts'],
+    ],
   },
   {
     what: 'the clock',

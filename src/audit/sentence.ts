@@ -150,6 +150,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'service.provisioning_set': ({ by, to, said }) =>
     say`${by} set for which sources service ${to} may provision: ${said('mayProvision')}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
+  'provider.drafted': ({ by, to, said }) =>
+    say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}`,
   'provider.added': ({ by, to, said }) =>
     say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,
   'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,

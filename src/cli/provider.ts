@@ -1,7 +1,7 @@
 import { isDevelopment } from '../config.ts'
 import { linkByHand, unlinkByHand } from '../identity/identity.ts'
 import { openProviders } from '../identity/open-providers.ts'
-import { addProvider, getProvider, listProviders, type Provider, removeProvider } from '../identity/provider.ts'
+import { addProvider, getProvider, listEveryProvider, type Provider, removeProvider } from '../identity/provider.ts'
 import { type ProviderDraft, providerKinds, providerProofs } from '../identity/provider-draft.ts'
 import { testProvider } from '../identity/provider-test.ts'
 import type { StaffRole } from '../permission.ts'
@@ -46,7 +46,7 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Lists the identity providers.',
     run: async ({ db, print }) =>
-      print.table((await listProviders(db)).map(printProvider), 'There are no identity providers.'),
+      print.table((await listEveryProvider(db)).map(printProvider), 'There are no identity providers.'),
   },
   {
     name: 'provider test',
@@ -132,8 +132,9 @@ function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
 }
 
 function printProvider(provider: Provider): Record<string, unknown> {
-  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, strongAcr, strongAmr, awaySince } = provider
+  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, strongAcr, strongAmr, awaySince, enabledAt } =
+    provider
   const printed = { name, kind, label, issuer, client_id: clientId, proof, scopes: scopes.join(' ') }
   const strong = [...strongAcr, ...strongAmr].join(' ')
-  return { ...printed, link_claim: linkClaim, strong, away_since: awaySince }
+  return { ...printed, link_claim: linkClaim, strong, enabled_at: enabledAt, away_since: awaySince }
 }

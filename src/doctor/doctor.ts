@@ -17,6 +17,7 @@ import { checkMailServer } from './mail-server.ts'
 import { checkNameServers } from './name-servers.ts'
 import { checkOperators } from './operators.ts'
 import { checkPromises } from './promises.ts'
+import { checkProviders } from './providers.ts'
 import { checkDeliveries, checkDispatch, checkWebhooks } from './queue.ts'
 import { both, type Known, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
@@ -84,6 +85,8 @@ async function examineStorage(
   await round.ask('operators', both(schema, config), ([db, given]) => checkOperators(db, given))
   await round.ask('administrators', schema, checkAdministrators)
   await round.ask('four eyes', both(schema, config), ([db, given]) => checkFourEyes(db, given))
+  const known = both(schema, config)
+  await round.ask('identity providers', known, ([db, given]) => checkProviders(db, given, clock), limits.providersMs)
 }
 
 async function examineSites(round: Round, config: Known<Config>, clock: Clock): Promise<void> {

@@ -9,7 +9,7 @@ const columns = userColumns.replaceAll(/(^|, )(\w+)/g, '$1u.$2')
 /** Whoever removes it, or a link, waits for the sign-ins that go on, and ends what they opened. */
 export const holdProvider = statement(
   'hold_identity_provider',
-  'SELECT id FROM identity_providers WHERE id = $1 FOR KEY SHARE',
+  'SELECT id FROM identity_providers WHERE id = $1 AND enabled_at IS NOT NULL FOR KEY SHARE',
 )
 
 export const selectLinked = statement(

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import { type Config, isDevelopment } from '../config.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
-import { openGuardedFetch } from './guarded-fetch.ts'
+import { type GuardedFetch, openGuardedFetch } from './guarded-fetch.ts'
 import { openUpstreams, type Upstreams } from './upstream.ts'
 
 interface Opened {
@@ -14,8 +14,11 @@ interface Opened {
 }
 
 export function openProviders({ config, db, vault, clock }: Opened): Upstreams {
-  const allowLoopback = isDevelopment(config)
-  const policy = { allowLoopback, ports: [], networks: config.signIn.providerNetworks }
-  const fetch = openGuardedFetch(policy, config.webhooks.dnsServers)
-  return openUpstreams({ db, vault, clock, fetch, allowLoopback })
+  const fetch = openProviderFetch(config)
+  return openUpstreams({ db, vault, clock, fetch, allowLoopback: isDevelopment(config) })
+}
+
+export function openProviderFetch(config: Config): GuardedFetch {
+  const policy = { allowLoopback: isDevelopment(config), ports: [], networks: config.signIn.providerNetworks }
+  return openGuardedFetch(policy, config.webhooks.dnsServers)
 }

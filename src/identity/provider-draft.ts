@@ -41,6 +41,7 @@ type Check = readonly [field: string, problem: string | undefined | false]
 function checkNames({ name, label, issuer, clientId, scopes }: ProviderDraft, allowLoopback: boolean): Check[] {
   return [
     ['name', !/^[a-z0-9][a-z0-9-]{0,39}$/.test(name) && 'must be 1 to 40 small letters, digits or hyphens'],
+    ['name', name === 'new' && 'must be another word: this one is an address of the console'],
     ['label', findNameProblem(label, 100)],
     ['issuer', findIssuerProblem(issuer, allowLoopback)],
     ['client-id', !/^[\x21-\x7e]{1,500}$/.test(clientId) && 'must be the id that the provider gave to this gateway'],

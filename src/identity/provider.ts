@@ -11,9 +11,11 @@ import { dropProvidedRoles } from '../users/staff-role.ts'
 import { findDraftProblems, type ProviderDraft } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
-export interface Provider extends Omit<ProviderDraft, 'credential'> {
+export interface Provider extends ProviderFacts {
   readonly id: number
   readonly createdAt: Date
+  /** Null: it is written down, and nobody signs in there yet. */
+  readonly enabledAt: Date | null
   readonly lookedAt: Date | null
   readonly awaySince: Date | null
   readonly awayWhy: string | null
@@ -24,12 +26,62 @@ export function vouches({ strongAcr, strongAmr }: Pick<Provider, 'strongAcr' | '
   return strongAcr.length > 0 || strongAmr.length > 0
 }
 
-export async function addProvider(
+interface Development {
+  readonly allowLoopback: boolean
+}
+
+/** From now on people sign in there. */
+export function addProvider(
   db: Database,
   vault: Vault,
   draft: ProviderDraft,
-  { allowLoopback }: { readonly allowLoopback: boolean },
+  development: Development,
   act: Act,
+): Promise<Provider> {
+  return db.transaction(async (sql) => {
+    const added = await insert(sql, vault, draft, development, { at: act.at, enabledAt: act.at })
+    await recordAdded(sql, added, act)
+    return added
+  })
+}
+
+/** Writes it down, to be tested and enabled: so far it changes nothing for anybody. */
+export function draftProvider(
+  db: Database,
+  vault: Vault,
+  draft: ProviderDraft,
+  development: Development,
+  act: Act,
+): Promise<Provider> {
+  return db.transaction(async (sql) => {
+    const drafted = await insert(sql, vault, draft, development, { at: act.at, enabledAt: null })
+    const { name, issuer, kind, clientId } = drafted
+    await recordAct(sql, act, 'provider.drafted', `provider:${name}`, { issuer, kind, clientId })
+    return drafted
+  })
+}
+
+/** False when it is enabled already, or gone. */
+export async function enableProvider(db: Database, id: number, act: Act): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const [enabled] = await sql.query<Provider>(table.enableDraft, [id, act.at])
+    if (enabled) await recordAdded(sql, enabled, act)
+    return enabled !== undefined
+  })
+}
+
+type Added = Pick<Provider, 'name' | 'issuer' | 'kind' | 'clientId'>
+
+function recordAdded(sql: Sql, { name, issuer, kind, clientId }: Added, act: Act): Promise<void> {
+  return recordAct(sql, act, 'provider.added', `provider:${name}`, { issuer, kind, clientId })
+}
+
+async function insert(
+  sql: Sql,
+  vault: Vault,
+  draft: ProviderDraft,
+  { allowLoopback }: Development,
+  { at, enabledAt }: { readonly at: Date; readonly enabledAt: Date | null },
 ): Promise<Provider> {
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
@@ -37,12 +89,9 @@ export async function addProvider(
   const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = draft
   const sealed = vault.seal(purposeOf(issuer), draft.credential)
   const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
-  return db.transaction(async (sql) => {
-    const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), act.at]
-    const [added] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
-    await recordAct(sql, act, 'provider.added', `provider:${name}`, { issuer, kind, clientId })
-    return added!
-  })
+  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), at, enabledAt]
+  const [inserted] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
+  return inserted!
 }
 
 function tellTaken(error: unknown): never {
@@ -54,19 +103,45 @@ function tellTaken(error: unknown): never {
   throw error
 }
 
+/** At which people sign in. */
 export function listProviders(sql: Sql): Promise<Provider[]> {
   return sql.query<Provider>(table.selectProviders)
 }
 
+/** With those that are not enabled yet. */
+export function listEveryProvider(sql: Sql): Promise<Provider[]> {
+  return sql.query<Provider>(table.selectEveryProvider)
+}
+
+/** One at which people sign in. */
 export async function findProvider(sql: Sql, name: string): Promise<Provider | undefined> {
   const [provider] = await sql.query<Provider>(table.selectProvider, [name])
   return provider
 }
 
+/** Also one that is not enabled yet. */
 export async function getProvider(sql: Sql, name: string): Promise<Provider> {
-  const provider = await findProvider(sql, name)
+  const [provider] = await sql.query<Provider>(table.selectAnyProvider, [name])
   if (!provider) throw new NotFound(`There is no identity provider "${name}".`)
   return provider
+}
+
+/** Held still until the transaction ends; undefined when it is enabled already, or gone. */
+export async function holdDraft(sql: Sql, id: number): Promise<Provider | undefined> {
+  const [draft] = await sql.query<Provider>(table.lockDraft, [id])
+  return draft
+}
+
+/** All that it is set up by, but for its credential. */
+export type ProviderFacts = Omit<ProviderDraft, 'credential'>
+
+export function factsOf(provider: ProviderFacts): ProviderFacts {
+  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = provider
+  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = provider
+  return {
+    ...{ name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource },
+    ...{ strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap },
+  }
 }
 
 export async function findProviderById(sql: Sql, id: number): Promise<Provider | undefined> {

@@ -2,23 +2,46 @@ import { statement } from '../database/database.ts'
 
 const columns = `id, name, kind, label, issuer, client_id AS "clientId", proof, scopes, link_claim AS "linkClaim", link_source AS "linkSource",
    strong_acr AS "strongAcr", strong_amr AS "strongAmr", own_second_step AS "ownSecondStep", roles_claim AS "rolesClaim", role_map AS "roleMap",
-   created_at AS "createdAt", looked_at AS "lookedAt", away_since AS "awaySince", away_why AS "awayWhy"`
+   created_at AS "createdAt", enabled_at AS "enabledAt", looked_at AS "lookedAt", away_since AS "awaySince", away_why AS "awayWhy"`
 
 export const insertProvider = statement(
   'insert_identity_provider',
   `INSERT INTO identity_providers (name, kind, label, issuer, client_id, proof, sealed, scopes, link_claim, link_source, strong_acr, strong_amr,
-     own_second_step, roles_claim, role_map, created_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING ${columns}`,
+     own_second_step, roles_claim, role_map, created_at, enabled_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING ${columns}`,
 )
 
+/** At which people sign in. */
 export const selectProviders = statement(
   'select_identity_providers',
+  `SELECT ${columns} FROM identity_providers WHERE enabled_at IS NOT NULL ORDER BY kind, label, id`,
+)
+
+export const selectEveryProvider = statement(
+  'select_every_identity_provider',
   `SELECT ${columns} FROM identity_providers ORDER BY kind, label, id`,
 )
 
 export const selectProvider = statement(
   'select_identity_provider',
+  `SELECT ${columns} FROM identity_providers WHERE name = $1 AND enabled_at IS NOT NULL`,
+)
+
+export const selectAnyProvider = statement(
+  'select_any_identity_provider',
   `SELECT ${columns} FROM identity_providers WHERE name = $1`,
+)
+
+/** One that nobody signs in at yet, held still. */
+export const lockDraft = statement(
+  'lock_identity_provider_draft',
+  `SELECT ${columns} FROM identity_providers WHERE id = $1 AND enabled_at IS NULL FOR NO KEY UPDATE`,
+)
+
+/** Once. */
+export const enableDraft = statement(
+  'enable_identity_provider',
+  'UPDATE identity_providers SET enabled_at = $2 WHERE id = $1 AND enabled_at IS NULL RETURNING name, issuer, kind, client_id AS "clientId"',
 )
 
 export const selectProviderById = statement(

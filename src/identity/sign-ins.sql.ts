@@ -3,7 +3,7 @@ import { statement } from '../database/database.ts'
 export const insertSignIn = statement(
   'insert_provider_sign_in',
   `INSERT INTO provider_sign_ins (state_hash, browser_hash, provider_id, sealed, started_at)
-   SELECT $1, $2, id, $4, $5 FROM identity_providers WHERE id = $3`,
+   SELECT $1, $2, id, $4, $5 FROM identity_providers WHERE id = $3 AND enabled_at IS NOT NULL`,
 )
 
 /** It comes back once, to the provider's own address, into the browser that it left from. */

@@ -5,5 +5,5 @@ export const tellOfStaffPassword = tellStaff(
   'tell_of_staff_password',
   'staff-password',
   `SELECT $4::text AS key, $5::jsonb AS facts, '' AS about, $6::text[] AS roles
-   WHERE EXISTS (SELECT FROM identity_providers WHERE kind = 'staff')`,
+   WHERE EXISTS (SELECT FROM identity_providers WHERE kind = 'staff' AND enabled_at IS NOT NULL)`,
 )

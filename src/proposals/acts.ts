@@ -2,8 +2,10 @@
  * What can be proposed: for each kind what the act depends on, and the act itself; deciders.ts says who may decide it. Whoever adds a kind adds a row here, and calls
  * `carryOut` where the act was done before: it does it at once, or proposes it where the brokerage wants four eyes.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Act } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
+import { enableProvider, factsOf, holdDraft, listProviders, type ProviderFacts } from '../identity/provider.ts'
 import { getClient, setScopesAtMost } from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
 import { decide, getPartner, parseSeen, printSeen, setRefreshAccess } from '../partners/partner.ts'
@@ -33,6 +35,8 @@ export interface ProposedActs {
   readonly 'user.reset-two-factor': { readonly userId: string }
   /** `missing` is how many records go, as whoever proposes it has seen. */
   readonly 'import.removal': { readonly importId: number; readonly missing: number }
+  /** One that is written down, with all that it is set up by. Its credential stays sealed, where it is. */
+  readonly 'provider.add': { readonly providerId: number } & ProviderFacts
 }
 
 export type WiredKind = keyof ProposedActs
@@ -131,6 +135,17 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       await allowRemoval(db, importId, act)
       return true
     },
+  },
+  'provider.add': {
+    sees: 'providers.manage',
+    subjectOf: ({ name }) => `provider:${name}`,
+    async readState(sql, { providerId, ...facts }) {
+      const draft = await holdDraft(sql, providerId)
+      if (!draft || !isDeepStrictEqual(factsOf(draft), factsOf(facts))) return undefined
+      const others = (await listProviders(sql)).filter(({ kind }) => kind === draft.kind)
+      return { ...factsOf(draft), createdAt: draft.createdAt, beside: others.map(({ id }) => id) }
+    },
+    apply: (db, { providerId }, act) => enableProvider(db, providerId, act),
   },
 }
 

@@ -20,7 +20,7 @@ export const selectProvided = statement(
   'select_provided_customer',
   `SELECT u.id FROM users u WHERE u.id = $1 AND u.role = 'holder' AND u.password_hash IS NULL
      AND (EXISTS (SELECT FROM identities i WHERE i.user_id = u.id)
-       OR EXISTS (SELECT FROM identity_providers p WHERE p.kind = 'holder' AND p.link_claim IS NOT NULL AND p.link_source = u.source))`,
+       OR EXISTS (SELECT FROM identity_providers p WHERE p.kind = 'holder' AND p.enabled_at IS NOT NULL AND p.link_claim IS NOT NULL AND p.link_source = u.source))`,
 )
 
 export const selectReset = statement(

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Act, findEntries } from '../../src/audit/audit.ts'
 import { day, minute } from '../../src/clock.ts'
 import { statement, violates } from '../../src/database/database.ts'
+import { factsOf, findProvider, type Provider, removeProvider } from '../../src/identity/provider.ts'
 import { getClient, setScopesAtMost } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, type Partner, printSeen, setPartnerStatus } from '../../src/partners/partner.ts'
 import { askForScopes, findOpenScopeRequest } from '../../src/partners/scope-request.ts'
@@ -31,6 +32,7 @@ import { holdSnapshot, households, importLines } from '../support/imports.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { readSource } from '../support/provisioning.ts'
 import { setUpApp } from '../support/second-factor.ts'
+import { draftUpstream, registerUpstream } from '../support/upstream.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
@@ -304,6 +306,43 @@ test('whoever approves a removal while it is being stopped waits, and removes no
   )
   assert.deepEqual(waited, { status: 'fulfilled', value: 'outdated' })
   assert.equal((await readSource(db, held.source)).holdings!.length, 4)
+})
+
+const toAdd = (draft: Provider) => ({ providerId: draft.id, ...factsOf(draft) })
+const isEnabled = async ({ name }: Provider) => (await findProvider(db, name)) !== undefined
+
+test('a new identity provider is enabled by two: exactly the one that was written down, and its secret stands in no proposal', async () => {
+  const [one, two] = [await makePerson('security-officer'), await makePerson('administrator')]
+  const draft = await draftUpstream(house, { credential: 'hunter2-of-the-bank' })
+  await assert.rejects(propose('provider.add', toAdd(draft)), /You may not propose this any more/)
+  const id = await proposalOf(propose('provider.add', toAdd(draft), one))
+  assert.equal(await isEnabled(draft), false)
+  const [row] = await db.query<{ text: string }>(
+    statement('', 'SELECT p::text AS text FROM proposals p WHERE id = $1'),
+    [id],
+  )
+  assert.ok(row!.text.includes(draft.issuer) && !row!.text.includes('hunter2'))
+  await assert.rejects(approve(id, one), /You proposed this yourself/)
+  assert.equal(await isEnabled(draft), false)
+  assert.equal(await approve(id, two), 'applied')
+  assert.equal(await isEnabled(draft), true)
+  assert.equal((await propose('provider.add', toAdd(draft), one)).kind, 'moved on')
+})
+
+test('a provider is not enabled when it was removed and written down anew, is said to be another than it is, or others have come beside it', async () => {
+  const [one, two] = [await makePerson('security-officer'), await makePerson('security-officer')]
+  const draft = await draftUpstream(house)
+  const swapped = await proposalOf(propose('provider.add', toAdd(draft), one))
+  await removeProvider(db, draft, house.act())
+  const evil = await draftUpstream(house, { name: draft.name, clientId: 'somebody-elses' })
+  assert.equal(await approve(swapped, two), 'outdated')
+  const lie = { ...toAdd(evil), clientId: draft.clientId }
+  assert.equal((await propose('provider.add', lie, one)).kind, 'moved on')
+  const overtaken = await proposalOf(propose('provider.add', toAdd(evil), one))
+  const name = makeUpWord()
+  await registerUpstream(house, { issuer: `https://127.0.0.1:9/${name}` }, name)
+  assert.equal(await approve(overtaken, two), 'outdated')
+  assert.equal(await isEnabled(evil), false)
 })
 
 test('a proposal ends by itself, and makes room for another', async () => {

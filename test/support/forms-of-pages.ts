@@ -139,7 +139,8 @@ function controlsOf(form: string): Control[] {
 function readControl(element: string, tag: string, inner: string): Control {
   const name = attribute(tag, 'name') ?? ''
   const type = attribute(tag, 'type')
-  const isSecret = type === 'password' || attribute(tag, 'autocomplete') === 'one-time-code' || name === 'recovery'
+  const isSecret =
+    type === 'password' || attribute(tag, 'autocomplete') === 'one-time-code' || /recovery|secret-key/.test(name)
   const common = { name, isSecret }
   if (type === 'checkbox' || type === 'radio')
     return { ...common, kind: 'box', values: [attribute(tag, 'value') ?? 'on'], now: has(tag, 'checked') }

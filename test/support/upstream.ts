@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { statement } from '../../src/database/database.ts'
 import { secondFactorAcr } from '../../src/demo-provider.ts'
-import { addProvider, type Provider } from '../../src/identity/provider.ts'
+import { addProvider, draftProvider, type Provider } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import type { User } from '../../src/users/user.ts'
 import { type Answer, Browser } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
+import { makeUpWord } from './made-up-word.ts'
 import type { Lie, Order } from './upstream-program.ts'
 
 export const clientSecret = 'a secret that the provider gave to the gateway'
@@ -101,14 +102,25 @@ export function registerUpstream(
   draft: Partial<ProviderDraft> = {},
 ): Promise<Provider> {
   const { db, vault } = house.gateway.context
-  const whole: ProviderDraft = {
+  return addProvider(db, vault, draftOf(issuer, name, draft), { allowLoopback: true }, house.act())
+}
+
+/** Written down, and not enabled: nobody signs in there. */
+export function draftUpstream(house: TestGateway, draft: Partial<ProviderDraft> = {}): Promise<Provider> {
+  const { db, vault } = house.gateway.context
+  const name = draft.name ?? makeUpWord()
+  const whole = draftOf(`https://127.0.0.1:9/${name}`, name, draft)
+  return draftProvider(db, vault, whole, { allowLoopback: true }, house.act())
+}
+
+function draftOf(issuer: string, name: string, draft: Partial<ProviderDraft>): ProviderDraft {
+  return {
     ...{ name, kind: 'holder', label: 'Example Bank ID', issuer, clientId: 'countersign' },
     ...{ proof: 'client_secret_basic', credential: clientSecret, scopes: ['openid'] },
     ...{ linkClaim: 'customer_id', linkSource: 'core', strongAcr: [secondFactorAcr], strongAmr: [] },
     ...{ ownSecondStep: true, rolesClaim: null, roleMap: {} },
     ...draft,
   }
-  return addProvider(db, vault, whole, { allowLoopback: true }, house.act())
 }
 
 /** From a page that asks for a sign-in to where it leads afterwards. */

@@ -23,6 +23,7 @@ import { openSecondNode } from '../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
 import { approveForm, countRows, openConsent } from '../support/web.ts'
+import { newProvider } from './console/provider-rows.ts'
 
 const house = await openHouse({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const second = await keepOpen(openSecondNode(house))
@@ -218,6 +219,10 @@ const samples: Record<string, () => Promise<Sample>> = {
     const fields = { username, name: 'New User', email: `${username}@example.com` }
     return fill(browser, '/console/users/new', '/console/users/create', fields)
   },
+  '/console/providers/new/create': async () => {
+    const browser = await house.signIn(await house.makeOperator())
+    return fill(browser, '/console/providers/new', '/console/providers/new/create', newProvider(newName()))
+  },
   '/console/partners/:branch/message': async () => {
     const page = `/console/partners/${(await house.makePartner()).branchId}`
     const browser = await house.signIn(await house.makeOperator())
@@ -350,6 +355,7 @@ const makeNothing = [
   '/console/proposals/:id/approve',
   '/console/proposals/:id/decline',
   '/console/proposals/:id/withdraw',
+  '/console/providers/:provider/enable',
   '/console/providers/:provider/remove',
   '/console/staff/:id/give',
   '/console/staff/:id/take',

@@ -87,6 +87,7 @@ const unseen: Record<string, string> = {
   '/console/partners/:branch/clients/:client/look/accept': 'a button',
   '/console/partners/:branch/clients/:client/look/decline': 'a button',
   '/console/partners/:branch/clients/:client/look/withdraw': 'a button',
+  '/console/providers/:provider/enable': 'a button',
   '/console/brand/:site/image': 'a file, which is chosen again',
   '/console/brand/:site/image/remove': 'a button',
   '/console/brand/:site/activate': 'a button',

@@ -33,7 +33,7 @@ const ImportResource = Type.Object(
     dryRun: Type.Boolean({ description: 'Whether nothing is applied.' }),
     state: oneOf(importStates, {
       description:
-        '`running`: more lines may come, after `lines`. `needs approval`: it would remove more than is allowed without an operator’s yes.',
+        '`running`: more lines may come, after `lines`. `needs approval`: it would remove more than is allowed without an operator’s approval.',
     }),
     lines: count('The last line that is committed.', 3),
     bytes: count('How many bytes that is.', 210),

@@ -40,6 +40,7 @@ export async function findNames(sql: Sql, references: readonly string[], reader:
     ...idsOf(references, 'webhook:').map(
       (id) => [`webhook:${id}`, { name: `webhook ${id}`, path: `/console/webhooks/${id}` }] as const,
     ),
+    ...idsOf(references, 'provider:').map((name) => [`provider:${name}`, { name }] as const),
     ...idsOf(references, 'import:').map(
       (id) => [`import:${id}`, { name: `import ${id}`, path: `/console/imports/${id}` }] as const,
     ),

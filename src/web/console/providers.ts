@@ -1,5 +1,5 @@
 /** The identity providers at which holders and staff sign in: what they are, whether they answer, a test that says what is wrong, and their end. */
-import { getProvider, listProviders, type Provider, removeProvider } from '../../identity/provider.ts'
+import { factsOf, getProvider, listEveryProvider, type Provider, removeProvider } from '../../identity/provider.ts'
 import { type ProviderFinding, testProvider } from '../../identity/provider-test.ts'
 import { staffRoleWords } from '../../words/staff-role-words.ts'
 import { askFirst } from '../frame/ask.ts'
@@ -10,13 +10,14 @@ import { badge, crumbs, table } from '../frame/parts.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { sendConsole } from './console.ts'
+import { actOrPropose, type Offers, printOffer, readOffers } from './four-eyes.ts'
 
 const here = '/console/providers'
 
 const kindWords = { holder: 'holders', staff: 'staff' }
 
 export async function showProviders(visit: Visit, operator: Operator) {
-  const providers = await listProviders(visit.context.db)
+  const providers = await listEveryProvider(visit.context.db)
   const rows = providers.map(
     (each) =>
       html`<tr><td><a href="${here}/${each.name}">${each.label}</a></td><td>${kindWords[each.kind]}</td><td class="break">${each.issuer}</td><td>${printState(each)}</td></tr>`,
@@ -26,11 +27,12 @@ export async function showProviders(visit: Visit, operator: Operator) {
     section: here,
     body: html`<h1>Identity providers</h1>
 ${rows.length === 0 ? html`<p class="empty">There are none: everybody signs in with a password.</p>` : table('Identity providers', ['Name', 'For', 'Issuer', 'State'], rows)}
-<p class="small">One is added with <code>countersign provider add</code>, where its secret stays out of browsers.</p>`,
+<p><a class="button" href="${here}/new">New identity provider</a></p>`,
   })
 }
 
-function printState({ awaySince, lookedAt }: Provider): Html {
+function printState({ enabledAt, awaySince, lookedAt }: Provider): Html {
+  if (enabledAt === null) return badge('wait', 'not enabled')
   if (awaySince !== null) return html`${badge('bad', 'away')} since ${printDate(awaySince)}`
   return lookedAt === null ? badge('off', 'not asked yet') : html`${badge('good', 'answers')}`
 }
@@ -38,7 +40,7 @@ function printState({ awaySince, lookedAt }: Provider): Html {
 const providerOf = ({ context, request }: Visit) => getProvider(context.db, paramsOf(request).provider ?? '')
 
 export async function showProvider(visit: Visit, operator: Operator) {
-  return sendProvider(visit, operator, await providerOf(visit), undefined)
+  return sendProvider(visit, operator, await providerOf(visit))
 }
 
 /** Asks it what a sign-in would. Nobody signs in. */
@@ -48,13 +50,20 @@ export async function testNow(visit: Visit, operator: Operator) {
   return sendProvider(visit, operator, await providerOf(visit), findings)
 }
 
-function sendProvider(visit: Visit, operator: Operator, provider: Provider, findings?: readonly ProviderFinding[]) {
+async function sendProvider(
+  visit: Visit,
+  operator: Operator,
+  provider: Provider,
+  findings?: readonly ProviderFinding[],
+) {
   const { name, label } = provider
+  const offers = provider.enabledAt === null ? await readOffers(visit) : undefined
   return sendConsole(visit, operator, {
     title: label,
     section: here,
     body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
 <h1>${label}</h1>
+${offers && printEnable(provider, operator, offers)}
 <section class="card"><h2>Test</h2>
 <p>Asks the provider what a sign-in would ask it. Nobody signs in.</p>
 ${findings && printFindings(findings)}
@@ -62,6 +71,24 @@ ${findings && printFindings(findings)}
 ${printFacts(provider)}
 ${printAddresses(visit, provider)}
 <section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`, why: true })}</section>`,
+  })
+}
+
+/** Enabled, it is where people sign in: with the next click, on every node. */
+function printEnable({ name, kind }: Provider, operator: Operator, offers: Offers): Html {
+  const offer = { kind: 'provider.add', subject: `provider:${name}`, look: 'primary' } as const
+  return html`<section class="card"><h2>Enable</h2>
+<p>${badge('wait', 'not enabled')} Nobody can sign in there yet. Register the addresses below at the provider and test it; enabled, ${kindWords[kind]} sign in there at once.</p>
+${printOffer(offers, operator, { ...offer, action: `${here}/${name}/enable`, label: 'Enable' })}</section>`
+}
+
+export async function enable(visit: Visit, operator: StrongOperator) {
+  const provider = await providerOf(visit)
+  const { name, label } = provider
+  const values = { providerId: provider.id, ...factsOf(provider) }
+  return actOrPropose(visit, operator, 'provider.add', values, (isDone) => {
+    const text = isDone ? `${label} is enabled.` : `Nothing was changed: ${label} is enabled already.`
+    return leadToDone(visit, operator, `${here}/${name}`, { text, link: { path: here, label: 'Identity providers' } })
   })
 }
 

@@ -8,7 +8,7 @@ import { findUserByUsername, type User } from '../../../src/users/user.ts'
 import { hiddenFields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { noticesOf } from '../../support/notices.ts'
-import { makeCustomer, registerUpstream } from '../../support/upstream.ts'
+import { draftUpstream, makeCustomer, registerUpstream } from '../../support/upstream.ts'
 import { pathOf } from '../../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api' })
@@ -86,7 +86,8 @@ test('a customer without a password who signs in at a provider gets no link for 
     })
     return desk.submit(await desk.get(home), `${home}/reset`, { reason: 'Ticket 4711.' })
   }
-  assert.equal((await send(await makeCustomer(house, 'C-1'))).status, 303, 'no provider is for them')
+  await draftUpstream(house)
+  assert.equal((await send(await makeCustomer(house, 'C-1'))).status, 303, 'no provider that is enabled is for them')
   const provider = await registerUpstream(house, { issuer: 'https://login.example.com' }, 'bank')
   const linked = await house.makeUser()
   await linkByHand(db, provider, 'sub-linked', linked, house.act())

@@ -12,7 +12,7 @@ import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
-import { registerUpstream } from '../../support/upstream.ts'
+import { draftUpstream, registerUpstream } from '../../support/upstream.ts'
 import { guess } from '../../support/web.ts'
 import { unfold, visitAll, type Walk } from './tour.ts'
 
@@ -170,7 +170,9 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-staff': '/console/staff',
     'console-new-user': '/console/users/new',
     'console-providers': '/console/providers',
+    'console-new-provider': '/console/providers/new',
     'console-provider': '/console/providers/bank',
+    'console-provider-draft': `/console/providers/${(await draftUpstream(house, { kind: 'staff', linkClaim: null })).name}`,
     'console-provider-tested': '/console/providers/bank/test',
     'console-roles': `/console/staff/${staff.id}`,
   }

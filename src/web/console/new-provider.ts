@@ -1,0 +1,139 @@
+/** A new identity provider: written down with its credential sealed, to be tested on its page and enabled there. */
+import { isDevelopment } from '../../config.ts'
+import { draftProvider } from '../../identity/provider.ts'
+import { type ProviderDraft, providerKinds, providerProofs } from '../../identity/provider-draft.ts'
+import type { StaffRole } from '../../permission.ts'
+import { Invalid, Problem } from '../../problem.ts'
+import { leadToDone } from '../frame/done.ts'
+import { choiceField, type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
+import { type Html, html } from '../frame/html.ts'
+import { csrfField } from '../frame/page.ts'
+import { crumbs } from '../frame/parts.ts'
+import { makeOnce, onceField } from '../frame/submission.ts'
+import type { Visit } from '../frame/visit.ts'
+import type { Operator, StrongOperator } from '../gates.ts'
+import { sendConsole } from './console.ts'
+
+const here = '/console/providers'
+
+const names = [
+  ...(['name', 'label', 'kind', 'issuer', 'client-id', 'proof', 'secret', 'secret-key', 'scopes'] as const),
+  ...(['link-claim', 'link-source', 'strong-acr', 'strong-amr', 'own-step', 'roles-claim', 'role'] as const),
+]
+type Values = Readonly<Record<(typeof names)[number], string>>
+
+export async function showNewProvider(visit: Visit, operator: Operator) {
+  return send(visit, operator, emptyDraft)
+}
+
+export async function createProvider(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const { context } = visit
+  const { vault, config } = context
+  const values = Object.fromEntries(names.map((name) => [name, form.find(name)?.trim() ?? ''])) as Values
+  let path = here
+  const problem = await findProblem(async () => {
+    const draft = readDraft(values)
+    const development = { allowLoopback: isDevelopment(config) }
+    const make = (db: typeof context.db) => draftProvider(db, vault, draft, development, operator.act)
+    const sent = await makeOnce(context, operator, form, make, ({ name }) => `${here}/${name}`)
+    path = sent.path
+  })
+  // No secret is ever printed: it is typed again.
+  const typed = { ...values, secret: '', 'secret-key': '' }
+  if (problem) return send(visit, operator, { values: typed, problem: asOfForm(problem) })
+  const text = 'The identity provider is saved. Test it, then enable it.'
+  return leadToDone(visit, operator, path, { text, link: { path: here, label: 'Identity providers' } })
+}
+
+function readDraft(values: Values): ProviderDraft {
+  const kind = providerKinds.find((each) => each === values.kind)
+  const proof = providerProofs.find((each) => each === values.proof)
+  if (!kind || !proof) throw new Invalid([{ field: kind ? 'proof' : 'kind', problem: 'must be one of the list' }])
+  return {
+    ...{ name: values.name, label: values.label, kind, issuer: values.issuer, clientId: values['client-id'], proof },
+    credential: proof === 'private_key_jwt' ? values['secret-key'] : values.secret,
+    scopes: [...new Set(['openid', ...wordsOf(values.scopes)])],
+    linkClaim: values['link-claim'] || null,
+    linkSource: values['link-source'] || 'core',
+    strongAcr: wordsOf(values['strong-acr']),
+    strongAmr: wordsOf(values['strong-amr']),
+    ownSecondStep: values['own-step'] !== 'no',
+    rolesClaim: values['roles-claim'] || null,
+    roleMap: readRoles(values.role),
+  }
+}
+
+const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== '')
+
+/** A line each, such as `Countersign.Admin=administrator`. What is no role is judged with every other fault of the draft. */
+function readRoles(text: string): Record<string, StaffRole> {
+  const lines = text.split('\n').map((line) => line.trim())
+  const pairs = lines.filter((line) => line !== '').map((line) => line.split(/\s*=\s*(?=[^=]*$)/))
+  return Object.fromEntries(pairs.map(([value = '', role = '']) => [value, role])) as Record<string, StaffRole>
+}
+
+/** The fields of the form: a key has another name here, which nobody ever prints. */
+function asOfForm({ status, code, message, fields }: Problem): Problem {
+  const renamed = fields?.map(({ field, problem }) => ({ field: field === 'key' ? 'secret-key' : field, problem }))
+  return new Problem(status, code, message, renamed ? { fields: renamed } : {})
+}
+
+const plain = html`autocomplete="off" autocapitalize="none" spellcheck="false"`
+const needed = html`required ${plain}`
+
+function send(visit: Visit, operator: Operator, draft: Draft) {
+  return sendConsole(visit, operator, {
+    title: 'New identity provider',
+    section: here,
+    ...(draft.problem && { status: draft.problem.status }),
+    body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
+<h1>New identity provider</h1>
+<p>OpenID Connect. It is saved without being enabled: its page tests it and lists the addresses to register there.</p>
+${formNotice(draft, ...names)}
+<form class="card" method="post" action="${here}/new/create">${csrfField(operator.csrf)}${onceField()}
+${printWho(draft)}${printClient(draft)}${printPeople(draft)}${printStrength(draft)}
+<button class="primary">Save</button></form>`,
+  })
+}
+
+function printWho(draft: Draft): Html {
+  const kinds = [
+    { value: 'holder', label: 'holders: your customers' },
+    { value: 'staff', label: 'staff: this console' },
+  ]
+  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="100" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}
+${textField(draft, { name: 'name', label: 'Short name', more: html`${needed} maxlength="40"`, hint: 'In addresses: small letters, digits and hyphens, such as bank.' })}
+${choiceField(draft, { name: 'kind', label: 'For' }, kinds)}
+${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxlength="500"`, hint: 'As the provider writes it itself, such as https://login.example.com' })}`
+}
+
+function printClient(draft: Draft): Html {
+  const proofs = [
+    { value: 'client_secret_basic', label: 'client secret, in the header' },
+    { value: 'client_secret_post', label: 'client secret, in the body' },
+    { value: 'private_key_jwt', label: 'private key (private_key_jwt)' },
+  ]
+  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="500"`, hint: 'What the provider calls this gateway.' })}
+${choiceField(draft, { name: 'proof', label: 'How the gateway authenticates' }, proofs)}
+${textField(draft, { name: 'secret', label: 'Client secret', more: html`type="password" autocomplete="off" maxlength="1000"`, hint: 'Sealed when it is saved, and never shown again.' })}
+${longField(draft, { name: 'secret-key', label: 'Private key (PEM)', more: html`${plain} maxlength="10000"`, hint: 'Instead of a secret: RSA, P-256 or Ed25519. Sealed, and never shown again.' })}
+${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="500"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
+}
+
+function printPeople(draft: Draft): Html {
+  return html`${textField(draft, { name: 'link-claim', label: 'Holders: claim that equals the external id', more: html`${plain} maxlength="100"`, hint: 'Such as customer_id. Without one only people who are linked by hand get in.' })}
+${textField(draft, { name: 'link-source', label: 'Holders: source of that id', more: html`${plain} maxlength="30"`, hint: 'core unless given.' })}
+${textField(draft, { name: 'roles-claim', label: 'Staff: claim with groups or app roles', more: html`${plain} maxlength="100"`, hint: 'Such as roles. Without one roles are given by hand.' })}
+${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="5000"`, hint: 'A line each: Countersign.Admin=administrator' })}`
+}
+
+function printStrength(draft: Draft): Html {
+  const steps = [
+    { value: 'yes', label: 'a second step of this gateway stands in' },
+    { value: 'no', label: 'nothing stands in' },
+  ]
+  return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="1000"`, hint: 'That mean a second factor was given, with spaces between.' })}
+${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="1000"`, hint: 'That mean the same, such as mfa.' })}
+${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}`
+}

@@ -1,0 +1,141 @@
+/** A new identity provider in the console: what is wrong with it is told, it is tested, and nobody signs in there before it is enabled. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { statement } from '../../../src/database/database.ts'
+import { findProvider, getProvider, readCredential } from '../../../src/identity/provider.ts'
+import { toldBy } from '../../support/answers.ts'
+import { Browser } from '../../support/browser.ts'
+import { openDesk, press } from '../../support/console.ts'
+import { openHouse } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
+import { clientSecret, openUpstream } from '../../support/upstream.ts'
+import { pathOf, tokenOf } from '../../support/web.ts'
+import { newProvider } from './provider-rows.ts'
+
+const house = await openHouse({ HOLDER_SIGN_IN: 'both' })
+const { db, vault } = house.gateway.context
+const officer = await openDesk(house, 'Otto Officer', ['security-officer'])
+const { browser } = officer
+
+async function save(fields: Record<string, string>, from = browser) {
+  const page = await from.get('/console/providers/new')
+  return from.submit(page, '/console/providers/new/create', fields)
+}
+
+test('a provider is saved, tested and enabled: only then can anybody sign in there', async () => {
+  const name = makeUpWord()
+  const upstream = await keepOpen(openUpstream(house, { name, people: {} }))
+  const saved = await save({
+    ...newProvider(name),
+    label: `Bank ${name}`,
+    issuer: upstream.issuer,
+    secret: clientSecret,
+  })
+  assert.equal(saved.location, `/console/providers/${name}`, saved.text)
+  const page = await browser.get(saved.location!)
+  assert.equal(toldBy(page)!.text, 'The identity provider is saved. Test it, then enable it.')
+  assert.ok(!page.text.includes(clientSecret))
+  const stranger = () => new Browser(house.baseUrl)
+  const isOffered = async () => (await stranger().get('/login')).text.includes(`Bank ${name}`)
+  assert.equal(await isOffered(), false)
+  for (const path of [`/login/with/${name}`, `/login/from/${name}?code=x&state=y`])
+    assert.equal((await stranger().get(path)).status, 404, path)
+  assert.match((await browser.get(`${saved.location}/test`)).text, /It knows this client and its credential\./)
+  assert.match((await browser.get('/console/providers')).text, /not enabled/)
+  const enabled = await press(browser, saved.location!, '/enable')
+  assert.equal(toldBy(await browser.get(pathOf(enabled)))!.text, `Bank ${name} is enabled.`)
+  assert.equal(await isOffered(), true)
+  const again = await browser.post(`${saved.location}/enable`, { csrf: await tokenOf(browser) })
+  assert.match(toldBy(await browser.get(pathOf(again)))!.text, /^Nothing was changed/)
+})
+
+test('what is wrong is told beside its field, with the remedy, and the secret never comes back', async () => {
+  const wrong = {
+    ...newProvider('new'),
+    ...{ issuer: 'ftp://login.example.com', 'link-claim': 'email', 'roles-claim': 'groups', secret: 'hunter2-typed' },
+  }
+  const refused = await save(wrong)
+  assert.equal(refused.status, 400)
+  for (const [field, words] of Object.entries({
+    name: 'It must be another word',
+    issuer: 'It must begin with https://',
+    'link-claim': 'It must not be an e-mail address or a name',
+    'roles-claim': 'It is for staff',
+  }))
+    assert.match(refused.text, new RegExp(`id="${field}-problem">${words}`), field)
+  assert.ok(refused.text.includes('value="ftp://login.example.com"') && !refused.text.includes('hunter2-typed'))
+  const key = await save({ ...newProvider(), proof: 'private_key_jwt', 'secret-key': 'hunter2-no-key' })
+  assert.match(key.text, /id="secret-key-problem">It must be a private key in PEM/)
+  assert.ok(!key.text.includes('hunter2-no-key'))
+  for (const fields of [{ kind: 'everybody' }, { proof: 'none' }])
+    assert.equal((await save({ ...newProvider(), ...fields })).status, 400)
+  const taken = newProvider()
+  assert.equal((await save(taken)).status, 303)
+  assert.match((await save(taken)).text, /id="name-problem">It is taken/)
+})
+
+test('every field of the form is kept as it was typed, and the key is sealed', async () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const name = makeUpWord()
+  const saved = await save({
+    ...newProvider(name),
+    ...{ kind: 'staff', proof: 'private_key_jwt', secret: '', 'secret-key': pem, scopes: 'profile groups' },
+    ...{ 'strong-acr': 'urn:two', 'strong-amr': 'mfa  hwk', 'own-step': 'no', 'roles-claim': 'roles' },
+    role: 'Countersign.Admin=administrator\r\n CN=Help,OU=Desk = support\r\n',
+  })
+  assert.equal(saved.status, 303, saved.text)
+  const provider = await getProvider(db, name)
+  assert.deepEqual(
+    [provider.scopes, provider.strongAcr, provider.strongAmr, provider.ownSecondStep, provider.rolesClaim],
+    [['openid', 'profile', 'groups'], ['urn:two'], ['mfa', 'hwk'], false, 'roles'],
+  )
+  assert.deepEqual(provider.roleMap, { 'Countersign.Admin': 'administrator', 'CN=Help,OU=Desk': 'support' })
+  assert.equal((await readCredential(db, vault, provider)).trim().replaceAll('\r', ''), pem.trim())
+  const dump = await db.query<{ row: string }>(
+    statement(
+      '',
+      `SELECT p::text AS row FROM identity_providers p UNION ALL SELECT e::text FROM audit_entries e UNION ALL SELECT s::text FROM submissions s`,
+    ),
+  )
+  const line = pem.split('\n')[1]!
+  assert.ok(!dump.some(({ row }) => row.includes(line)), 'the key stands nowhere in clear')
+})
+
+test('a provider that is not enabled changes nothing for anybody who signs in with a password', async () => {
+  const other = await openHouse()
+  const desk = await openDesk(other, 'Otto Officer', ['security-officer'])
+  for (const kind of ['holder', 'staff'])
+    assert.equal(
+      (await save({ ...newProvider(), kind, 'link-claim': kind === 'holder' ? 'customer_id' : '' }, desk.browser))
+        .status,
+      303,
+    )
+  const login = await new Browser(other.baseUrl).get('/login?return=%2Fconsole')
+  assert.match(login.text, /name="password"/)
+})
+
+test('where it takes two, enabling is proposed with exactly what is set up, and another enables it', async () => {
+  const two = await openHouse({ FOUR_EYES: 'provider.add' })
+  const [maker, checker] = [
+    await openDesk(two, 'Mary Maker', ['security-officer']),
+    await openDesk(two, 'Charlie Checker'),
+  ]
+  const fields = newProvider()
+  const page = `/console/providers/${fields.name}`
+  assert.equal((await save(fields, maker.browser)).location, page)
+  const proposed = await press(maker.browser, page, '/enable')
+  assert.match(proposed.location!, /^\/console\/proposals\/\d+$/)
+  const shown = await checker.browser.get(proposed.location!)
+  assert.match(shown.text, new RegExp(`Add identity provider[\\s\\S]*&quot;issuer&quot;: &quot;${fields.issuer}&quot;`))
+  assert.ok(!shown.text.includes(fields.secret))
+  assert.match((await checker.browser.get(page)).text, /proposed by Mary Maker, waits for a second person/)
+  const inTwo = two.gateway.context.db
+  const forced = await maker.browser.post(`${proposed.location}/approve`, { csrf: await tokenOf(maker.browser) })
+  assert.equal(forced.status, 403)
+  assert.equal(await findProvider(inTwo, fields.name), undefined)
+  assert.equal((await press(checker.browser, proposed.location!, '/approve')).status, 303)
+  assert.ok(await findProvider(inTwo, fields.name))
+})
