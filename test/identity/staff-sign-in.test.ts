@@ -51,7 +51,7 @@ test('whoever has a group that is a role is let in at the first sign-in, with th
 test('whoever has none is told so, and nobody is made', async () => {
   const answer = await signInThere(open(), upstream, 'sub-guest', { path })
   assert.equal(answer.status, 403)
-  assert.match(answer.text, /nobody has given you a role here/)
+  assert.match(answer.text, /you have no role here/)
 })
 
 test('a group that is gone at the next sign-in takes its role with it', async () => {

@@ -49,10 +49,7 @@ test('ten wrong codes in a row end the half-way sign-in: the password is asked f
     Array(9).fill(401),
   )
   assert.equal(answers[9]!.location, '/login?return=%2F&confirm=1&ended=codes')
-  assert.match(
-    (await browser.get(answers[9]!.location!)).text,
-    /Ten codes in a row were wrong\. Start again with your password\./,
-  )
+  assert.match((await browser.get(answers[9]!.location!)).text, /Ten codes in a row were wrong\. Sign in again\./)
   assert.match(
     (await sendSecond(browser, { code: app.code() })).location!,
     /^\/login\?/,

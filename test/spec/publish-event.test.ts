@@ -112,7 +112,7 @@ test("every function that runs with the rights of its owner has a search path of
   const rows = await house.gateway.context.db.query<{ name: string; path: string; open: boolean }>(
     statement(
       '',
-      `SELECT proname AS name, array_to_string(proconfig, ' ') AS path, has_function_privilege('public', oid, 'EXECUTE') AS open
+      `SELECT proname AS name, (SELECT setting FROM unnest(proconfig) AS setting WHERE setting LIKE 'search_path=%') AS path, has_function_privilege('public', oid, 'EXECUTE') AS open
        FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace ORDER BY name`,
     ),
   )
