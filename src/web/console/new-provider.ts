@@ -66,7 +66,7 @@ function readDraft(values: Values): ProviderDraft {
 
 const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== '')
 
-/** A line each, such as `Countersign.Admin=administrator`. What is no role is judged with every other fault of the draft. */
+/** A line each, such as `gateway-admins=administrator`. What is no role is judged with every other fault of the draft. */
 function readRoles(text: string): Record<string, StaffRole> {
   const lines = text.split('\n').map((line) => line.trim())
   const pairs = lines.filter((line) => line !== '').map((line) => line.split(/\s*=\s*(?=[^=]*$)/))
@@ -125,7 +125,7 @@ function printPeople(draft: Draft): Html {
   return html`${textField(draft, { name: 'link-claim', label: 'Holders: claim that equals the external id', more: html`${plain} maxlength="100"`, hint: 'Such as customer_id. Without one only people who are linked by hand get in.' })}
 ${textField(draft, { name: 'link-source', label: 'Holders: source of that id', more: html`${plain} maxlength="30"`, hint: 'core unless given.' })}
 ${textField(draft, { name: 'roles-claim', label: 'Staff: claim with groups or app roles', more: html`${plain} maxlength="100"`, hint: 'Such as roles. Without one roles are given by hand.' })}
-${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="5000"`, hint: 'A line each: Countersign.Admin=administrator' })}`
+${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="5000"`, hint: 'A line each: gateway-admins=administrator' })}`
 }
 
 function printStrength(draft: Draft): Html {
