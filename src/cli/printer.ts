@@ -8,7 +8,9 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
     record(fields) {
       if (json) return write(JSON.stringify(fields, null, 2))
       const width = Math.max(...Object.keys(fields).map((name) => name.length))
-      for (const [name, value] of Object.entries(fields)) write(`${name.padEnd(width + 2)}${show(value)}`)
+      for (const [name, value] of Object.entries(fields))
+        for (const [place, line] of linesOf(value).entries())
+          write(`${(place === 0 ? name : '').padEnd(width + 2)}${line}`)
     },
     table(rows, empty) {
       if (json) return write(JSON.stringify(rows, null, 2))
@@ -28,6 +30,17 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
       if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
     },
   }
+}
+
+/** Of a list of things with fields, such as the faults of a file, each has a line of its own. */
+function linesOf(value: unknown): string[] {
+  const things = Array.isArray(value) && value.length > 0 && typeof value[0] === 'object' ? value : undefined
+  if (!things) return [show(value)]
+  return things.map((fields: object) =>
+    Object.entries(fields)
+      .map(([name, each]) => `${name} ${show(each)}`)
+      .join(', '),
+  )
 }
 
 /** On one line, whatever it holds. */

@@ -27,7 +27,7 @@ export async function printRemoval(sql: Sql, read: Import, asked: Asked): Promis
 <ul>${sample.map((each) => html`<li>${printRecord(each, operator)}</li>`)}${missing > sample.length && html`<li class="faint">and ${count(missing - sample.length)} more</li>`}</ul>`,
   )
   return html`<section class="card" id="removal"><h2>Remove ${count(read.missing!)} of ${count(read.known!)} records?</h2>
-<p>This snapshot does not have them. A file that was cut short looks the same, so more than ${percent} % of what is known of a source goes only when somebody says yes (<code>SNAPSHOT_REMOVAL_PERCENT</code>).</p>
+<p>This snapshot does not have them. A file that was cut short looks the same, so more than ${percent} % of what is known of a source goes only with approval (<code>SNAPSHOT_REMOVAL_PERCENT</code>).</p>
 <p>Customers who are removed cannot sign in any more; accounts and holdings that are removed leave every approval. Only a newer version from ${read.source} brings a record back.</p>
 ${lists}
 ${newer === undefined ? undefined : html`<p class="notice error">A newer snapshot of ${read.source} has come since: <a href="${importsPage}/${newer}">import ${newer}</a>. Stop this one, and go by that.</p>`}

@@ -87,7 +87,7 @@ function stateWords(read: Import): string {
   const { state, dryRun, missing, known, removed, mode } = read
   const share = missing === null ? '' : `${count(missing)} of ${count(known ?? 0)} records`
   if (state === 'running') return 'Its lines are being read. If its sender was cut off, it goes on after the last line.'
-  if (state === 'needs approval') return `It would remove ${share}, which is more than may go without a yes.`
+  if (state === 'needs approval') return `It would remove ${share}, which is more than may go without approval.`
   if (state === 'removing') return `${count(removed)} removed so far. The snapshot does not have ${share}.`
   if (state === 'stopped') return 'What was applied before stays.'
   if (dryRun) return mode === 'snapshot' ? `Nothing was changed. It would remove ${share}.` : 'Nothing was changed.'
