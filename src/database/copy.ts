@@ -33,8 +33,13 @@ export function copyIn(connection: pg.PoolClient, text: string, rows: Buffer): P
 /** A value as a row of COPY has it. */
 export function printCopied(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined) return '\\N'
-  return typeof value === 'string' ? value.replace(special, (each) => escapes[each]!) : String(value)
+  return typeof value === 'string' ? value.replace(special, (each) => escapes.get(each)!) : String(value)
 }
 
 const special = /[\\\t\n\r]/g
-const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+const escapes = new Map([
+  ['\\', '\\\\'],
+  ['\t', '\\t'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+])
