@@ -21,7 +21,10 @@ export async function finishImport(db: Database, read: Import, guardPercent: num
   const found = await compare(db, read)
   if (read.dryRun) return db.transaction((sql) => end(sql, read, ['running'], 'finished', act, found))
   const state = found.missing * 100 > found.known * guardPercent ? 'needs approval' : 'removing'
-  const turned = await turn(db, read, ['running'], state, act, found)
+  const turned = await db.transaction(async (sql) => {
+    await refuseOvertaken(sql, read.id)
+    return turn(sql, read, ['running'], state, act, found)
+  })
   return state === 'removing' ? removeMissing(db, turned, act) : turned
 }
 
@@ -87,14 +90,17 @@ function recordEnd(
   return recordAct(sql, act, action, `import:${id}`, { source, lines, created, changed, removed, failed })
 }
 
-/** Somebody's yes: what is missing is removed. Not past a newer snapshot, which may have what this one lacks. */
+/** Nothing is removed past a newer snapshot, which may have what this one lacks: it was sent again, or somebody goes on with what was cut long ago. */
+async function refuseOvertaken(sql: Sql, id: number): Promise<void> {
+  const newer = await findNewerSnapshot(sql, id)
+  if (newer !== undefined)
+    throw new Conflict(`Import ${newer} is a newer snapshot of the same source: stop import ${id}, and go by that one.`)
+}
+
+/** Somebody's yes: what is missing is removed. */
 export async function allowRemoval(db: Database, id: number, act: Act): Promise<Import> {
   return db.transaction(async (sql) => {
-    const newer = await findNewerSnapshot(sql, id)
-    if (newer !== undefined)
-      throw new Conflict(
-        `Import ${newer} is a newer snapshot of the same source: stop import ${id}, and go by that one.`,
-      )
+    await refuseOvertaken(sql, id)
     const allowed = await turn(sql, await getImport(sql, id), ['needs approval'], 'removing', act)
     await recordAct(sql, act, 'import.allowed', `import:${id}`, { source: allowed.source, missing: allowed.missing })
     return allowed

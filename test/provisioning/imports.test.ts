@@ -312,6 +312,30 @@ test('a yes to a snapshot removes nothing that a newer snapshot of the same sour
   assert.equal((await stopImport(db, cut.id, house.act())).state, 'stopped')
 })
 
+test('a snapshot that is gone on with after a newer one has begun removes nothing, however little it lacks', async () => {
+  const source = nameSource()
+  await importAll(households(source, 200), `source=${source}`)
+  house.clock.advance(minute)
+  const all = households(source, 200)
+  const short = await send(`${url}?source=${source}&mode=snapshot`, {
+    method: 'POST',
+    headers: ndjson,
+    body: print(all.slice(0, 300)),
+  })
+  assert.equal(short.status, 400, short.text)
+  const cut = await newest(source)
+  const whole = await importAll(all, `source=${source}&mode=snapshot`)
+  assert.equal(whole.state, 'finished')
+  const rest = [...all.slice(300, 597), { end: { records: 597 } }]
+  const late = await send(`${url}/${cut!.id}?after=300`, { method: 'PATCH', headers: ndjson, body: print(rest) })
+  assert.equal(late.status, 409, late.text)
+  assert.match(
+    late.text,
+    new RegExp(`Import ${whole.id} is a newer snapshot of the same source: stop import ${cut!.id}`),
+  )
+  assert.equal((await readSource(db, source)).holdings!.length, 200)
+})
+
 test('of a snapshot that says as of which version it is, what is newer stays', async () => {
   const source = nameSource()
   await importAll([...households(source, 100), ...household(source, 100, 9)], `source=${source}`)
