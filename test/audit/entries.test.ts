@@ -342,7 +342,9 @@ test('every command of an operator that changes something is recorded, and those
     else if (actions !== 'anything')
       assert.deepEqual(entries.map((entry) => entry.action).sort(), actions.toSorted(), name)
     for (const entry of entries) {
-      assert.equal(entry.actor, 'operator:olga')
+      // Once it is allowed, the gateway's own round helps to remove.
+      const helped = name === 'import allow' && entry.action !== 'import.allowed' && entry.actor === 'gateway'
+      if (!helped) assert.equal(entry.actor, 'operator:olga')
       assert.deepEqual(entry.at, house.clock.now())
     }
   }
