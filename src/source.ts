@@ -4,3 +4,6 @@ import type { Environment } from './environment.ts'
 /** Of a house with one core. What is tried out on the sandbox is of another source. */
 export const defaultSource: Readonly<Record<Environment, string>> = { live: 'core', sandbox: 'sandbox' }
 export const sourcePattern = '^[a-z][a-z0-9-]{0,29}$'
+const shape = new RegExp(sourcePattern)
+
+export const isSource = (name: string) => shape.test(name)

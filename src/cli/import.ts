@@ -20,8 +20,7 @@ export const importCommands: readonly Command[] = [
     name: 'import list',
     needs: 'database',
     summary: 'Lists the newest imports.',
-    run: async ({ db, print }) =>
-      print.table((await listImports(db, undefined, 50)).map(printImport), 'Nothing was imported.'),
+    run: async ({ db, print }) => print.table((await listImports(db, 50)).map(printImport), 'Nothing was imported.'),
   },
   {
     name: 'import show',

@@ -3,6 +3,7 @@ import { isLoopbackUrl } from '../loopback.ts'
 import { findNameProblem } from '../name.ts'
 import { findStaffRole, type StaffRole, staffRoles } from '../permission.ts'
 import type { FieldProblem } from '../problem.ts'
+import { isSource } from '../source.ts'
 import { importPrivateKey } from './private-key.ts'
 
 export const providerKinds = ['holder', 'staff'] as const
@@ -61,7 +62,7 @@ function checkClaims(draft: ProviderDraft): Check[] {
     ['link-claim', linkClaim !== null && !/^[\x21-\x7e]{1,100}$/.test(linkClaim) && 'must be the name of a claim'],
     ['link-claim', changing.includes(linkClaim ?? '') && 'must not be an e-mail address or a name: they change hands'],
     ['link-claim', kind === 'staff' && linkClaim !== null && 'is for holders: staff have no external id'],
-    ['link-source', !/^[a-z][a-z0-9-]{0,29}$/.test(linkSource) && 'must be the name of a source, such as core'],
+    ['link-source', !isSource(linkSource) && 'must be the name of a source, such as core'],
     ['strong-acr', kind === 'staff' && noFactor && 'is missing: staff are asked for a second factor, there or here'],
     [
       'strong-acr',

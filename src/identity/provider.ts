@@ -31,67 +31,44 @@ interface Development {
 }
 
 /** From now on people sign in there. */
-export function addProvider(
-  db: Database,
-  vault: Vault,
-  draft: ProviderDraft,
-  development: Development,
-  act: Act,
-): Promise<Provider> {
-  return db.transaction(async (sql) => {
-    const added = await insert(sql, vault, draft, development, { at: act.at, enabledAt: act.at })
-    await recordAdded(sql, added, act)
-    return added
-  })
-}
+export const addProvider: Write = (...given) => write('provider.added', ...given)
 
 /** Writes it down, to be tested and enabled: so far it changes nothing for anybody. */
-export function draftProvider(
-  db: Database,
-  vault: Vault,
-  draft: ProviderDraft,
-  development: Development,
-  act: Act,
-): Promise<Provider> {
-  return db.transaction(async (sql) => {
-    const drafted = await insert(sql, vault, draft, development, { at: act.at, enabledAt: null })
-    const { name, issuer, kind, clientId } = drafted
-    await recordAct(sql, act, 'provider.drafted', `provider:${name}`, { issuer, kind, clientId })
-    return drafted
-  })
-}
+export const draftProvider: Write = (...given) => write('provider.drafted', ...given)
 
-/** False when it is enabled already, or gone. */
-export async function enableProvider(db: Database, id: number, act: Act): Promise<boolean> {
-  return db.transaction(async (sql) => {
-    const [enabled] = await sql.query<Provider>(table.enableDraft, [id, act.at])
-    if (enabled) await recordAdded(sql, enabled, act)
-    return enabled !== undefined
-  })
-}
+type Given = [db: Database, vault: Vault, draft: ProviderDraft, development: Development, act: Act]
+type Write = (...given: Given) => Promise<Provider>
+type Written = 'provider.added' | 'provider.drafted'
 
-type Added = Pick<Provider, 'name' | 'issuer' | 'kind' | 'clientId'>
-
-function recordAdded(sql: Sql, { name, issuer, kind, clientId }: Added, act: Act): Promise<void> {
-  return recordAct(sql, act, 'provider.added', `provider:${name}`, { issuer, kind, clientId })
-}
-
-async function insert(
-  sql: Sql,
-  vault: Vault,
-  draft: ProviderDraft,
-  { allowLoopback }: Development,
-  { at, enabledAt }: { readonly at: Date; readonly enabledAt: Date | null },
-): Promise<Provider> {
+async function write(action: Written, ...[db, vault, draft, { allowLoopback }, act]: Given): Promise<Provider> {
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = draft
   const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = draft
   const sealed = vault.seal(purposeOf(issuer), draft.credential)
   const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
-  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), at, enabledAt]
-  const [inserted] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
-  return inserted!
+  const enabledAt = action === 'provider.added' ? act.at : null
+  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), act.at, enabledAt]
+  return db.transaction(async (sql) => {
+    const [written] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
+    await record(sql, action, written!, act)
+    return written!
+  })
+}
+
+/** False when it is enabled already, or gone. */
+export async function enableProvider(db: Database, id: number, act: Act): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const [enabled] = await sql.query<Named>(table.enableDraft, [id, act.at])
+    if (enabled) await record(sql, 'provider.added', enabled, act)
+    return enabled !== undefined
+  })
+}
+
+type Named = Pick<Provider, 'name' | 'issuer' | 'kind' | 'clientId'>
+
+function record(sql: Sql, action: Written, { name, issuer, kind, clientId }: Named, act: Act): Promise<void> {
+  return recordAct(sql, act, action, `provider:${name}`, { issuer, kind, clientId })
 }
 
 function tellTaken(error: unknown): never {

@@ -1,17 +1,6 @@
 import { statement } from '../database/database.ts'
 import { columns } from './imports.sql.ts'
 
-/** The newest first, before $1 where it is given. */
-export const selectImportsBefore = statement(
-  'select_imports_before',
-  `SELECT ${columns} FROM imports WHERE $1::bigint IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`,
-)
-
-export const selectFaultsAfter = statement(
-  'select_import_faults_after',
-  'SELECT line, field, problem FROM import_faults WHERE import_id = $1 AND line > $2 ORDER BY line LIMIT $3',
-)
-
 /** What waits longest first. */
 export const selectWaitingForYes = statement(
   'select_imports_waiting_for_yes',

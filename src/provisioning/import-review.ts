@@ -1,18 +1,9 @@
-/** Imports as somebody looks at them: how each went, what is wrong with which line, and what a snapshot that waits for a yes would remove. */
+/** Imports as somebody looks at them who is asked for a yes: which wait for one, and what each would remove. */
 import type { Sql } from '../database/database.ts'
 import type { Import } from './import.ts'
 import * as table from './import-review.sql.ts'
 import { lockImport, selectImport } from './imports.sql.ts'
-import type { LineFault } from './provisioning.ts'
 import { kinds as order, type RecordKind } from './record.ts'
-
-export function listImportsBefore(sql: Sql, before: number | undefined, most: number): Promise<Import[]> {
-  return sql.query<Import>(table.selectImportsBefore, [before, most])
-}
-
-export function listFaultsAfter(sql: Sql, id: number, line: number, most: number): Promise<LineFault[]> {
-  return sql.query<LineFault>(table.selectFaultsAfter, [id, line, most])
-}
 
 export function listWaitingForYes(sql: Sql, most: number): Promise<Import[]> {
   return sql.query<Import>(table.selectWaitingForYes, [most])

@@ -66,20 +66,26 @@ export async function getImport(sql: Sql, id: number, environment?: Environment)
   return found
 }
 
+interface ImportsAsked {
+  readonly environment?: Environment
+  readonly sources?: readonly string[]
+  readonly before?: number | undefined
+}
+
+/** The newest first. */
 export function listImports(
   sql: Sql,
-  environment: Environment | undefined,
   most: number,
-  sources?: readonly string[],
+  { environment, sources, before }: ImportsAsked = {},
 ): Promise<Import[]> {
-  return sql.query<Import>(table.selectImports, [environment, most, sources])
+  return sql.query<Import>(table.selectImports, [environment, sources, before, most])
 }
 
 /** Kept of one import. */
 const faultsAtMost = 1_000
 
-export function listFaults(sql: Sql, id: number, most = faultsAtMost): Promise<LineFault[]> {
-  return sql.query<LineFault>(table.selectFaults, [id, most])
+export function listFaults(sql: Sql, id: number, most = faultsAtMost, afterLine = 0): Promise<LineFault[]> {
+  return sql.query<LineFault>(table.selectFaults, [id, afterLine, most])
 }
 
 /** One statement merges them: on a machine that is busy with something else it still ends long before it would be given up. */

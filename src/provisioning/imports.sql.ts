@@ -12,14 +12,17 @@ export const insertImport = statement(
 
 export const selectImport = statement('select_import', `SELECT ${columns} FROM imports WHERE id = $1`)
 
+/** The newest first: of a site, of sources, before an import, each where it is given. */
 export const selectImports = statement(
   'select_imports',
-  `SELECT ${columns} FROM imports WHERE ($1::text IS NULL OR environment = $1) AND ($3::text[] IS NULL OR source = ANY ($3)) ORDER BY id DESC LIMIT $2`,
+  `SELECT ${columns} FROM imports
+   WHERE ($1::text IS NULL OR environment = $1) AND ($2::text[] IS NULL OR source = ANY ($2)) AND ($3::bigint IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
 )
 
+/** After the line $2. */
 export const selectFaults = statement(
   'select_import_faults',
-  'SELECT line, field, problem FROM import_faults WHERE import_id = $1 ORDER BY line LIMIT $2',
+  'SELECT line, field, problem FROM import_faults WHERE import_id = $1 AND line > $2 ORDER BY line LIMIT $3',
 )
 
 /** Of two who go on with the same import one does: whoever has read from another line than is committed changes nothing. */

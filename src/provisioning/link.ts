@@ -5,7 +5,7 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import { sourcePattern } from '../source.ts'
+import { isSource } from '../source.ts'
 import type { User } from '../users/user.ts'
 import * as table from './links.sql.ts'
 import type { Origin } from './provisioning.ts'
@@ -44,8 +44,7 @@ export async function linkAccount(db: Database, accountNumber: string, name: Ext
 
 /** A source belongs to one site, from the first word about it on. */
 async function openSource(sql: Sql, { source, environment, externalId }: ExternalName, { at }: Act): Promise<void> {
-  if (!new RegExp(sourcePattern).test(source))
-    throw new Invalid([{ field: 'source', problem: 'must be the name of a source, such as core' }])
+  if (!isSource(source)) throw new Invalid([{ field: 'source', problem: 'must be the name of a source, such as core' }])
   if (!new RegExp(externalIdPattern).test(externalId))
     throw new Invalid([{ field: 'external-id', problem: externalIdRule }])
   const [opened] = await sql.query<{ environment: string }>(table.openSource, [source, environment, at])

@@ -6,7 +6,7 @@ import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import { sourcePattern } from '../source.ts'
+import { isSource } from '../source.ts'
 import { insertService, selectService, selectServices, updateMayProvision, updateRevoked } from './services.sql.ts'
 
 export interface Service {
@@ -50,7 +50,7 @@ const sourcesAtMost = 100
 
 function parseSources(sources: readonly string[]): string[] {
   const distinct = [...new Set(sources)].sort()
-  const wrong = distinct.find((source) => !new RegExp(sourcePattern).test(source))
+  const wrong = distinct.find((source) => !isSource(source))
   const problem =
     wrong !== undefined
       ? `must name a source, such as core: a small letter, then small letters, digits and hyphens; not "${wrong}"`

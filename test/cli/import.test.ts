@@ -82,7 +82,7 @@ test('a snapshot that would remove too much says what to do, and does it when to
     '--as-of',
     '9',
   )
-  const [asked] = await listImports(line.db, 'live', 1)
+  const [asked] = await listImports(line.db, 1)
   assert.match(
     done.stdout,
     new RegExp(`It would remove 5 of 10 records. If that is right: countersign import allow ${asked!.id}`),

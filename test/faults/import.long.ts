@@ -46,7 +46,7 @@ test('an import cut ten times at random, by its sender and by kill -9, ends with
   const { service, secret } = await createService(cut, 'core', 'live', operatorAct(new Date()), ['core'])
   const headers = { ...basic({ id: service.id, secret: secret.text }), 'content-type': 'application/x-ndjson' }
   let gateway: GatewayProcess = await startGateway(settings)
-  const newest = async (): Promise<Import | undefined> => (await listImports(cut, 'live', 1))[0]
+  const newest = async (): Promise<Import | undefined> => (await listImports(cut, 1))[0]
 
   /** Sends what is left, and is cut somewhere in it; with nothing to cut by, to the end. Cut, it answers whether it was: somebody may have refused it before. */
   const sendRest = async (end: 'sender' | 'kill' | undefined, share: number) => {

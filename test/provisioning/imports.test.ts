@@ -173,7 +173,7 @@ function begin(query: string, headers: Record<string, string> = ndjson) {
   return { sent, answered }
 }
 
-const newest = async (source: string) => (await listImports(db, 'live', 50)).find((each) => each.source === source)
+const newest = async (source: string) => (await listImports(db, 1, { sources: [source] }))[0]
 
 test('after a cut the import goes on from its last committed line, and from no other', async () => {
   const source = nameSource()
@@ -347,7 +347,7 @@ test('of a snapshot that says as of which version it is, what is newer stays', a
 
 test('nobody but a service of the same site may import, or see what was', async () => {
   const sandbox = await openCore(house, 'sandbox')
-  const [one] = await listImports(db, 'live', 1)
+  const [one] = await listImports(db, 1, { environment: 'live' })
   assert.equal(
     (await send(`${house.sandboxUrl}/internal/v1/imports/${one!.id}`, { headers: sandbox.headers })).status,
     404,

@@ -191,7 +191,7 @@ export const fetchImports: Endpoint<Provisioner> = {
   async handle({ db, environment }, caller) {
     const { mayProvision } = caller.service
     if (mayProvision.length === 0) requireSource(caller, defaultSource[environment])
-    return { imports: (await listImports(db, environment, listed, mayProvision)).map(printImport) }
+    return { imports: (await listImports(db, listed, { environment, sources: mayProvision })).map(printImport) }
   },
 }
 

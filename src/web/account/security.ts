@@ -1,5 +1,4 @@
 /** Security: how the account is guarded, and the way to each of it. */
-
 import { findMail } from '../../users/email.ts'
 import type { Passkey } from '../../users/passkey.ts'
 import { hasPassword } from '../../users/password-change.ts'

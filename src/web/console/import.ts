@@ -1,7 +1,7 @@
 /** One import: how far it is, what came of it, what is wrong with which line, and what a snapshot that waits for a yes would remove. */
 import { second } from '../../clock.ts'
 import { getImport, type Import, listFaults } from '../../provisioning/import.ts'
-import { findNewerSnapshot, listFaultsAfter } from '../../provisioning/import-review.ts'
+import { findNewerSnapshot } from '../../provisioning/import-review.ts'
 import type { LineFault } from '../../provisioning/provisioning.ts'
 import { stopImport } from '../../provisioning/snapshot.ts'
 import { askFirst } from '../frame/ask.ts'
@@ -126,7 +126,7 @@ function printCounts(read: Import): Html {
 async function printFaults({ context, request }: Visit, read: Import): Promise<Html | undefined> {
   if (read.failed === 0) return undefined
   const after = readQuestion(request.query, []).number('after') ?? 0
-  const found = await listFaultsAfter(context.db, read.id, after, faultsAPage + 1)
+  const found = await listFaults(context.db, read.id, faultsAPage + 1, after)
   const shown = found.slice(0, faultsAPage)
   const here = pathOf(read)
   return html`<section class="card" id="faults"><h2>Faults</h2>

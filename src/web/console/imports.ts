@@ -1,6 +1,5 @@
 /** What the brokerage's systems have imported, and how each of them stands. */
-import type { Import } from '../../provisioning/import.ts'
-import { listImportsBefore } from '../../provisioning/import-review.ts'
+import { type Import, listImports } from '../../provisioning/import.ts'
 import { type Html, html } from '../frame/html.ts'
 import { badge, printMoment, type Tone, table } from '../frame/parts.ts'
 import { readQuestion } from '../frame/question.ts'
@@ -16,7 +15,7 @@ export async function showImports(visit: Visit, operator: Operator) {
   const { db } = visit.context
   const question = readQuestion(visit.request.query, [])
   const before = question.number('before')
-  const found = await listImportsBefore(db, before, pageSize + 1)
+  const found = await listImports(db, pageSize + 1, { before })
   const shown = found.slice(0, pageSize)
   const names = await findNames(
     db,

@@ -30,12 +30,12 @@ export async function createNewUser(visit: Visit, operator: StrongOperator, form
     role: 'holder',
     password: undefined,
   } as const
+  let isSent = true
   const make = async (db: Database): Promise<User> => {
     const user = await createUser(db, context.passwords, draft, operator.act)
     isSent = await sendResetTo({ ...loginDesk(context), db }, user, operator.act)
     return user
   }
-  let isSent = true
   let path = '/console/users'
   const problem = await findProblem(async () => {
     const sent = await makeOnce(context, operator, form, make, ({ id }) => `/console/users/${id}`)
