@@ -2,26 +2,25 @@
  * Customers, accounts and holdings of a brokerage, streamed into a node: beside a bare COPY of the same rows into tables with the same indexes; what profile requests
  * feel of it; how much faster the same comes as a snapshot that changes nothing; and what the node takes of memory, however long the file is.
  */
-import { createWriteStream } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, statement } from '../src/database/database.ts'
 import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
+import { accountsOf, recordsOf, writeExport, writeLines } from './export.ts'
 import { type GatewayUnderTest, startGateway } from './gateway.ts'
 import { send } from './load.ts'
 import { readResidentMiB } from './overload.ts'
 import { type Result, withinLimit } from './report.ts'
-import { bearerGet, type Credentials } from './requests.ts'
+import { bearerGet } from './requests.ts'
+import { startPeer } from './server-process.ts'
 import type { Stage } from './stage.ts'
 
 const customers = 1_000_000
 const goal = { copy: 0.25, tail: 1.3, unchanged: 2 }
 /** Of one node, however many lines it reads. */
 const growthAtMostMiB = 100
+const program = new URL('peers/export.ts', import.meta.url)
 const askEveryMs = 5
 const countedMs = 10_000
 
@@ -29,7 +28,11 @@ export const importing: Benchmark = {
   name: 'import',
   async run(stage, { rows = customers }) {
     const gateway = await startGateway(stage)
-    const service = await gateway.makePublisher()
+    const { id, secret } = await gateway.makePublisher()
+    const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+    const file = join(stage.makeFolder(), 'export')
+    const lines = await writeExport(file, rows)
+    const core = await startPeer(stage, program, [gateway.origin, authorization, file])
     const token = (await gateway.makeAccessTokens(holders))[0]!
     const copied = await copyBare(stage, gateway.db, rows)
     const quiet = await watchProfile(gateway, token, () => wait(countedMs))
@@ -39,9 +42,9 @@ export const importing: Benchmark = {
       most = Math.max(most, readResidentMiB(gateway.pid))
     }, 500)
     stage.owns(() => clearInterval(look))
-    const busy = await watchProfile(gateway, token, () => importAll(gateway, service, rows, 'mode=changes'))
+    const busy = await watchProfile(gateway, token, () => core.ask('mode=changes', lines))
     const imported = recordsOf(rows) / busy.seconds
-    const again = await timed(() => importAll(gateway, service, rows, 'mode=snapshot'))
+    const again = await timed(() => core.ask('mode=snapshot', lines))
     const name = `import, ${rows.toLocaleString('en')} customers`
     return [
       row(name, 'a bare COPY', goal.copy, imported, copied, 'records/s'),
@@ -71,55 +74,10 @@ function row(
   return { name, against, goal, ratio: ours / theirs, ours, theirs, unit, atMost }
 }
 
-/** Half as many accounts again as customers, each held by one of them. */
-const accountsOf = (count: number) => Math.floor(count * 1.5)
-const recordsOf = (count: number) => count + 2 * accountsOf(count)
-
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const beganMs = performance.now()
   await work()
   return (performance.now() - beganMs) / 1_000
-}
-
-function* linesOf(count: number): Generator<string> {
-  for (let n = 0; n < count; n++)
-    yield `{"kind":"customer","externalId":"C${n}","name":"Customer ${n} of the house","email":"c${n}@example.com","version":1}\n`
-  for (let n = 0; n < accountsOf(count); n++)
-    yield `{"kind":"account","externalId":"A${n}","number":"IMP${n}","type":"margin","optionLevel":2,"version":1}\n`
-  for (let n = 0; n < accountsOf(count); n++)
-    yield `{"kind":"holding","customer":"C${n % count}","account":"A${n}","role":"owner","version":1}\n`
-  yield `{"end":{"records":${recordsOf(count)}}}\n`
-}
-
-/** In pieces of some size: one line at a time would measure the sender. */
-function* piecesOf(lines: Iterable<string>): Generator<Buffer> {
-  let piece = ''
-  for (const line of lines) {
-    piece += line
-    if (piece.length < 65_536) continue
-    yield Buffer.from(piece)
-    piece = ''
-  }
-  if (piece !== '') yield Buffer.from(piece)
-}
-
-async function importAll(
-  { origin }: GatewayUnderTest,
-  service: Credentials,
-  count: number,
-  query: string,
-): Promise<void> {
-  const authorization = `Basic ${Buffer.from(`${service.id}:${service.secret}`).toString('base64')}`
-  const headers = { authorization, 'content-type': 'application/x-ndjson' }
-  const sent = request(`${origin}/internal/v1/imports?${query}`, { method: 'POST', headers })
-  const answered = new Promise<string>((resolve, reject) => {
-    sent.on('error', reject)
-    sent.on('response', async (response) => resolve(String(Buffer.concat(await response.toArray()))))
-  })
-  await pipeline(Readable.from(piecesOf(linesOf(count))), sent)
-  const told = JSON.parse(await answered) as { state?: string; lines?: number; failed?: number }
-  if (told.state !== 'finished' || told.lines !== recordsOf(count) + 1 || told.failed !== 0)
-    throw new Error(`The import ended as ${JSON.stringify(told).slice(0, 150)}`)
 }
 
 interface Watched {
@@ -183,7 +141,7 @@ async function copyBare(stage: Stage, db: Database, count: number): Promise<numb
     const lines = function* () {
       for (let n = 0; n < rows; n++) yield print(n)
     }
-    await pipeline(Readable.from(piecesOf(lines())), createWriteStream(file, { mode: 0o644 }))
+    await writeLines(file, lines())
     seconds += await timed(() => db.query(statement('', `COPY bare.${into} FROM '${file}'`)))
   }
   await db.script('DROP SCHEMA bare CASCADE; CHECKPOINT')

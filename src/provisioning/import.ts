@@ -113,8 +113,8 @@ export interface Reading {
   readonly act: () => Act | Promise<Act>
 }
 
-/** Some quarter of a millisecond: whoever asks for something else meanwhile hardly waits. */
-const linesATurn = 50
+/** Some twentieth of a millisecond: whoever asks for something else meanwhile hardly waits. */
+const linesATurn = 10
 
 /** Reads all of it, from the line after the last that is committed. */
 export async function readImport(
