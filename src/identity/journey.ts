@@ -130,29 +130,44 @@ async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }
   })
   const idClaims = tokens.claims()!
   if (idClaims.sub.length > subjectLength) throw new NotBelieved('its subject is too long')
-  const claims = { ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims }
-  const authenticatedAt = whenOf(claims.auth_time, now)
+  // How somebody signed in, the ID token alone says.
+  const { sub: subject, sid, auth_time: authTime } = idClaims
+  const authenticatedAt = whenOf(authTime, now)
   return {
-    subject: idClaims.sub,
-    sid: typeof claims.sid === 'string' && claims.sid.length <= subjectLength ? claims.sid : undefined,
+    subject,
+    sid: typeof sid === 'string' && sid.length <= subjectLength ? sid : undefined,
     idToken: tokens.id_token!,
     authenticatedAt,
-    factorAt: isStrong(provider, claims) && authenticatedAt.getTime() > 0 ? authenticatedAt : undefined,
-    claims,
+    factorAt: isStrong(provider, idClaims) && authenticatedAt.getTime() > 0 ? authenticatedAt : undefined,
+    claims: { ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims },
   }
 }
 
-/** Some providers say there what is not in the ID token. */
+/** What a provider of staff calls somebody who comes for the first time. */
+const nameClaim = 'name'
+
+/** Some providers say there what is not in the ID token. It counts where it is of the same subject (OpenID Connect Core 5.3.2). */
 async function askUserInfo(
   { library, configuration, metadata, provider }: Upstream,
   claims: { readonly sub: string; readonly [name: string]: unknown },
   accessToken: string,
 ): Promise<object> {
-  const wanted = [provider.linkClaim, provider.rolesClaim].filter((name) => name !== null)
-  const isThere = wanted.every((name) => claims[name] !== undefined)
-  if (isThere || typeof metadata.userinfo_endpoint !== 'string') return {}
-  const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
-  return Object.fromEntries(wanted.map((name) => [name, said[name]]))
+  const { linkClaim, rolesClaim } = provider
+  const wanted = [linkClaim, rolesClaim, rolesClaim && nameClaim].filter((name) => name !== null)
+  const missing = wanted.filter((name) => claims[name] === undefined)
+  if (missing.length === 0 || typeof metadata.userinfo_endpoint !== 'string') return {}
+  try {
+    const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
+    return Object.fromEntries(missing.map((name) => [name, said[name]]))
+  } catch (error) {
+    // Nobody is kept out for want of a name, unless the answer is about somebody else.
+    if (missing.every((name) => name === nameClaim) && !isOfAnother(error)) return {}
+    throw error
+  }
+}
+
+function isOfAnother(error: unknown): boolean {
+  return (error as { code?: string }).code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 }
 
 /** OpenID Connect Core 2. */
