@@ -61,7 +61,7 @@ test('every node asks with the new credential from the next sign-in on; whoever 
   assert.deepEqual(await links(), linked)
 })
 
-test('with a credential that has run out the login page says who has to mend it, and the log what the provider answered', async () => {
+test('with a credential that has run out the login page says who has to fix it, and the log what the provider answered', async () => {
   await replace(secret('one that has run out'))
   const page = await new Browser(house.baseUrl).get('/login')
   assert.equal(page.status, 503)

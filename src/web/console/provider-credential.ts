@@ -29,9 +29,10 @@ const proofs = [
   { value: 'private_key_jwt', label: 'private key (private_key_jwt)' },
 ]
 
+/** As of a new password: no browser fills in the one of whoever sits there, which would go to the provider. */
 export function printCredential(draft: Draft): Html {
   return html`${choiceField(draft, { name: 'proof', label: 'How the gateway authenticates' }, proofs)}
-${textField(draft, { name: 'secret', label: 'Client secret', more: html`type="password" autocomplete="off" maxlength="1000"`, hint: 'Sealed when it is saved, and never shown again.' })}
+${textField(draft, { name: 'secret', label: 'Client secret', more: html`type="password" autocomplete="new-password" maxlength="1000"`, hint: 'Sealed when it is saved, and never shown again.' })}
 ${longField(draft, { name: 'secret-key', label: 'Private key (PEM)', more: html`autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="10000"`, hint: 'Instead of a secret: RSA, P-256 or Ed25519. Sealed, and never shown again.' })}`
 }
 

@@ -75,7 +75,6 @@ async function sendProvider(visit: Visit, operator: Operator, provider: Provider
     ...(refused?.problem && { status: refused.problem.status }),
     body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
 <h1>${label}</h1>
-${refused && formNotice(refused, ...credentialNames)}
 ${offers && printEnable(provider, operator, offers)}
 <section class="card"><h2>Test</h2>
 <p>Asks the provider what a sign-in would ask it. Nobody signs in.</p>
@@ -83,7 +82,7 @@ ${findings && printFindings(findings)}
 <p><a class="button primary" href="${here}/${name}/test">${findings ? 'Test again' : 'Test now'}</a></p></section>
 ${printFacts(provider)}
 ${printAddresses(visit, provider)}
-${printNewCredential(provider, operator, refused ?? { values: { proof: provider.proof } })}
+${printNewCredential(provider, operator, refused)}
 <section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`, why: true })}</section>`,
   })
 }
@@ -106,9 +105,11 @@ export async function enable(visit: Visit, operator: StrongOperator) {
   })
 }
 
-function printNewCredential({ name }: Provider, { csrf }: Operator, draft: Draft): Html {
+function printNewCredential({ name, proof }: Provider, { csrf }: Operator, refused: Draft | undefined): Html {
+  const draft = refused ?? { values: { proof } }
   return html`<section class="card"><h2>New credential</h2>
 <p>For when the one it has runs out. It is used from the next sign-in on; nobody is signed out, and everybody stays linked.</p>
+${formNotice(draft, ...credentialNames)}
 <form method="post" action="${here}/${name}/credential">${csrfField(csrf)}${printCredential(draft)}<button>Replace</button></form></section>`
 }
 

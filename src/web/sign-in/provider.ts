@@ -167,12 +167,12 @@ function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: 
   })
 }
 
-/** Nobody who stands here can mend it. */
+/** Nobody who stands here can help it. */
 function sendTurnedAway(visit: Visit, provider: Provider, destination: Destination): FastifyReply {
   return sendTold(visit, destination, {
     title: `${provider.label} is not available`,
     status: 503,
-    text: html`<p>You sign in at <strong>${provider.label}</strong>, which does not let this site ask for that at the moment. The brokerage can see why, and has to mend it.</p>`,
+    text: html`<p>You sign in at <strong>${provider.label}</strong>, which does not let this site ask for that at the moment. The brokerage can see why, and has to fix it.</p>`,
     again: linkAgain(provider, destination),
   })
 }
