@@ -67,6 +67,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/demo-provider.ts': ['acr_values'],
   'src/identity/journey.ts': [
     ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token', 'auth_time'],
+    'error_description',
   ],
   'src/identity/logout.ts': ['end_session_endpoint'],
   'src/identity/provider-look.ts': ['jwks_uri'],

@@ -154,6 +154,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}`,
   'provider.added': ({ by, to, said }) =>
     say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,
+  'provider.credential_replaced': ({ by, to, said }) =>
+    say`${by} gave identity provider ${to} a new credential (${said('proof')})`,
   'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,
   'identity.linked': ({ by, to, said }) => say`${by} linked ${to} to their identity at ${said('provider')}`,
   'identity.unlinked': ({ by, to, said }) => say`${by} unlinked ${to} from their identity at ${said('provider')}`,

@@ -1,14 +1,34 @@
 import { isDevelopment } from '../config.ts'
 import { linkByHand, unlinkByHand } from '../identity/identity.ts'
 import { openProviders } from '../identity/open-providers.ts'
-import { addProvider, getProvider, listEveryProvider, type Provider, removeProvider } from '../identity/provider.ts'
-import { type ProviderDraft, providerKinds, providerProofs } from '../identity/provider-draft.ts'
+import {
+  addProvider,
+  enableProvider,
+  getProvider,
+  listEveryProvider,
+  type Provider,
+  removeProvider,
+  replaceCredential,
+} from '../identity/provider.ts'
+import {
+  type ProviderCredential,
+  type ProviderDraft,
+  providerKinds,
+  providerProofs,
+} from '../identity/provider-draft.ts'
 import { testProvider } from '../identity/provider-test.ts'
 import type { StaffRole } from '../permission.ts'
+import { Invalid } from '../problem.ts'
 import { getUserNamed } from '../users/user.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, UsageError } from './command.ts'
+import { type Command, type CommandWords, type Option, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
+
+const credentialOptions: readonly Option[] = [
+  secretOption('secret', 'a file with the client secret'),
+  { name: 'secret-in-body', meaning: 'sends the secret in the body instead of the header' },
+  secretOption('key', 'a file with a private key in PEM instead of a secret (private_key_jwt)'),
+]
 
 export const providerCommands: readonly Command[] = [
   {
@@ -21,9 +41,7 @@ export const providerCommands: readonly Command[] = [
       { name: 'label', value: 'TEXT', required: true, meaning: 'what people know it by, such as Example Bank ID' },
       { name: 'issuer', value: 'URL', required: true, meaning: 'as the provider writes it itself' },
       { name: 'client-id', value: 'ID', required: true, meaning: 'what it calls this gateway' },
-      secretOption('secret', 'a file with the client secret'),
-      { name: 'secret-in-body', meaning: 'sends the secret in the body instead of the header' },
-      secretOption('key', 'a file with a private key in PEM instead of a secret (private_key_jwt)'),
+      ...credentialOptions,
       { name: 'scope', value: 'WORD', multiple: true, meaning: 'asked for beside openid' },
       { name: 'link-claim', value: 'NAME', meaning: "the claim that equals a customer's external id" },
       { name: 'link-source', value: 'NAME', meaning: 'the source of that id; core unless given' },
@@ -38,7 +56,38 @@ export const providerCommands: readonly Command[] = [
       const draft = draftOf(words)
       const development = { allowLoopback: isDevelopment(config) }
       await breakGlass(desk, 'provider.add', `provider:${draft.name}`)
-      print.record(printProvider(await addProvider(db, vault, draft, development, act())))
+      const added = await addProvider(db, vault, draft, development, act()).catch(tellOptions)
+      print.record(printProvider(added))
+    },
+  },
+  {
+    name: 'provider enable',
+    needs: 'database',
+    summary: 'Enables a provider that was saved in the console: from now on people sign in there.',
+    positionals: ['name'],
+    async run(desk, { positionals }) {
+      const { db, act, print } = desk
+      const saved = await getProvider(db, positionals[0]!)
+      if (saved.enabledAt === null) await breakGlass(desk, 'provider.add', `provider:${saved.name}`)
+      const isDone = saved.enabledAt === null && (await enableProvider(db, saved.id, act()))
+      if (!isDone) print.say('Nothing was changed: it is enabled already.\n')
+      print.record(printProvider(await getProvider(db, saved.name)))
+    },
+  },
+  {
+    name: 'provider credential',
+    needs: 'database',
+    summary: 'Gives a provider a new secret or key, used from the next sign-in on. Nobody is signed out.',
+    positionals: ['name'],
+    options: credentialOptions,
+    async run({ db, vault, act, print }, words) {
+      const before = await getProvider(db, words.positionals[0]!)
+      const { name } = before
+      await replaceCredential(db, vault, before, credentialOf(words), act()).catch(tellOptions)
+      const { proof, credentialAt } = await getProvider(db, name)
+      print.record({ name, proof, credential_at: credentialAt })
+      if (proof !== before.proof) print.say(`\nUntil now it was ${before.proof}.`)
+      print.say(`\nSee whether the provider takes it: countersign provider test ${name}`)
     },
   },
   {
@@ -101,18 +150,13 @@ export const providerCommands: readonly Command[] = [
 function draftOf(words: CommandWords): ProviderDraft {
   const kind = providerKinds.find((each) => each === words.get('kind'))
   if (!kind) throw new UsageError('--kind must be holder or staff.')
-  const secret = takeSecret(words, 'secret')
-  const key = takeSecret(words, 'key')
-  if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
-  const [basic, inBody, privateKey] = providerProofs
   return {
     name: words.positionals[0]!,
     kind,
     label: words.get('label'),
     issuer: words.get('issuer'),
     clientId: words.get('client-id'),
-    proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,
-    credential: (secret ?? key)!,
+    ...credentialOf(words),
     scopes: [...new Set(['openid', ...words.all('scope')])],
     linkClaim: words.find('link-claim') ?? null,
     linkSource: words.find('link-source') ?? 'core',
@@ -122,6 +166,38 @@ function draftOf(words: CommandWords): ProviderDraft {
     rolesClaim: words.find('roles-claim') ?? null,
     roleMap: roleMapOf(words.all('role')),
   }
+}
+
+function credentialOf(words: CommandWords): ProviderCredential {
+  const secret = takeSecret(words, 'secret')
+  const key = takeSecret(words, 'key')
+  if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
+  const [basic, inBody, privateKey] = providerProofs
+  return {
+    proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,
+    credential: (secret ?? key)!,
+  }
+}
+
+/** Fields that are called otherwise here than their option would be. */
+const namesHere = new Map([
+  ['name', 'NAME'],
+  ['scopes', '--scope'],
+  ['secret', '--secret-file'],
+  ['key', '--key-file'],
+])
+
+const factorRemedy = 'Name what means one by --strong-acr or --strong-amr, or leave out --no-own-second-step'
+
+/** What is wrong, by the options of the command. */
+function tellOptions(error: unknown): never {
+  if (!(error instanceof Invalid) || !error.fields) throw error
+  throw new Invalid(
+    error.fields.map(({ field, problem }) => ({
+      field: namesHere.get(field) ?? `--${field}`,
+      problem: field === 'strong-acr' ? `${problem}. ${factorRemedy}` : problem,
+    })),
+  )
 }
 
 function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
@@ -134,7 +210,8 @@ function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
 function printProvider(provider: Provider): Record<string, unknown> {
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, strongAcr, strongAmr, awaySince, enabledAt } =
     provider
-  const printed = { name, kind, label, issuer, client_id: clientId, proof, scopes: scopes.join(' ') }
+  const credential = { proof, credential_at: provider.credentialAt }
+  const printed = { name, kind, label, issuer, client_id: clientId, ...credential, scopes: scopes.join(' ') }
   const strong = [...strongAcr, ...strongAmr].join(' ')
   return { ...printed, link_claim: linkClaim, strong, enabled_at: enabledAt, away_since: awaySince }
 }

@@ -5,6 +5,7 @@
 import { after, minute, second } from '../clock.ts'
 import { sha256 } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
+import { cut } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { findUnreachable } from './guarded-fetch.ts'
 import { type Provider, vouches } from './provider.ts'
@@ -50,7 +51,7 @@ export interface Place {
 
 const purposeOf = (stateHash: Buffer) => `provider-sign-in:${stateHash.toString('base64url')}`
 
-/** The address to send the browser to. */
+/** The address to send the browser to. Throws `ProviderAway` and `ProviderRefuses`. */
 export async function setOut(desk: JourneyDesk, provider: Provider, journey: Journey, place: Place): Promise<URL> {
   const { library, configuration, metadata } = await desk.upstreams.open(provider, { mayBeAway: false })
   const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()]
@@ -68,8 +69,13 @@ export async function setOut(desk: JourneyDesk, provider: Provider, journey: Jou
   const pushes = typeof metadata.pushed_authorization_request_endpoint === 'string'
   if (!pushes) return library.buildAuthorizationUrl(configuration, parameters)
   return library.buildAuthorizationUrlWithPAR(configuration, parameters).catch((error: unknown) => {
-    throw asAway(error, provider, place.now)
+    throw findUnreachable(error) ? asAway(error, provider, place.now) : new ProviderRefuses(wordsOf(error))
   })
+}
+
+/** It turns the gateway away before anybody signs in there, as it does when a credential has run out. */
+export class ProviderRefuses extends Error {
+  override readonly name = 'ProviderRefuses'
 }
 
 /** What the provider says of whoever came back, after every check. */
@@ -130,29 +136,44 @@ async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }
   })
   const idClaims = tokens.claims()!
   if (idClaims.sub.length > subjectLength) throw new NotBelieved('its subject is too long')
-  const claims = { ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims }
-  const authenticatedAt = whenOf(claims.auth_time, now)
+  // How somebody signed in, the ID token alone says.
+  const { sub: subject, sid, auth_time: authTime } = idClaims
+  const authenticatedAt = whenOf(authTime, now)
   return {
-    subject: idClaims.sub,
-    sid: typeof claims.sid === 'string' && claims.sid.length <= subjectLength ? claims.sid : undefined,
+    subject,
+    sid: typeof sid === 'string' && sid.length <= subjectLength ? sid : undefined,
     idToken: tokens.id_token!,
     authenticatedAt,
-    factorAt: isStrong(provider, claims) && authenticatedAt.getTime() > 0 ? authenticatedAt : undefined,
-    claims,
+    factorAt: isStrong(provider, idClaims) && authenticatedAt.getTime() > 0 ? authenticatedAt : undefined,
+    claims: { ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims },
   }
 }
 
-/** Some providers say there what is not in the ID token. */
+/** What a provider of staff calls somebody who comes for the first time. */
+const nameClaim = 'name'
+
+/** Some providers say there what is not in the ID token. It counts where it is of the same subject (OpenID Connect Core 5.3.2). */
 async function askUserInfo(
   { library, configuration, metadata, provider }: Upstream,
   claims: { readonly sub: string; readonly [name: string]: unknown },
   accessToken: string,
 ): Promise<object> {
-  const wanted = [provider.linkClaim, provider.rolesClaim].filter((name) => name !== null)
-  const isThere = wanted.every((name) => claims[name] !== undefined)
-  if (isThere || typeof metadata.userinfo_endpoint !== 'string') return {}
-  const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
-  return Object.fromEntries(wanted.map((name) => [name, said[name]]))
+  const { linkClaim, rolesClaim } = provider
+  const wanted = [linkClaim, rolesClaim, rolesClaim && nameClaim].filter((name) => name !== null)
+  const missing = wanted.filter((name) => claims[name] === undefined)
+  if (missing.length === 0 || typeof metadata.userinfo_endpoint !== 'string') return {}
+  try {
+    const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
+    return Object.fromEntries(missing.map((name) => [name, said[name]]))
+  } catch (error) {
+    // Nobody is kept out for want of a name, unless the answer is about somebody else.
+    if (missing.every((name) => name === nameClaim) && !isOfAnother(error)) return {}
+    throw error
+  }
+}
+
+function isOfAnother(error: unknown): boolean {
+  return (error as { code?: string }).code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 }
 
 /** OpenID Connect Core 2. */
@@ -174,9 +195,25 @@ function isStrong(provider: Provider, { acr, amr }: Readonly<Record<string, unkn
   return provider.strongAcr.includes(acr as string) || methods.some((each) => provider.strongAmr.includes(each))
 }
 
-/** For the audit log: what the library found, and about which part. */
-function wordsOf(error: unknown): string {
-  const { message, code, cause } = error as Error & { code?: string; cause?: { message?: string } }
+interface Fault extends Error, Said {
+  readonly code?: string
+  /** Of an answer that refuses; what it says stands in its body, or in its challenges. */
+  readonly status?: number
+}
+
+interface Said {
+  readonly error?: string
+  readonly error_description?: string
+}
+
+/** For the audit log: what the provider answered, or what the library found and about which part. */
+function wordsOf(fault: unknown): string {
+  const { message, code, cause, status, ...body } = fault as Fault
+  if (status !== undefined) {
+    const said: Said = Array.isArray(cause) ? { ...cause[0]?.parameters } : body
+    const words = [status, said.error, said.error_description].filter((each) => each !== undefined)
+    return cut(`it answered ${words.join(' ')}`, 300)
+  }
   const why = cause instanceof Error ? `: ${cause.message}` : ''
   return `${message}${why}${code === undefined ? '' : ` (${code})`}`
 }

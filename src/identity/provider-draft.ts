@@ -9,16 +9,20 @@ import { importPrivateKey } from './private-key.ts'
 export const providerKinds = ['holder', 'staff'] as const
 export const providerProofs = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
-export interface ProviderDraft {
+/** How the gateway shows a provider who it is. */
+export interface ProviderCredential {
+  readonly proof: (typeof providerProofs)[number]
+  /** The secret, or a private key in PEM. */
+  readonly credential: string
+}
+
+export interface ProviderDraft extends ProviderCredential {
   /** In the addresses that it sends people back to. */
   readonly name: string
   readonly kind: (typeof providerKinds)[number]
   readonly label: string
   readonly issuer: string
   readonly clientId: string
-  readonly proof: (typeof providerProofs)[number]
-  /** The secret, or a private key in PEM. */
-  readonly credential: string
   readonly scopes: readonly string[]
   /** The claim that equals a customer's external id at this source. */
   readonly linkClaim: string | null
@@ -33,7 +37,14 @@ export interface ProviderDraft {
 }
 
 export async function findDraftProblems(draft: ProviderDraft, allowLoopback: boolean): Promise<FieldProblem[]> {
-  const checks = [...checkNames(draft, allowLoopback), ...checkClaims(draft), await checkCredential(draft)]
+  return problemsIn([...checkNames(draft, allowLoopback), ...checkClaims(draft), await checkCredential(draft)])
+}
+
+export async function findCredentialProblems(given: ProviderCredential): Promise<FieldProblem[]> {
+  return problemsIn([await checkCredential(given)])
+}
+
+function problemsIn(checks: readonly Check[]): FieldProblem[] {
   return checks.flatMap(([field, problem]) => (problem ? [{ field, problem }] : []))
 }
 
@@ -68,12 +79,13 @@ function checkClaims(draft: ProviderDraft): Check[] {
       'strong-acr',
       kind === 'holder' &&
         noFactor &&
-        'is missing: without --strong-acr or --strong-amr, and with no second step here, nobody could ever prove what trade and write take. Name the values that mean a second factor, or leave out --no-own-second-step',
+        'is missing: what trade and write take is a second factor, and nobody could ever prove one, there or here',
     ],
     ['roles-claim', kind === 'holder' && givesRoles && 'is for staff'],
     [
       'role',
-      !Object.values(roleMap).every((role) => findStaffRole(role)) && `must be VALUE=ROLE, of ${staffRoles.join(', ')}`,
+      !Object.values(roleMap).every((role) => findStaffRole(role)) &&
+        `must name roles that there are: ${staffRoles.join(', ')}`,
     ],
   ]
 }
@@ -87,7 +99,7 @@ function findIssuerProblem(issuer: string, allowLoopback: boolean): string | und
   return protocol === 'https:' || isLocal ? undefined : 'must begin with https://'
 }
 
-async function checkCredential({ proof, credential }: ProviderDraft): Promise<Check> {
+async function checkCredential({ proof, credential }: ProviderCredential): Promise<Check> {
   if (proof !== 'private_key_jwt') return ['secret', credential === '' && 'is missing']
   const isKey = (await importPrivateKey(credential)) !== undefined
   return ['key', !isKey && 'must be a private key in PEM (PKCS #8): RSA of 2048 bits or more, P-256 or Ed25519']

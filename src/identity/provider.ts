@@ -8,12 +8,19 @@ import { type Database, type Sql, violates } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
-import { findDraftProblems, type ProviderDraft } from './provider-draft.ts'
+import {
+  findCredentialProblems,
+  findDraftProblems,
+  type ProviderCredential,
+  type ProviderDraft,
+} from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
 export interface Provider extends ProviderFacts {
   readonly id: number
   readonly createdAt: Date
+  /** Since when it is asked with the credential that it has. */
+  readonly credentialAt: Date
   /** Null: it is written down, and nobody signs in there yet. */
   readonly enabledAt: Date | null
   readonly lookedAt: Date | null
@@ -141,11 +148,30 @@ function purposeOf(issuer: string): string {
   return `identity-provider:${issuer}`
 }
 
-export async function readCredential(sql: Sql, vault: Vault, { id, issuer }: Provider): Promise<string> {
-  const [row] = await sql.query<{ sealed: Buffer }>(table.selectCredential, [id])
+/** Asked with this one from the next sign-in on. Whoever is signed in or linked stays so. */
+export async function replaceCredential(
+  db: Database,
+  vault: Vault,
+  { id, name, issuer }: Provider,
+  { proof, credential }: ProviderCredential,
+  act: Act,
+): Promise<void> {
+  const problems = await findCredentialProblems({ proof, credential })
+  if (problems.length > 0) throw new Invalid(problems)
+  const sealed = vault.seal(purposeOf(issuer), credential)
+  await db.transaction(async (sql) => {
+    const [replaced] = await sql.query(table.updateCredential, [id, proof, sealed, act.at])
+    if (!replaced) throw new NotFound(`There is no identity provider "${name}" any more.`)
+    await recordAct(sql, act, 'provider.credential_replaced', `provider:${name}`, { proof })
+  })
+}
+
+/** As it is now, with the way it is proven: whoever found the provider a moment ago may know another. */
+export async function readCredential(sql: Sql, vault: Vault, { id, issuer }: Provider): Promise<ProviderCredential> {
+  const [row] = await sql.query<Pick<ProviderCredential, 'proof'> & { sealed: Buffer }>(table.selectCredential, [id])
   const credential = row && vault.open(purposeOf(issuer), row.sealed)
   if (credential === undefined) throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)
-  return credential
+  return { proof: row!.proof, credential }
 }
 
 export const sealedProviders: SealedTable<{ id: number; issuer: string; sealed: Buffer }> = {

@@ -2,7 +2,7 @@ import { statement } from '../database/database.ts'
 
 const columns = `id, name, kind, label, issuer, client_id AS "clientId", proof, scopes, link_claim AS "linkClaim", link_source AS "linkSource",
    strong_acr AS "strongAcr", strong_amr AS "strongAmr", own_second_step AS "ownSecondStep", roles_claim AS "rolesClaim", role_map AS "roleMap",
-   created_at AS "createdAt", enabled_at AS "enabledAt", looked_at AS "lookedAt", away_since AS "awaySince", away_why AS "awayWhy"`
+   created_at AS "createdAt", coalesce(credential_at, created_at) AS "credentialAt", enabled_at AS "enabledAt", looked_at AS "lookedAt", away_since AS "awaySince", away_why AS "awayWhy"`
 
 export const insertProvider = statement(
   'insert_identity_provider',
@@ -55,9 +55,15 @@ export const deleteProvider = statement(
   'DELETE FROM identity_providers WHERE id = $1 RETURNING id',
 )
 
+/** Both at once: a secret is never sent as if it were a key. */
 export const selectCredential = statement(
   'select_provider_credential',
-  'SELECT sealed FROM identity_providers WHERE id = $1',
+  'SELECT proof, sealed FROM identity_providers WHERE id = $1',
+)
+
+export const updateCredential = statement(
+  'update_provider_credential',
+  'UPDATE identity_providers SET proof = $2, sealed = $3, credential_at = $4 WHERE id = $1 RETURNING id',
 )
 
 const sealed = 'SELECT id, issuer, sealed FROM identity_providers WHERE id > $1 ORDER BY id LIMIT $2'

@@ -10,6 +10,7 @@ import { openFlights } from '../single-flight.ts'
 import { findUnreachable, type GuardedFetch, patienceMs } from './guarded-fetch.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
+import type { ProviderCredential } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
 const staleMs = 24 * hour
@@ -174,7 +175,7 @@ async function configure(
   const wallMs = systemClock.now().getTime()
   const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
   const believed = { ...metadata, id_token_signing_alg_values_supported: signaturesOf(metadata) }
-  const proof = await proofOf(client, provider, await readCredential(desk.db, desk.vault, provider))
+  const proof = await proofOf(client, await readCredential(desk.db, desk.vault, provider))
   const configuration = new client.Configuration(believed, provider.clientId, skew, proof)
   const fetch = keepingKeys(desk, provider, metadata, kept)
   configuration.timeout = patienceMs / second
@@ -195,7 +196,8 @@ async function configure(
   return { library: client, configuration, metadata, provider, keys }
 }
 
-async function proofOf(client: typeof library, { proof }: Provider, credential: string): Promise<library.ClientAuth> {
+async function proofOf(client: typeof library, given: ProviderCredential): Promise<library.ClientAuth> {
+  const { proof, credential } = given
   switch (proof) {
     case 'client_secret_basic':
       return client.ClientSecretBasic(credential)

@@ -143,7 +143,9 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       const draft = await holdDraft(sql, providerId)
       if (!draft || !isDeepStrictEqual(factsOf(draft), factsOf(facts))) return undefined
       const others = (await listProviders(sql)).filter(({ kind }) => kind === draft.kind)
-      return { ...factsOf(draft), createdAt: draft.createdAt, beside: others.map(({ id }) => id) }
+      // Whoever decides has tested it with one credential, and not with another.
+      const { createdAt, credentialAt } = draft
+      return { ...factsOf(draft), createdAt, credentialAt, beside: others.map(({ id }) => id) }
     },
     apply: (db, { providerId }, act) => enableProvider(db, providerId, act),
   },

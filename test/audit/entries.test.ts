@@ -16,6 +16,7 @@ import type { User } from '../../src/users/user.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
 import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
+import { draftUpstream } from '../support/upstream.ts'
 
 const keyFile = `${makeFolder()}/secret.keys`
 
@@ -237,6 +238,7 @@ test('every command of an operator that changes something is recorded, and those
     return narrow.id
   }
   const [granted, declined] = [await asking(), await asking()]
+  const saved = await draftUpstream(house)
   await applyAsPartner(db, 'Late', gatewayAct(house.clock.now()))
   const made: Record<string, Record<string, unknown>> = {}
   const [customers, nobody] = ['customers.ndjson', 'nobody.ndjson'].map((name) => join(makeFolder(), name)) as [
@@ -317,6 +319,12 @@ test('every command of an operator that changes something is recorded, and those
       ],
       ['provider.added'],
     ],
+    [
+      'provider credential',
+      () => ['bank', '--secret-file', secretFile('a newer one of the provider')],
+      ['provider.credential_replaced'],
+    ],
+    ['provider enable', () => [saved.name], ['provider.added']],
     ['provider link', () => ['bank', 'subject-1', 'otto'], ['identity.linked']],
     ['provider unlink', () => ['bank', 'subject-1'], ['identity.unlinked']],
     ['provider remove', () => ['bank'], ['provider.removed']],

@@ -47,7 +47,7 @@ test('the help of every command names its words and options, and which of them a
     assert.ok(help.includes(command.summary))
     for (const word of command.positionals ?? []) assert.ok(help.includes(`<${word}>`))
     for (const option of command.options ?? []) {
-      const line = help.split('\n').find((each) => each.trim().startsWith(`--${option.name}`))
+      const line = help.split('\n').find((each) => new RegExp(`^--${option.name}\\b(?!-)`).test(each.trim()))
       assert.ok(line?.includes(option.meaning), `${command.name} --${option.name}`)
       assert.equal(line?.includes('(required)'), option.required === true)
     }
@@ -214,7 +214,9 @@ test('terminal escapes and bidi controls in what is stored are shown by their co
 
 test('no secret is an argument: every option that holds one names a file, and a file that holds none is told', async () => {
   const options = commands.flatMap((command) => command.options ?? []).concat(listenOptions)
-  const secretive = options.filter(({ name }) => /secret|password|token/.test(name) && !/rotate/.test(name))
+  const secretive = options.filter(
+    ({ name, value }) => value !== undefined && /secret|password|token/.test(name) && !/rotate/.test(name),
+  )
   assert.ok(secretive.length >= 6)
   for (const { name } of secretive) assert.match(name, /-file$/)
   const absent = await run('listen', '--client-secret-file', join(dataDir, 'none'), '--client-id', 'x', '--url', 'x')

@@ -14,6 +14,7 @@ import { linkCommands } from '../../src/cli/link.ts'
 import { partnerCommands } from '../../src/cli/partner.ts'
 import { partnerMemberCommands } from '../../src/cli/partner-members.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
+import { providerCommands } from '../../src/cli/provider.ts'
 import { staffCommands } from '../../src/cli/staff.ts'
 import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
@@ -37,6 +38,7 @@ export const commands = [
   ...deliveryCommands,
   ...eventCommands,
   ...importCommands,
+  ...providerCommands,
   ...keyCommands,
   ...auditCommands,
 ]

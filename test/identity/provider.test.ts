@@ -11,6 +11,7 @@ import { recogniseVouched } from '../../src/identity/identity.ts'
 import { addProvider, findProvider, removeProvider } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import { testProvider } from '../../src/identity/provider-test.ts'
+import type { StaffRole } from '../../src/permission.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -56,7 +57,11 @@ const refused: Record<string, [Partial<ProviderDraft>, RegExp]> = {
   ],
   'no second factor of holders, there or here': [
     { ownSecondStep: false },
-    /strong-acr is missing: .*leave out --no-own-second-step/,
+    /strong-acr is missing: .* nobody could ever prove one, there or here\.$/,
+  ],
+  'a role that there is not': [
+    { kind: 'staff', linkClaim: null, rolesClaim: 'groups', roleMap: { all: 'king' as StaffRole } },
+    /role must name roles that there are: viewer, /,
   ],
   'no secret': [{ credential: '' }, /secret is missing/],
   'an issuer that is a provider already': [{ issuer: 'ISSUER' }, /issuer is a provider already/],

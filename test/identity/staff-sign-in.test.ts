@@ -1,6 +1,7 @@
 /** Staff sign in at a provider of their own, and have the roles that it gives them, no longer than it does. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { linkByHand } from '../../src/identity/identity.ts'
@@ -19,6 +20,9 @@ const people = {
   'sub-olga': { groups: ['partners', 'audit', 'bowling'], name: 'Olga Operator' },
   'sub-guest': { groups: ['bowling'] },
   'sub-late': { groups: ['audit'] },
+  ...Object.fromEntries(
+    ['sub-una', 'sub-ulf', 'sub-uma'].map((who) => [who, { groups: ['audit'], name: `${who} Userinfo` }]),
+  ),
 }
 const upstream = await keepOpen(openUpstream(house, { name: 'staff', people }))
 const roleMap = { partners: 'partner-manager', audit: 'auditor' } as const
@@ -85,6 +89,43 @@ test('staff sign in at their provider anew after eight hours, however busy they 
   assert.equal(await isSignedIn(browser), false)
   assert.match((await browser.get('/console')).location!, /^\/login\?/)
   await upstream.keepTime()
+})
+
+/** What somebody is called here who comes for the first time. */
+async function nameOf(subject: string): Promise<string | undefined> {
+  const text = 'SELECT u.name FROM users u JOIN identities i ON i.user_id = u.id WHERE i.subject = $1'
+  return (await db.query<{ name: string }>(statement('', text), [subject]))[0]?.name
+}
+
+const comeAs = (who: string) => signInThere(open(), upstream, who, { path, factor: true })
+
+test('whom the provider names at its userinfo endpoint alone is called so, with the roles that it says there', async () => {
+  await upstream.lie({ claims: { name: null, groups: null } })
+  assert.equal((await comeAs('sub-una')).status, 303)
+  assert.equal(await nameOf('sub-una'), 'sub-una Userinfo')
+  await upstream.lie(undefined)
+})
+
+test('what the ID token says goes before what is said at the userinfo endpoint', async () => {
+  await upstream.lie({ claims: { name: null }, userInfo: { groups: ['partners'], acr: 'urn:unheard-of' } })
+  assert.equal((await comeAs('sub-ulf')).status, 303)
+  const select = statement('', `SELECT user_id AS "userId" FROM identities WHERE subject = 'sub-ulf'`)
+  const [{ userId }] = (await db.query<{ userId: string }>(select)) as [{ userId: string }]
+  assert.deepEqual(await listRolesOf(db, userId), ['auditor'])
+  assert.equal(await nameOf('sub-ulf'), 'sub-ulf Userinfo')
+  await upstream.lie(undefined)
+})
+
+test('an answer of the userinfo endpoint about somebody else is refused; one that does not come keeps nobody out', async () => {
+  await upstream.lie({ claims: { name: null }, userInfo: { sub: 'sub-olga', name: 'Olga Operator' } })
+  assert.equal((await comeAs('sub-uma')).status, 403)
+  assert.equal(await nameOf('sub-uma'), undefined)
+  const [refused] = await findEntries(db, { action: 'identity.refused', limit: 1 })
+  assert.match(String(refused!.details.why), /"sub"/)
+  await upstream.lie({ claims: { name: null }, userInfo: 'nothing' })
+  assert.equal((await comeAs('sub-uma')).status, 303)
+  assert.equal(await nameOf('sub-uma'), 'Staff')
+  await upstream.lie(undefined)
 })
 
 test('a customer’s external id at the provider of staff makes nobody a customer', async () => {

@@ -1,10 +1,18 @@
 /** Four eyes, in the domain: one proposes, another decides, and what is done is what was proposed on the state that it was proposed on. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { type Act, findEntries } from '../../src/audit/audit.ts'
-import { day, minute } from '../../src/clock.ts'
+import { day, minute, second } from '../../src/clock.ts'
 import { statement, violates } from '../../src/database/database.ts'
-import { factsOf, findProvider, type Provider, removeProvider } from '../../src/identity/provider.ts'
+import {
+  factsOf,
+  findProvider,
+  getProvider,
+  type Provider,
+  removeProvider,
+  replaceCredential,
+} from '../../src/identity/provider.ts'
 import { getClient, setScopesAtMost } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, type Partner, printSeen, setPartnerStatus } from '../../src/partners/partner.ts'
 import { askForScopes, findOpenScopeRequest } from '../../src/partners/scope-request.ts'
@@ -35,7 +43,7 @@ import { setUpApp } from '../support/second-factor.ts'
 import { draftUpstream, registerUpstream } from '../support/upstream.ts'
 
 const house = await openHouse()
-const { db } = house.gateway.context
+const { db, vault } = house.gateway.context
 const fourEyes = proposalKinds
 
 /** Somebody of the staff who signed in a moment ago. */
@@ -343,6 +351,22 @@ test('a provider is not enabled when it was removed and written down anew, is sa
   await registerUpstream(house, { issuer: `https://127.0.0.1:9/${name}` }, name)
   assert.equal(await approve(overtaken, two), 'outdated')
   assert.equal(await isEnabled(evil), false)
+})
+
+test('a provider is not enabled with another credential than the one that it was proposed with', async () => {
+  const [one, two] = [await makePerson('security-officer'), await makePerson('security-officer')]
+  const draft = await draftUpstream(house)
+  const secret = { proof: draft.proof, credential: 'another one' }
+  const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  for (const given of [secret, { proof: 'private_key_jwt', credential: key } as const]) {
+    const id = await proposalOf(propose('provider.add', toAdd(await getProvider(db, draft.name)), one))
+    house.clock.advance(second)
+    await replaceCredential(db, vault, draft, given, house.act())
+    assert.equal(await approve(id, two), 'outdated')
+  }
+  assert.equal(await isEnabled(draft), false)
+  const anew = await proposalOf(propose('provider.add', toAdd(await getProvider(db, draft.name)), one))
+  assert.equal(await approve(anew, two), 'applied')
 })
 
 test('a proposal ends by itself, and makes room for another', async () => {

@@ -3,9 +3,9 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import type { ServerResponse } from 'node:http'
 import { type DemoProviderOptions, openDemoProvider } from '../../src/demo-provider.ts'
 
-/** A claim that is null is left out. */
+/** A claim that is null is left out; what it says at its userinfo endpoint instead of the truth, or that it says nothing there. */
 export type Lie =
-  | { readonly claims: Record<string, unknown> }
+  | { readonly claims: Record<string, unknown>; readonly userInfo?: Record<string, unknown> | 'nothing' }
   | { readonly algorithm: 'none' | 'HS256' }
   | { readonly otherKey: true }
 
@@ -46,6 +46,7 @@ async function obey(order: Order): Promise<object> {
       opened = await openDemoProvider({ ...order.options, keys: [jwk] })
       opened.server.prependListener('request', (request, response) => {
         if (lie && request.url === '/token') twist(response, lie)
+        if (lie && 'userInfo' in lie && request.url === '/me') tellOfUser(response, lie.userInfo)
       })
       const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
       return { issuer: opened.issuer, publicKey: pem, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
@@ -74,6 +75,17 @@ function twist(response: ServerResponse, told: Lie): void {
     const answer = JSON.parse(String(body)) as { id_token?: string }
     if (answer.id_token === undefined) return end(body)
     const text = JSON.stringify({ ...answer, id_token: retell(answer.id_token, told) })
+    response.setHeader('content-length', Buffer.byteLength(text))
+    return end(text)
+  }) as typeof response.end
+}
+
+function tellOfUser(response: ServerResponse, said: object | 'nothing' | undefined): void {
+  const end = response.end.bind(response)
+  response.end = ((body: string | Buffer) => {
+    if (said === undefined) return end(body)
+    if (said === 'nothing') response.statusCode = 403
+    const text = JSON.stringify(said === 'nothing' ? {} : { ...JSON.parse(String(body)), ...said })
     response.setHeader('content-length', Buffer.byteLength(text))
     return end(text)
   }) as typeof response.end

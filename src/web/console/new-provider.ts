@@ -1,9 +1,9 @@
 /** A new identity provider: written down with its credential sealed, to be tested on its page and enabled there. */
 import { isDevelopment } from '../../config.ts'
 import { draftProvider } from '../../identity/provider.ts'
-import { type ProviderDraft, providerKinds, providerProofs } from '../../identity/provider-draft.ts'
+import { type ProviderDraft, providerKinds } from '../../identity/provider-draft.ts'
 import type { StaffRole } from '../../permission.ts'
-import { Invalid, Problem } from '../../problem.ts'
+import { Invalid } from '../../problem.ts'
 import { leadToDone } from '../frame/done.ts'
 import { choiceField, type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -14,11 +14,12 @@ import { makeOnce, onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { sendConsole } from './console.ts'
+import { credentialNames, printCredential, readCredential, refusedDraft, valuesOf } from './provider-credential.ts'
 
 const here = '/console/providers'
 
 const names = [
-  ...(['name', 'label', 'kind', 'issuer', 'client-id', 'proof', 'secret', 'secret-key', 'scopes'] as const),
+  ...(['name', 'label', 'kind', 'issuer', 'client-id', ...credentialNames, 'scopes'] as const),
   ...(['link-claim', 'link-source', 'strong-acr', 'strong-amr', 'own-step', 'roles-claim', 'role'] as const),
 ]
 type Values = Readonly<Record<(typeof names)[number], string>>
@@ -30,7 +31,7 @@ export async function showNewProvider(visit: Visit, operator: Operator) {
 export async function createProvider(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const { context } = visit
   const { vault, config } = context
-  const values = Object.fromEntries(names.map((name) => [name, form.find(name)?.trim() ?? ''])) as Values
+  const values = valuesOf(form, names)
   let path = here
   const problem = await findProblem(async () => {
     const draft = readDraft(values)
@@ -39,20 +40,17 @@ export async function createProvider(visit: Visit, operator: StrongOperator, for
     const sent = await makeOnce(context, operator, form, make, ({ name }) => `${here}/${name}`)
     path = sent.path
   })
-  // No secret is ever printed: it is typed again.
-  const typed = { ...values, secret: '', 'secret-key': '' }
-  if (problem) return send(visit, operator, { values: typed, problem: asOfForm(problem) })
+  if (problem) return send(visit, operator, refusedDraft(values, problem))
   const text = 'The identity provider is saved. Test it, then enable it.'
   return leadToDone(visit, operator, path, { text, link: { path: here, label: 'Identity providers' } })
 }
 
 function readDraft(values: Values): ProviderDraft {
   const kind = providerKinds.find((each) => each === values.kind)
-  const proof = providerProofs.find((each) => each === values.proof)
-  if (!kind || !proof) throw new Invalid([{ field: kind ? 'proof' : 'kind', problem: 'must be one of the list' }])
+  if (!kind) throw new Invalid([{ field: 'kind', problem: 'must be one of the list' }])
   return {
-    ...{ name: values.name, label: values.label, kind, issuer: values.issuer, clientId: values['client-id'], proof },
-    credential: proof === 'private_key_jwt' ? values['secret-key'] : values.secret,
+    ...{ name: values.name, label: values.label, kind, issuer: values.issuer, clientId: values['client-id'] },
+    ...readCredential(values),
     scopes: [...new Set(['openid', ...wordsOf(values.scopes)])],
     linkClaim: values['link-claim'] || null,
     linkSource: values['link-source'] || 'core',
@@ -71,12 +69,6 @@ function readRoles(text: string): Record<string, StaffRole> {
   const lines = text.split('\n').map((line) => line.trim())
   const pairs = lines.filter((line) => line !== '').map((line) => line.split(/\s*=\s*(?=[^=]*$)/))
   return Object.fromEntries(pairs.map(([value = '', role = '']) => [value, role])) as Record<string, StaffRole>
-}
-
-/** The fields of the form: a key has another name here, which nobody ever prints. */
-function asOfForm({ status, code, message, fields }: Problem): Problem {
-  const renamed = fields?.map(({ field, problem }) => ({ field: field === 'key' ? 'secret-key' : field, problem }))
-  return new Problem(status, code, message, renamed ? { fields: renamed } : {})
 }
 
 const plain = html`autocomplete="off" autocapitalize="none" spellcheck="false"`
@@ -109,15 +101,8 @@ ${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxle
 }
 
 function printClient(draft: Draft): Html {
-  const proofs = [
-    { value: 'client_secret_basic', label: 'client secret, in the header' },
-    { value: 'client_secret_post', label: 'client secret, in the body' },
-    { value: 'private_key_jwt', label: 'private key (private_key_jwt)' },
-  ]
   return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="500"`, hint: 'What the provider calls this gateway.' })}
-${choiceField(draft, { name: 'proof', label: 'How the gateway authenticates' }, proofs)}
-${textField(draft, { name: 'secret', label: 'Client secret', more: html`type="password" autocomplete="off" maxlength="1000"`, hint: 'Sealed when it is saved, and never shown again.' })}
-${longField(draft, { name: 'secret-key', label: 'Private key (PEM)', more: html`${plain} maxlength="10000"`, hint: 'Instead of a secret: RSA, P-256 or Ed25519. Sealed, and never shown again.' })}
+${printCredential(draft)}
 ${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="500"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
 }
 

@@ -1,16 +1,26 @@
-/** The identity providers at which holders and staff sign in: what they are, whether they answer, a test that says what is wrong, and their end. */
-import { factsOf, getProvider, listEveryProvider, type Provider, removeProvider } from '../../identity/provider.ts'
+/** The identity providers at which holders and staff sign in: what they are, whether they answer, a test that says what is wrong, a new credential, and their end. */
+import {
+  factsOf,
+  getProvider,
+  listEveryProvider,
+  type Provider,
+  removeProvider,
+  replaceCredential,
+} from '../../identity/provider.ts'
 import { type ProviderFinding, testProvider } from '../../identity/provider-test.ts'
 import { staffRoleWords } from '../../words/staff-role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
+import { type Draft, findProblem, formNotice } from '../frame/fields.ts'
+import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
-import { printDate } from '../frame/page.ts'
+import { csrfField, printDate } from '../frame/page.ts'
 import { badge, crumbs, table } from '../frame/parts.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { actOrPropose, type Offers, printOffer, readOffers } from './four-eyes.ts'
+import { credentialNames, printCredential, readCredential, refusedDraft, valuesOf } from './provider-credential.ts'
 
 const here = '/console/providers'
 
@@ -47,20 +57,22 @@ export async function showProvider(visit: Visit, operator: Operator) {
 export async function testNow(visit: Visit, operator: Operator) {
   const provider = await providerOf(visit)
   const findings = await testProvider(visit.context.upstreams, provider)
-  return sendProvider(visit, operator, await providerOf(visit), findings)
+  return sendProvider(visit, operator, await providerOf(visit), { findings })
 }
 
-async function sendProvider(
-  visit: Visit,
-  operator: Operator,
-  provider: Provider,
-  findings?: readonly ProviderFinding[],
-) {
+interface Shown {
+  readonly findings?: readonly ProviderFinding[]
+  /** The form of a new credential, as it was refused. */
+  readonly refused?: Draft
+}
+
+async function sendProvider(visit: Visit, operator: Operator, provider: Provider, { findings, refused }: Shown = {}) {
   const { name, label } = provider
   const offers = provider.enabledAt === null ? await readOffers(visit) : undefined
   return sendConsole(visit, operator, {
     title: label,
     section: here,
+    ...(refused?.problem && { status: refused.problem.status }),
     body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
 <h1>${label}</h1>
 ${offers && printEnable(provider, operator, offers)}
@@ -70,6 +82,7 @@ ${findings && printFindings(findings)}
 <p><a class="button primary" href="${here}/${name}/test">${findings ? 'Test again' : 'Test now'}</a></p></section>
 ${printFacts(provider)}
 ${printAddresses(visit, provider)}
+${printNewCredential(provider, operator, refused)}
 <section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`, why: true })}</section>`,
   })
 }
@@ -92,6 +105,27 @@ export async function enable(visit: Visit, operator: StrongOperator) {
   })
 }
 
+function printNewCredential({ name, proof }: Provider, { csrf }: Operator, refused: Draft | undefined): Html {
+  const draft = refused ?? { values: { proof } }
+  return html`<section class="card"><h2>New credential</h2>
+<p>For when the one it has runs out. It is used from the next sign-in on; nobody is signed out, and everybody stays linked.</p>
+${formNotice(draft, ...credentialNames)}
+<form method="post" action="${here}/${name}/credential">${csrfField(csrf)}${printCredential(draft)}<button>Replace</button></form></section>`
+}
+
+export async function giveCredential(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const provider = await providerOf(visit)
+  const { db, vault } = visit.context
+  const values = valuesOf(form, credentialNames)
+  const problem = await findProblem(async () =>
+    replaceCredential(db, vault, provider, readCredential(values), operator.act),
+  )
+  if (problem) return sendProvider(visit, operator, provider, { refused: refusedDraft(values, problem) })
+  const page = `${here}/${provider.name}`
+  const text = `The credential of ${provider.label} is replaced. Test whether the provider takes it.`
+  return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
+}
+
 const tones = { good: 'good', warning: 'wait', wrong: 'bad' } as const
 const stateWords = { good: 'good', warning: 'look at this', wrong: 'wrong' }
 
@@ -104,12 +138,14 @@ function printFindings(findings: readonly ProviderFinding[]): Html {
 }
 
 function printFacts(provider: Provider): Html {
-  const { kind, issuer, clientId, proof, scopes, linkClaim, linkSource, strongAcr, strongAmr, ownSecondStep } = provider
+  const { kind, issuer, clientId, proof, credentialAt, scopes, linkClaim, linkSource } = provider
+  const { strongAcr, strongAmr, ownSecondStep } = provider
   const roles = Object.entries(provider.roleMap).map(([value, role]) => `${value}: ${staffRoleWords[role].title}`)
-  const facts: readonly (readonly [string, string])[] = [
+  const facts: readonly (readonly [string, Html | string])[] = [
     ['For', kindWords[kind]],
     ['Issuer', issuer],
     ['Client', `${clientId}, by ${proof}`],
+    ['Credential', html`since ${printDate(credentialAt)}`],
     ['Scopes', scopes.join(' ')],
     [
       'Linked by',

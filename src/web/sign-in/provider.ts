@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { recordAct } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
-import { type AskedUpstream, comeBack, type Journey, setOut } from '../../identity/journey.ts'
+import { type AskedUpstream, comeBack, type Journey, ProviderRefuses, setOut } from '../../identity/journey.ts'
 import { findProvider, type Provider } from '../../identity/provider.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
@@ -47,9 +47,15 @@ export async function leadToProvider(visit: Visit, provider: Provider, destinati
     const address = await setOut(context, provider, { asked, field: destination.field }, place)
     return leadOn(visit, provider, destination, address)
   } catch (error) {
-    if (!(error instanceof ProviderAway)) throw error
-    return sendAway(visit, error, destination)
+    if (error instanceof ProviderAway) return sendAway(visit, error, destination)
+    if (!(error instanceof ProviderRefuses)) throw error
+    await recordRefusal(visit, provider, error.message)
+    return sendTurnedAway(visit, provider, destination)
   }
+}
+
+function recordRefusal({ context, request }: Visit, { name }: Provider, why: string): Promise<void> {
+  return recordAct(context.db, actOf(context, request), 'identity.refused', `provider:${name}`, { why })
 }
 
 /**
@@ -87,9 +93,7 @@ export async function comeBackFrom(visit: Visit) {
   if (back.kind === 'vouched') return finish(visit, provider, back, destination)
   request.refusal = 'access_denied'
   if (back.kind === 'declined') return sendDeclined(visit, provider, destination, back.code)
-  await recordAct(context.db, actOf(context, request), 'identity.refused', `provider:${provider.name}`, {
-    why: back.why,
-  })
+  await recordRefusal(visit, provider, back.why)
   return sendNotBelieved(visit, provider, destination, back.journey.asked)
 }
 
@@ -159,6 +163,16 @@ function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: 
     title: `${provider.label} is not available`,
     status: 503,
     text: html`<p>You sign in at <strong>${provider.label}</strong>, which has not answered since ${printDate(since)}. Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
+    again: linkAgain(provider, destination),
+  })
+}
+
+/** Nobody who stands here can help it. */
+function sendTurnedAway(visit: Visit, provider: Provider, destination: Destination): FastifyReply {
+  return sendTold(visit, destination, {
+    title: `${provider.label} is not available`,
+    status: 503,
+    text: html`<p>You sign in at <strong>${provider.label}</strong>, which does not let this site ask for that at the moment. The brokerage can see why, and has to fix it.</p>`,
     again: linkAgain(provider, destination),
   })
 }

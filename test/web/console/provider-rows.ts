@@ -1,13 +1,14 @@
+import type { Fields } from '../../support/browser.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { draftUpstream, registerUpstream } from '../../support/upstream.ts'
 
 /** One that is away: a name for each, and an issuer. */
-const onProvider = (verb: string): Aim =>
+const onProvider = (verb: string, fields: Fields = {}): Aim =>
   async function aim(house) {
     const name = makeUpWord().toLowerCase()
     await registerUpstream(house, { issuer: `https://127.0.0.1:9/${name}` }, name)
-    return { address: `/console/providers/${name}${verb}`, fields: {} }
+    return { address: `/console/providers/${name}${verb}`, fields }
   }
 
 /** What somebody types into the form. */
@@ -35,6 +36,10 @@ export const providerRows: ConsoleRows = {
       fields: { ...newProvider(), once: 'x'.repeat(22) },
     }),
     '/console/providers/:provider/enable': onDraft,
+    '/console/providers/:provider/credential': onProvider('/credential', {
+      proof: 'client_secret_basic',
+      secret: 'new',
+    }),
     '/console/providers/:provider/remove': onProvider('/remove'),
   },
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { second } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { findProvider, getProvider, readCredential } from '../../../src/identity/provider.ts'
 import { toldBy } from '../../support/answers.ts'
@@ -93,7 +94,7 @@ test('every field of the form is kept as it was typed, and the key is sealed', a
     [['openid', 'profile', 'groups'], ['urn:two'], ['mfa', 'hwk'], false, 'roles'],
   )
   assert.deepEqual(provider.roleMap, { 'Countersign.Admin': 'administrator', 'CN=Help,OU=Desk': 'support' })
-  assert.equal((await readCredential(db, vault, provider)).trim().replaceAll('\r', ''), pem.trim())
+  assert.equal((await readCredential(db, vault, provider)).credential.trim().replaceAll('\r', ''), pem.trim())
   const dump = await db.query<{ row: string }>(
     statement(
       '',
@@ -115,6 +116,63 @@ test('a provider that is not enabled changes nothing for anybody who signs in wi
     )
   const login = await new Browser(other.baseUrl).get('/login?return=%2Fconsole')
   assert.match(login.text, /name="password"/)
+})
+
+const pageOf = (name: string) => `/console/providers/${name}`
+const newSecret = (secret: string) => ({ proof: 'client_secret_basic', secret })
+
+test('a new credential is given on the page of the provider, which tells to test it, and stays what it was until then', async () => {
+  const name = makeUpWord()
+  const upstream = await keepOpen(openUpstream(house, { name, people: {} }))
+  await save({ ...newProvider(name), label: `Bank ${name}`, issuer: upstream.issuer, secret: 'one that has run out' })
+  await press(browser, pageOf(name), '/enable')
+  assert.match((await browser.get(`${pageOf(name)}/test`)).text, /It does not accept the client id/)
+  const given = await press(browser, pageOf(name), '/credential', newSecret(clientSecret))
+  assert.equal(given.location, pageOf(name), given.text)
+  const told = toldBy(await browser.get(pathOf(given)))!
+  assert.equal(told.text, `The credential of Bank ${name} is replaced. Test whether the provider takes it.`)
+  assert.match((await browser.get(told.link!)).text, /It knows this client and its credential\./)
+  const provider = (await findProvider(db, name))!
+  assert.deepEqual(await readCredential(db, vault, provider), {
+    proof: 'client_secret_basic',
+    credential: clientSecret,
+  })
+})
+
+test('the form of a new credential offers how the provider is asked today, and what is wrong is told beside its field', async () => {
+  const fields = { ...newProvider(), proof: 'client_secret_post' }
+  await save(fields)
+  const page = pageOf(fields.name)
+  assert.match((await browser.get(page)).text, /<option value="client_secret_post" selected>/)
+  const replace = (typed: Record<string, string>) => press(browser, page, '/credential', typed)
+  const noKey = await replace({ proof: 'private_key_jwt', 'secret-key': 'hunter2-no-key', secret: 'hunter2-typed' })
+  assert.equal(noKey.status, 400)
+  assert.match(noKey.text, /id="secret-key-problem">It must be a private key in PEM/)
+  assert.match(noKey.text, /<option value="private_key_jwt" selected>/)
+  assert.doesNotMatch(noKey.text, /hunter2/)
+  assert.match((await replace(newSecret(' '))).text, /id="secret-problem">It is missing\./)
+  assert.match((await replace({ proof: 'none', secret: 'x' })).text, /id="proof-problem">It must be one of the list/)
+  const { credential } = await readCredential(db, vault, await getProvider(db, fields.name))
+  assert.equal(credential, fields.secret)
+})
+
+test('a form that lets nobody prove a second factor says which fields would', async () => {
+  const refused = await save({ ...newProvider(), 'own-step': 'no' })
+  assert.match(refused.text, /id="strong-acr-problem">It is missing: .* Name acr or amr values that mean one, or let/)
+})
+
+test('where enabling takes two, a new credential takes one, and what was proposed before it counts no more', async () => {
+  const two = await openHouse({ FOUR_EYES: 'provider.add' })
+  const [maker, checker] = [await openDesk(two, 'Mary Maker'), await openDesk(two, 'Charlie Checker')]
+  const fields = newProvider()
+  const page = pageOf(fields.name)
+  await save(fields, maker.browser)
+  const proposed = await press(maker.browser, page, '/enable')
+  two.clock.advance(second)
+  assert.equal((await press(maker.browser, page, '/credential', newSecret('another'))).location, page)
+  assert.equal((await press(checker.browser, proposed.location!, '/approve')).status, 303)
+  assert.match((await checker.browser.get(proposed.location!)).text, /out of date/)
+  assert.equal(await findProvider(two.gateway.context.db, fields.name), undefined)
 })
 
 test('where it takes two, enabling is proposed with exactly what is set up, and another enables it', async () => {

@@ -1,0 +1,119 @@
+/** The everyday life of identity providers on the command line: one that was saved is enabled, and one whose secret runs out gets another. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findEntries } from '../../src/audit/audit.ts'
+import { readConfig } from '../../src/config.ts'
+import { openVault } from '../../src/crypto/vault.ts'
+import { draftProvider, findProvider, getProvider, readCredential } from '../../src/identity/provider.ts'
+import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { newFolder } from '../support/folder.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { makeUpWord } from '../support/made-up-word.ts'
+import { openCommandLineAt } from './desk.ts'
+
+const database = await keepOpen(openTestDatabase())
+const settings = { DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), AUDIT_ANCHOR_FILE: 'off' }
+const line = await keepOpen(openCommandLineAt(settings))
+const two = await keepOpen(openCommandLineAt({ ...settings, FOUR_EYES: 'provider.add' }))
+const { db } = line
+const vault = openVault(readConfig(settings).keySource)
+const act = () => ({ by: { name: 'operator:test' }, at: new Date() })
+const folder = newFolder('provider-commands')
+
+function fileOf(text: string): string {
+  const path = join(folder, makeUpWord())
+  writeFileSync(path, `${text}\n`)
+  return path
+}
+
+/** As the console saves one. */
+async function save(): Promise<string> {
+  const name = makeUpWord()
+  const draft: ProviderDraft = {
+    ...{ name, kind: 'holder', label: 'Bank ID', issuer: `https://127.0.0.1:9/${name}`, clientId: 'countersign' },
+    ...{ proof: 'client_secret_post', credential: 'the first one', scopes: ['openid'], linkClaim: null },
+    ...{ linkSource: 'core', strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {} },
+  }
+  await draftProvider(db, vault, draft, { allowLoopback: false }, act())
+  return name
+}
+
+const latest = async (action: Parameters<typeof findEntries>[1]['action']) =>
+  (await findEntries(db, { action: action!, limit: 1 }))[0]
+
+test('a provider that the console saved is enabled by a command, once', async () => {
+  const name = await save()
+  assert.equal(await findProvider(db, name), undefined)
+  const done = await line.run('provider', 'enable', name)
+  assert.equal(done.code, 0, done.stderr)
+  assert.doesNotMatch(done.stdout, /Nothing was changed|two people/)
+  const { enabledAt } = (await findProvider(db, name))!
+  assert.equal((await latest('provider.added'))!.subject, `provider:${name}`)
+  const again = await line.run('provider', 'enable', name)
+  assert.equal(again.code, 0)
+  assert.match(again.stdout, /^Nothing was changed: it is enabled already\.\n/)
+  assert.deepEqual((await getProvider(db, name)).enabledAt, enabledAt)
+  assert.match((await line.fail('provider', 'enable', 'nobody')).stderr, /There is no identity provider "nobody"/)
+})
+
+test('where enabling takes two people the command does it alone, and is heard; of what is enabled already nobody hears', async () => {
+  const name = await save()
+  const bypassed = async () => (await findEntries(db, { action: 'proposal.bypassed' })).length
+  const before = await bypassed()
+  assert.match((await two.run('provider', 'enable', name)).stdout, /In the console this takes two people/)
+  assert.ok(await findProvider(db, name))
+  assert.equal(await bypassed(), before + 1)
+  assert.deepEqual((await latest('proposal.bypassed'))!.details, { kind: 'provider.add' })
+  assert.doesNotMatch((await two.run('provider', 'enable', name)).stdout, /two people/)
+  assert.equal(await bypassed(), before + 1)
+})
+
+test('a new secret, or a key, replaces what a provider is asked with, and is printed nowhere', async () => {
+  const name = await save()
+  await line.run('provider', 'enable', name)
+  const { enabledAt } = await getProvider(db, name)
+  const credential = async () => readCredential(db, vault, await getProvider(db, name))
+  const basic = await two.run('provider', 'credential', name, '--secret-file', fileOf('hunter2'))
+  assert.equal(basic.code, 0, basic.stderr)
+  assert.deepEqual(await credential(), { proof: 'client_secret_basic', credential: 'hunter2' })
+  assert.match(basic.stdout, /Until now it was client_secret_post\./)
+  assert.match(basic.stdout, new RegExp(`countersign provider test ${name}`))
+  assert.doesNotMatch(basic.stdout, /hunter2|two people/)
+  const words = ['--secret-file', fileOf('hunter3'), '--secret-in-body']
+  const posted = await line.read('provider', 'credential', name, ...words)
+  assert.deepEqual(await credential(), { proof: 'client_secret_post', credential: 'hunter3' })
+  const { credentialAt } = await getProvider(db, name)
+  assert.deepEqual(posted, { name, proof: 'client_secret_post', credential_at: credentialAt.toISOString() })
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim()
+  assert.equal((await line.run('provider', 'credential', name, '--key-file', fileOf(pem))).code, 0)
+  assert.deepEqual(await credential(), { proof: 'private_key_jwt', credential: pem })
+  assert.deepEqual((await latest('provider.credential_replaced'))!.details, { proof: 'private_key_jwt' })
+  assert.deepEqual((await getProvider(db, name)).enabledAt, enabledAt)
+})
+
+test('a credential that is none is refused by the words of the command, and changes nothing', async () => {
+  const name = await save()
+  const entries = async () => (await findEntries(db, { action: 'provider.credential_replaced' })).length
+  const before = [await getProvider(db, name), await entries()]
+  const fail = (...words: string[]) => line.fail('provider', 'credential', name, ...words)
+  const either = { code: 2, stderr: 'Say either --secret-file or --key-file.\n' }
+  assert.deepEqual(await fail(), either)
+  assert.deepEqual(await fail('--secret-file', fileOf('one'), '--key-file', fileOf('two')), either)
+  assert.match((await fail('--key-file', fileOf('no key'))).stderr, /^--key-file must be a private key in PEM/)
+  assert.match((await fail('--secret-file', fileOf(''))).stderr, /holds no secret/)
+  assert.deepEqual([await getProvider(db, name), await entries()], before)
+})
+
+test('what is wrong with a new provider is told by the options of the command', async () => {
+  const { stderr } = await line.fail(
+    ...['provider', 'add', 'Bank', '--kind', 'holder', '--label', 'Bank ID', '--issuer', 'http://login.example.com'],
+    ...['--client-id', 'countersign', '--secret-file', fileOf('secret'), '--no-own-second-step'],
+  )
+  assert.match(stderr, /^NAME must be 1 to 40 small letters, .*; --issuer must begin with https:\/\/; --strong-acr is/)
+  assert.match(stderr, /Name what means one by --strong-acr or --strong-amr, or leave out --no-own-second-step\.\n$/)
+})
