@@ -35,17 +35,20 @@ async function lookAndInsert(sql: Sql, { due }: Situation): Promise<void> {
   await sql.query(insertBehind, [webhookId, eventId, entity, tail!.id, house.clock.now()])
 }
 
-/** Beside a settlement, in every order; answers in how many the new delivery waits behind what is settled, and how many there are. */
-async function play(dispatch: (db: Database, situation: Situation) => Promise<unknown>): Promise<[number, number]> {
+type Run = (db: Database, situation: Situation) => Promise<unknown>
+
+const { clock, days } = house
+const settle: Run = (db, { lane, due }) => hand.settle({ db, clock, days }, lane, due, hand.accepted)
+
+/** Beside a settlement, or another, in every order; answers in how many a delivery waits behind the wrong one, and how many there are. */
+async function play(dispatch: Run, other = { act: 'settle', run: settle }): Promise<[number, number]> {
   let broken = 0
-  const { clock, days } = house
   const prepare = async () => {
     await house.startAfresh()
     const situation = await house.arrange()
-    const settle = (db: Database) => hand.settle({ db, clock, days }, situation.lane, situation.due, hand.accepted)
     const players = [
-      { name: 'dispatch', run: (db: Database) => dispatch(db, situation) },
-      { name: 'settle', run: settle },
+      { name: 'dispatch', act: 'dispatch', run: (db: Database) => dispatch(db, situation) },
+      { name: 'the other', act: other.act, run: (db: Database) => other.run(db, situation) },
     ]
     return { players, ignores: () => false }
   }
@@ -68,4 +71,12 @@ test('the same under the lock of the part strands nothing, in any order', async 
   )
   assert.equal(broken, 0)
   assert.ok(orders > 1)
+})
+
+test('two that do the same are played in fewer orders, and are caught as well', async () => {
+  const dispatch: Run = (db, situation) => db.transaction((sql) => lookAndInsert(sql, situation))
+  const [broken, orders] = await play(dispatch, { act: 'dispatch too', run: dispatch })
+  const [brokenByTwins, ordersOfTwins] = await play(dispatch, { act: 'dispatch', run: dispatch })
+  assert.ok(broken > 0 && broken < orders, `${broken} of ${orders}`)
+  assert.ok(brokenByTwins > 0 && ordersOfTwins < orders, `${brokenByTwins} of ${ordersOfTwins}`)
 })

@@ -169,6 +169,7 @@ async function playAll(house: InterleavedHouse, stage: Stage, names: readonly st
       for (const act of new Set(chosen)) await act.given?.(situation, names)
       const players = chosen.map((act, place) => ({
         name: `${names[place]}${names.indexOf(names[place]!) < place ? ' too' : ''}`,
+        act: names[place]!,
         run: (db: Database) => act.run(db, situation).catch(answers),
       }))
       return { players, ignores: ignoresIn(names, house.part) }

@@ -2,7 +2,8 @@
  * Steps real transactions through every order of their statements, on a real PostgreSQL. Each player is an operation of the engine on a connection of its own that
  * waits at a gate before every statement and every commit; the stage lets one of them go on at a time. A player that waits
  * for a lock is left waiting, and the others go on. The stage plays again and again until no order is left that could end
- * differently: two steps that touch nothing in common are not played in both orders.
+ * differently: two steps that touch nothing in common are not played in both orders, and of two players that do the same
+ * the first goes first. The term for it is partial order reduction, with symmetry.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, openDatabase, type Sql, type Statement, statement } from '../../src/database/database.ts'
@@ -15,6 +16,8 @@ const stuckAfterMs = 20_000
 
 export interface Player {
   readonly name: string
+  /** What it does: of several that do the same, it does not matter which begins. */
+  readonly act: string
   run(db: Database): Promise<unknown>
 }
 
@@ -33,6 +36,7 @@ export interface Stage {
 
 class Actor {
   readonly name: string
+  readonly act: string
   readonly pid: number
   /** What it does next, when it is let; undefined while it runs and when it is done. */
   next: Step | undefined
@@ -47,6 +51,7 @@ class Actor {
 
   constructor(player: Player, db: Database, pid: number, scene: Scene, moved: () => void) {
     this.name = player.name
+    this.act = player.act
     this.pid = pid
     this.#moved = moved
     const run = async () => player.run(this.#gated(db, scene))
@@ -138,6 +143,20 @@ class Actor {
   }
 }
 
+/** Whether it stands where one before it stands that does the same, and nobody has seen so far which of them is which: then that one goes on. */
+function isTwin({ name, act, next }: Actor, before: readonly Actor[], gone: readonly Done[]): boolean {
+  const stepsOf = (actor: string) => gone.filter((each) => each.name === actor)
+  return before.some((other) => {
+    if (other.act !== act || other.next?.name !== next!.name) return false
+    const [own, others] = [stepsOf(name), stepsOf(other.name)]
+    return own.length === others.length && [...own, ...others].every((step) => isUnseen(step, gone))
+  })
+}
+
+function isUnseen({ name, step }: Done, gone: readonly Done[]): boolean {
+  return gone.every((other) => other.name === name || isIndependent(step, other.step))
+}
+
 /** A moment at which somebody was chosen. */
 interface Choice {
   readonly nexts: ReadonlyMap<string, Step>
@@ -176,6 +195,7 @@ export function openStage(connectionString: string, seats: number): Stage {
     )
     const move = () => new Promise<void>((woken) => (wake = woken))
     const order: string[] = []
+    const gone: Done[] = []
     let isNew = true
     let waiting: readonly Actor[] = []
     for (let depth = 0; ; depth++) {
@@ -183,7 +203,7 @@ export function openStage(connectionString: string, seats: number): Stage {
       const last = path[depth - 1]
       if (last) last.woken = waiting.filter((actor) => !stillWaiting.includes(actor)).map(doneBy)
       waiting = stillWaiting
-      const ready = actors.filter((actor) => actor.next)
+      const ready = actors.filter((actor, place) => actor.next && !isTwin(actor, actors.slice(0, place), gone))
       if (ready.length === 0) break
       if (isNew && !path[depth]) {
         const made = nextChoice(last, new Map(ready.map((actor) => [actor.name, actor.next!])))
@@ -193,6 +213,7 @@ export function openStage(connectionString: string, seats: number): Stage {
       const chosen = ready.find((actor) => actor.name === path[depth]?.chosen) ?? ready[0]!
       order.push(`${chosen.name}: ${chosen.next!.name}`)
       chosen.go()
+      gone.push(doneBy(chosen))
     }
     noteWorthwhile(path)
     return { order, isNew, errors: actors.flatMap((actor) => (actor.error ? [actor.error] : [])) }
