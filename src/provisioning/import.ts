@@ -19,7 +19,7 @@ import {
   type RecordCounts,
 } from './provisioning.ts'
 import { findFault, type SourceRecord } from './record.ts'
-import { mergeAllStaged, printStaged, stage } from './staging.ts'
+import { mergeAllStaged, StagedRows, stage } from './staging.ts'
 
 export interface Import extends Origin, RecordCounts {
   readonly id: number
@@ -96,8 +96,7 @@ const bytesABatch = 8 * 1024 * 1024
 interface Batch {
   lines: number
   bytes: number
-  /** Records without fault, as COPY takes them. */
-  rows: string
+  readonly rows: StagedRows
   faults: LineFault[]
   end: End | undefined
 }
@@ -126,10 +125,14 @@ export async function readImport(
   let committed = Promise.resolve(started)
   let line = started.lines
   let batch = newBatch()
+  let spare = newBatch()
   const commit = async () => {
     const running = await committed
-    committed = commitBatch(db, running, batch, await reading.act())
-    batch = newBatch()
+    // What was under way is committed: its rows are not needed any more.
+    const [full, next] = [batch, newBatch(spare.rows)]
+    committed = commitBatch(db, running, full, await reading.act())
+    spare = full
+    batch = next
     // Whoever waits for it hears of its failure: the next batch, or the end.
     committed.then(reading.progress, () => {})
   }
@@ -148,7 +151,10 @@ export async function readImport(
   return committed
 }
 
-const newBatch = (): Batch => ({ lines: 0, bytes: 0, rows: '', faults: [], end: undefined })
+function newBatch(rows = new StagedRows()): Batch {
+  rows.clear()
+  return { lines: 0, bytes: 0, rows, faults: [], end: undefined }
+}
 
 function readLine(batch: Batch, { text, bytes }: TextLine, line: number, { complete }: Import): void {
   batch.lines++
@@ -163,7 +169,7 @@ function readLine(batch: Batch, { text, bytes }: TextLine, line: number, { compl
   if (batch.end !== undefined) return
   const fault = record === undefined ? { field: 'line', problem: 'must be a JSON object' } : findFault(record)
   if (fault) batch.faults.push({ line, ...fault })
-  else batch.rows += printStaged(record as Partial<SourceRecord>, line)
+  else batch.rows.add(record as Partial<SourceRecord>, line)
 }
 
 /** `{"end": {"records": 3}}` */
@@ -196,7 +202,7 @@ async function commitBatch(db: Database, running: Import, batch: Batch, act: Act
 
 /** Of a dry run, what would come of it is told, and undone again. */
 async function applyBatch(sql: Sql, running: Import, batch: Batch, act: Act): Promise<Import> {
-  if (batch.rows === '') return settle(sql, running, batch, nothing, act)
+  if (batch.rows.isEmpty) return settle(sql, running, batch, nothing, act)
   await stage(sql, batch.rows)
   if (!running.dryRun) return settle(sql, running, batch, await mergeAllStaged(sql, running, act), act)
   await sql.query(table.beginTrial)
@@ -226,7 +232,7 @@ async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, a
     const fields = (name: keyof LineFault) => faults.map((fault) => fault[name])
     await sql.query(table.insertFaults, [running.id, fields('line'), fields('field'), fields('problem'), faultsAtMost])
   }
-  if (running.mode === 'snapshot' && batch.rows !== '') await sql.query(table.insertSeen, [running.id])
+  if (running.mode === 'snapshot' && !batch.rows.isEmpty) await sql.query(table.insertSeen, [running.id])
   return next
 }
 

@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/web/*-in-chromium.test.ts')
+together('test/web/@(frame|identity|passkeys)-in-chromium.test.ts')

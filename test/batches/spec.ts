@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/spec/*.test.ts')
+together('test/spec/!(demo).test.ts')

@@ -10,7 +10,7 @@ import * as imports from '../../src/provisioning/imports.sql.ts'
 import { mergeAll } from '../../src/provisioning/provisioning.ts'
 import { selectChecksums, selectCustomers } from '../../src/provisioning/reconciliation.sql.ts'
 import type { SourceRecord } from '../../src/provisioning/record.ts'
-import { mergeAllStaged, printStaged, stage } from '../../src/provisioning/staging.ts'
+import { mergeAllStaged, StagedRows, stage } from '../../src/provisioning/staging.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { operatorAct } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -96,7 +96,9 @@ const noteAfter = [1, 'core', new Date(), null, 'A5', page]
 const works: Readonly<Record<string, (sql: Sql) => Promise<unknown>>> = {
   'records in JSON': (sql) => mergeAll(sql, origin, records, act),
   'records by COPY': async (sql) => {
-    await stage(sql, records.map((each, place) => printStaged(each, place + 1)).join(''))
+    const rows = new StagedRows()
+    for (const [place, each] of records.entries()) rows.add(each, place + 1)
+    await stage(sql, rows)
     await mergeAllStaged(sql, origin, act)
     await sql.query(imports.insertSeen, [1])
   },

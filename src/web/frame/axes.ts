@@ -43,7 +43,8 @@ export function printDuration(ms: number): string {
 }
 
 const clockOf = (at: Date) => at.toISOString().slice(11, 16)
-const dateOf = (at: Date) => at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const dates = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const dateOf = (at: Date) => dates.format(at)
 
 const spanWords = new Map([
   [5 * minute, '5 minutes'],

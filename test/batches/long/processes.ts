@@ -1,4 +1,4 @@
+/** Whole gateways in processes of their own, with their private servers, some of them killed. */
 import { together } from '../../support/together.ts'
 
-// Whole gateways of three processes each, some of them killed.
-together('test/operating/processes.test.ts')
+together('test/operating/processes.test.ts', 'test/spec/demo.test.ts')
