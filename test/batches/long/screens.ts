@@ -1,3 +1,6 @@
 import { together } from '../../support/together.ts'
 
-together('test/web/@(browser|!(frame|identity|passkeys)-in-chromium).test.ts', 'test/web/*/@(browser|*-in-chromium).test.ts')
+together(
+  'test/web/@(browser|!(frame|identity|passkeys)-in-chromium).test.ts',
+  'test/web/*/@(browser|*-in-chromium).test.ts',
+)
