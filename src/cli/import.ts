@@ -102,7 +102,7 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
       printProgress(running, source.read() / (totalBytes ?? 0), performance.now() - beganMs, started.lines),
     )
   // What comes by a pipe ends in the same way when its writer dies: its last line has to say that it is the last.
-  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' })
+  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' }).catch(tellKind)
   const ended = await finishImport(db, read, config.provisioning.removalPercent, act())
   print.progress('')
   print.record({ ...printImport(ended), faults: await listFaults(db, ended.id, faultsShown) })
@@ -110,6 +110,12 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
     print.say(
       `It would remove ${ended.missing} of ${ended.known} records. If that is right: countersign import allow ${ended.id}`,
     )
+}
+
+/** What the lines of a table are, an option can say. */
+function tellKind(error: unknown): never {
+  if (!(error instanceof Invalid) || !error.fields?.some(({ field }) => field === 'kind')) throw error
+  throw new Invalid(error.fields.map(({ field, problem }) => ({ field, problem: `${problem}. Say it with --kind` })))
 }
 
 function readDraft(words: CommandWords, totalBytes: number | undefined) {
