@@ -204,7 +204,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'import.finished': ({ to, said }) =>
     say`${to} finished: ${said('created')} created, ${said('changed')} changed, ${said('removed')} removed, ${said('failed')} failed`,
   'import.allowed': ({ by, to, said }) => say`${by} allowed ${to} to remove ${said('missing')} records`,
-  'import.stopped': ({ by, to }) => say`${by} stopped ${to}`,
+  'import.stopped': ({ by, to, said }) =>
+    said('newer') === '–'
+      ? say`${by} stopped ${to}`
+      : say`${by} stopped ${to}: import ${said('newer')}, a newer snapshot, has begun`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
   'proposal.made': ({ by, to, said }) => say`${by} proposed to ${proposed(said)} ${to}`,
