@@ -60,6 +60,7 @@ function staffRole(said: Act['said']): string {
 const words: Readonly<Record<AuditAction, Words>> = {
   'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
+  'user.named': ({ to, said }) => say`${said('provider')} told the name of ${to}: ${said('name')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
   'user.enabled': ({ by, to }) => say`${by} unlocked ${to}`,
   'user.removed': ({ by, to }) => say`${by} removed ${to}, as the brokerage’s own system says`,
