@@ -31,7 +31,7 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
+  | `user.${'created' | 'renamed' | 'named' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'ended_by_provider' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'

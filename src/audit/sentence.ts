@@ -60,6 +60,7 @@ function staffRole(said: Act['said']): string {
 const words: Readonly<Record<AuditAction, Words>> = {
   'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
+  'user.named': ({ to, said }) => say`${said('provider')} told the name of ${to}: ${said('name')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
   'user.enabled': ({ by, to }) => say`${by} unlocked ${to}`,
   'user.removed': ({ by, to }) => say`${by} removed ${to}, as the brokerage’s own system says`,
@@ -204,7 +205,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'import.finished': ({ to, said }) =>
     say`${to} finished: ${said('created')} created, ${said('changed')} changed, ${said('removed')} removed, ${said('failed')} failed`,
   'import.allowed': ({ by, to, said }) => say`${by} allowed ${to} to remove ${said('missing')} records`,
-  'import.stopped': ({ by, to }) => say`${by} stopped ${to}`,
+  'import.stopped': ({ by, to, said }) =>
+    said('newer') === '–'
+      ? say`${by} stopped ${to}`
+      : say`${by} stopped ${to}: import ${said('newer')}, a newer snapshot, has begun`,
   'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
   'proposal.made': ({ by, to, said }) => say`${by} proposed to ${proposed(said)} ${to}`,

@@ -10,7 +10,7 @@ import { kinds } from '../provisioning/record.ts'
 import { allowRemoval, finishImport, removeMissing, stopImport } from '../provisioning/snapshot.ts'
 import { defaultSource } from '../source.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
+import { type Command, type CommandWords, type Desk, type Printer, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 const faultsShown = 20
@@ -42,7 +42,9 @@ export const importCommands: readonly Command[] = [
       const id = readId(words.positionals[0]!)
       await breakGlass(desk, 'import.removal', `import:${id}`)
       const allowed = await allowRemoval(db, id, act())
-      print.record(printImport(await removeMissing(db, allowed, act())))
+      const ended = await removeMissing(db, allowed, act())
+      print.record(printImport(ended))
+      tellStopped(print, ended)
     },
   },
   {
@@ -102,14 +104,28 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
       printProgress(running, source.read() / (totalBytes ?? 0), performance.now() - beganMs, started.lines),
     )
   // What comes by a pipe ends in the same way when its writer dies: its last line has to say that it is the last.
-  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' })
+  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' }).catch(tellKind)
   const ended = await finishImport(db, read, config.provisioning.removalPercent, act())
   print.progress('')
   print.record({ ...printImport(ended), faults: await listFaults(db, ended.id, faultsShown) })
+  tellStopped(print, ended)
   if (ended.state === 'needs approval')
     print.say(
       `It would remove ${ended.missing} of ${ended.known} records. If that is right: countersign import allow ${ended.id}`,
     )
+}
+
+function tellStopped(print: Printer, { state, removed, missing }: Import): void {
+  if (state === 'stopped')
+    print.say(
+      `A newer snapshot of the same source has begun: ${removed} of ${missing} records were removed, and no more are.`,
+    )
+}
+
+/** What the lines of a table are, an option can say. */
+function tellKind(error: unknown): never {
+  if (!(error instanceof Invalid) || !error.fields?.some(({ field }) => field === 'kind')) throw error
+  throw new Invalid(error.fields.map(({ field, problem }) => ({ field, problem: `${problem}. Say it with --kind` })))
 }
 
 function readDraft(words: CommandWords, totalBytes: number | undefined) {

@@ -1,5 +1,5 @@
 import { isDevelopment } from '../config.ts'
-import { linkByHand, unlinkByHand } from '../identity/identity.ts'
+import { LinkedToOther, linkByHand, unlinkByHand } from '../identity/identity.ts'
 import { openProviders } from '../identity/open-providers.ts'
 import {
   addProvider,
@@ -18,7 +18,7 @@ import {
 } from '../identity/provider-draft.ts'
 import { testProvider } from '../identity/provider-test.ts'
 import type { StaffRole } from '../permission.ts'
-import { Invalid } from '../problem.ts'
+import { Conflict, Invalid } from '../problem.ts'
 import { getUserNamed } from '../users/user.ts'
 import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, type Option, UsageError } from './command.ts'
@@ -130,7 +130,10 @@ export const providerCommands: readonly Command[] = [
     async run({ db, act, print }, { positionals }) {
       const [name, subject, user] = positionals as [string, string, string]
       const linked = await getUserNamed(db, user)
-      await linkByHand(db, await getProvider(db, name), subject, linked, act())
+      await linkByHand(db, await getProvider(db, name), subject, linked, act()).catch((error: unknown) => {
+        if (!(error instanceof LinkedToOther)) throw error
+        throw new Conflict(`${error.message}\ncountersign provider unlink ${name} ${inShell(error.subject)}`)
+      })
       print.record({ provider: name, subject, username: linked.username })
     },
   },
@@ -146,6 +149,9 @@ export const providerCommands: readonly Command[] = [
     },
   },
 ]
+
+/** As a shell takes it for one word: providers have subjects such as auth0|5f7. */
+const inShell = (word: string) => (/^[\w.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 function draftOf(words: CommandWords): ProviderDraft {
   const kind = providerKinds.find((each) => each === words.get('kind'))
@@ -172,6 +178,10 @@ function credentialOf(words: CommandWords): ProviderCredential {
   const secret = takeSecret(words, 'secret')
   const key = takeSecret(words, 'key')
   if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
+  if (key !== undefined && words.has('secret-in-body'))
+    throw new UsageError(
+      '--secret-in-body is for a secret, and a key is sent in one way: leave it out with --key-file.',
+    )
   const [basic, inBody, privateKey] = providerProofs
   return {
     proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,

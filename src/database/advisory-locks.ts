@@ -17,6 +17,8 @@ export const advisoryLocks = {
   clearing: 7_267_106,
   /** With the number of a worker, held as long as it lives. */
   workerLife: 7_267_107,
+  /** With the hash of a source and its site: whoever begins a snapshot has it alone, those that remove what one lacks share it. */
+  snapshots: 7_267_108,
   /** With the hash of a site's name: one changes which brand is in force there. */
   brands: 7_267_122,
 } as const

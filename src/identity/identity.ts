@@ -99,6 +99,16 @@ export async function isStillVouched(
   return !ended
 }
 
+/** Unlink that one first. */
+export class LinkedToOther extends Conflict {
+  readonly subject: string
+  constructor(subject: string, description: string) {
+    super(description)
+    this.subject = subject
+  }
+}
+
+/** Throws `LinkedToOther`. */
 export async function linkByHand(
   db: Database,
   provider: Provider,
@@ -109,8 +119,9 @@ export async function linkByHand(
   await db.transaction(async (sql) => {
     const other = await findOtherSubject(sql, provider, subject, user)
     if (other !== undefined)
-      throw new Conflict(
-        `${user.username} is linked to another subject of ${provider.label}. Unlink that one first: countersign provider unlink ${provider.name} ${other}`,
+      throw new LinkedToOther(
+        other,
+        `${user.username} is linked to another subject of ${provider.label}: ${other}. Unlink that one first.`,
       )
     const [made] = await sql.query(table.insertIdentity, [provider.id, subject, user.id, act.at])
     if (!made)

@@ -51,7 +51,7 @@ export interface Place {
 
 const purposeOf = (stateHash: Buffer) => `provider-sign-in:${stateHash.toString('base64url')}`
 
-/** The address to send the browser to. Throws `ProviderAway` and `ProviderRefuses`. */
+/** The address to send the browser to. Throws `ProviderAway`, `ProviderMistaken` and `ProviderRefuses`. */
 export async function setOut(desk: JourneyDesk, provider: Provider, journey: Journey, place: Place): Promise<URL> {
   const { library, configuration, metadata } = await desk.upstreams.open(provider, { mayBeAway: false })
   const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()]
@@ -99,6 +99,7 @@ export type Return =
   /** What the provider says cannot be believed. */
   | { readonly kind: 'refused'; readonly journey: Journey; readonly why: string }
 
+/** Throws `ProviderAway` and `ProviderMistaken`. */
 export async function comeBack(desk: JourneyDesk, provider: Provider, url: URL, place: Place): Promise<Return> {
   const kept = await takeKept(desk, provider, url.searchParams.get('state') ?? '', place)
   if (!kept) return { kind: 'lost' }

@@ -1,7 +1,7 @@
 /** What the test button says: a provider is asked what a sign-in would ask it, and each answer is told with its remedy. Nobody signs in. */
 import { findUnreachable } from './guarded-fetch.ts'
 import { type Provider, vouches } from './provider.ts'
-import { ProviderAway, ProviderMistaken, type Upstream, type Upstreams } from './upstream.ts'
+import type { Upstream, Upstreams } from './upstream.ts'
 
 export interface ProviderFinding {
   readonly check: string
@@ -22,15 +22,8 @@ export async function testProvider(upstreams: Upstreams, provider: Provider): Pr
     const discovered = finding('Metadata', 'good', `${provider.issuer} answers, and calls itself that.`)
     return [discovered, await testKeys(upstream), await testCredential(upstream), ...judge(upstream)]
   } catch (error) {
-    return [finding('Metadata', 'wrong', wordsOf(error))]
+    return [finding('Metadata', 'wrong', (error as Error).message)]
   }
-}
-
-function wordsOf(error: unknown): string {
-  if (error instanceof ProviderAway || error instanceof ProviderMistaken) return error.message
-  const { message, cause } = error as Error & { cause?: { message?: string } }
-  const why = cause instanceof Error ? ` (${cause.message})` : ''
-  return `Its metadata cannot be used: ${message}${why}. Is the issuer right? It answers at /.well-known/openid-configuration.`
 }
 
 async function testKeys(upstream: Upstream): Promise<ProviderFinding> {

@@ -14,7 +14,7 @@ import type { User } from '../users/user.ts'
 import { LinkedMeanwhile, recogniseVouched } from './identity.ts'
 import type { AskedUpstream, Vouched } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
-import { addStaff, rolesFrom } from './staff.ts'
+import { addStaff, nameStaff, rolesFrom } from './staff.ts'
 
 type ProviderSignIn =
   | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
@@ -81,7 +81,10 @@ function signInOnce(
       await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })
       return { kind: 'locked' }
     }
-    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
+    if (provider.rolesClaim !== null) {
+      await setProvidedRoles(sql, user.id, provider.id, roles, act)
+      await nameStaff(sql, user, provider, vouched.claims, act)
+    }
     const upstream = upstreamOf(vault, provider, vouched, act.at)
     const { authenticatedAt, factorAt } = vouched
     const passwordMark = markPassword(passwordHash)

@@ -41,7 +41,7 @@ export class ProviderMistaken extends Error {
 }
 
 export interface Upstreams {
-  /** Throws `ProviderAway`; with `mayBeAway` only where nothing is left of what it said within a day. */
+  /** Throws `ProviderAway`, with `mayBeAway` only where nothing is left of what it said within a day; and `ProviderMistaken`. */
   open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
 }
 
@@ -134,32 +134,56 @@ async function readDocuments({ db, clock }: UpstreamDesk, { id }: Provider): Pro
   return Object.fromEntries(rows.map((row) => [row.kind, row]))
 }
 
-/** Throws what is wrong with it. */
+/** Throws `ProviderMistaken`, and that it cannot be reached. */
 async function discover(desk: UpstreamDesk, provider: Provider): Promise<library.ServerMetadata> {
   const { allowInsecureRequests, customFetch, discovery } = await import('openid-client')
   const found = await discovery(new URL(provider.issuer), provider.clientId, undefined, undefined, {
     timeout: patienceMs / second,
     execute: desk.allowLoopback ? [allowInsecureRequests] : [],
     [customFetch]: desk.fetch,
+  }).catch((error: unknown) => {
+    throw findUnreachable(error) ? error : new ProviderMistaken(tellUnusable(provider, error), { cause: error })
   })
   const metadata = JSON.parse(JSON.stringify(found.serverMetadata())) as library.ServerMetadata
-  const mistake = findMistake(provider, metadata)
+  const mistake = findMistake(desk, provider, metadata)
   if (mistake !== undefined) throw new ProviderMistaken(mistake)
   return metadata
 }
 
-function findMistake({ issuer, label }: Provider, metadata: library.ServerMetadata): string | undefined {
-  if (metadata.issuer !== issuer)
-    return `${label} calls itself ${metadata.issuer}, not ${issuer}. Enter the issuer as it is there.`
+/** What the library finds in an answer, before it is metadata for us. */
+function tellUnusable(provider: Provider, error: unknown): string {
+  const { message, cause } = error as { message: string; cause?: { message?: string; body?: { issuer?: unknown } } }
+  const issuer = cause?.body?.issuer
+  if (typeof issuer === 'string' && issuer !== provider.issuer) return tellOtherIssuer(provider, issuer)
+  const why = cause instanceof Error ? ` (${cause.message})` : ''
+  return `Its metadata cannot be used: ${message}${why}. Is the issuer right? It answers at /.well-known/openid-configuration.`
+}
+
+const tellOtherIssuer = ({ issuer, label }: Provider, said: string) =>
+  `${label} calls itself ${said}, not ${issuer}. Enter the issuer as it is there.`
+
+function findMistake(
+  { allowLoopback }: UpstreamDesk,
+  provider: Provider,
+  metadata: library.ServerMetadata,
+): string | undefined {
+  const { issuer, label } = provider
+  if (metadata.issuer !== issuer) return tellOtherIssuer(provider, metadata.issuer)
   const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
-  const missing = needed.filter((name) => typeof metadata[name] !== 'string')
-  if (missing.length > 0) return `The metadata of ${label} has no ${missing.join(', ')}.`
+  const missing = needed.filter((name) => !isAddress(metadata[name], allowLoopback))
+  if (missing.length > 0)
+    return `The metadata of ${label} has no address with ${allowLoopback ? 'http or https' : 'https'} as ${missing.join(', ')}.`
   if (signaturesOf(metadata).length === 0) return `${label} signs its ID tokens in no way that proves who made them.`
   return undefined
 }
 
+function isAddress(said: unknown, allowLoopback: boolean): boolean {
+  const protocol = typeof said === 'string' ? URL.parse(said)?.protocol : undefined
+  return protocol === 'https:' || (allowLoopback && protocol === 'http:')
+}
+
 function signaturesOf({ id_token_signing_alg_values_supported: said = ['RS256'] }: library.ServerMetadata): string[] {
-  return said.filter((each) => signatures.includes(each))
+  return Array.isArray(said) ? said.filter((each) => signatures.includes(each)) : []
 }
 
 async function configure(

@@ -38,5 +38,8 @@ test('numbers, truth and lists are read as such, and what is none stays as it st
 })
 
 test('a table says what its lines are, or is refused', async () => {
-  await assert.rejects(convert('externalId,name\nC-1,Ada'), /kind must be a column/)
+  await assert.rejects(
+    convert('externalId,name\nC-1,Ada'),
+    /kind must be a column, or said of the table: one of customer, account, holding\.$/,
+  )
 })

@@ -36,7 +36,7 @@ function readNames(text: string | undefined, kind: RecordKind | undefined): stri
     throw new Invalid([{ field: 'line 1', problem: 'must name the fields, with commas between' }])
   if (kind === undefined && !names.includes('kind'))
     throw new Invalid([
-      { field: 'kind', problem: `must be a column, or given with --kind: one of ${kinds.join(', ')}` },
+      { field: 'kind', problem: `must be a column, or said of the table: one of ${kinds.join(', ')}` },
     ])
   return names
 }

@@ -1,5 +1,5 @@
 import { statement } from '../database/database.ts'
-import { columns } from './imports.sql.ts'
+import { columns, newerSnapshots } from './imports.sql.ts'
 
 /** What waits longest first. */
 export const selectWaitingForYes = statement(
@@ -7,11 +7,10 @@ export const selectWaitingForYes = statement(
   `SELECT ${columns} FROM imports WHERE state = 'needs approval' ORDER BY id LIMIT $1`,
 )
 
-/** Of the same source, begun later: what it has is not known to the one before. */
+/** The first of them. */
 export const selectNewerSnapshot = statement(
   'select_newer_snapshot',
-  `SELECT n.id FROM imports i JOIN imports n ON n.source = i.source AND n.id > i.id AND n.mode = 'snapshot' AND NOT n.dry_run
-   WHERE i.id = $1 ORDER BY n.id LIMIT 1`,
+  `SELECT n.id FROM imports i CROSS JOIN LATERAL (${newerSnapshots}) AS n WHERE i.id = $1 ORDER BY n.id LIMIT 1`,
 )
 
 /** All that would go, as a number that is another one when anything of it is. */

@@ -53,6 +53,7 @@ export async function startImport(db: Database, draft: NewImport, act: Act): Pro
   const { source, environment, mode, dryRun, asOf, totalBytes } = draft
   const values = [source, environment, mode, dryRun, asOf, totalBytes, act.by.name, act.by.requestId, act.at]
   return db.transaction(async (sql) => {
+    if (mode === 'snapshot' && !dryRun) await sql.query(table.lockSnapshots, [source, environment])
     const [started] = await sql.query<Import>(table.insertImport, values)
     await recordAct(sql, act, 'import.started', `import:${started!.id}`, { source, mode, dryRun })
     return started!

@@ -1,8 +1,21 @@
+import { advisoryLocks } from '../database/advisory-locks.ts'
 import { statement } from '../database/database.ts'
 
 export const columns = `id, source, environment, mode, dry_run AS "dryRun", as_of AS "asOf", state, lines, complete, bytes, total_bytes AS "totalBytes",
    created, changed, removed, unchanged, skipped, waiting, failed, missing, known, actor, request_id AS "requestId",
    started_at AS "startedAt", updated_at AS "updatedAt", finished_at AS "finishedAt"`
+
+const snapshotsOf = (lock: string) => `SELECT ${lock}(${advisoryLocks.snapshots}, hashtext($1 || ' ' || $2))`
+
+/** Before a snapshot of the source begins: whoever removes what an older one lacks has committed, or sees it when they take the next. So they begin in the order of their numbers, too. */
+export const lockSnapshots = statement('lock_snapshots', snapshotsOf('pg_advisory_xact_lock'))
+
+/** Before anything of what a snapshot lacks is taken: none begins until it is committed. */
+export const shareSnapshots = statement('share_snapshots', snapshotsOf('pg_advisory_xact_lock_shared'))
+
+/** Those of the same source that began later than the import `i`: what they have is not known to it. */
+export const newerSnapshots = `SELECT n.id FROM imports n
+     WHERE n.source = i.source AND n.environment = i.environment AND n.id > i.id AND n.mode = 'snapshot' AND NOT n.dry_run`
 
 export const insertImport = statement(
   'insert_import',
@@ -125,11 +138,15 @@ export const turnImport = statement(
 /** Whoever removes goes alone: the next one finds what is left. */
 export const lockImport = statement('lock_import', 'SELECT FROM imports WHERE id = $1 FOR NO KEY UPDATE')
 
-/** Some of what is missing, holdings first: what somebody held ends as that, and not because they are gone. */
+/**
+ * Some of what is missing, holdings first: what somebody held ends as that, and not because they are gone. Nothing once a newer snapshot has begun, which may have
+ * it: this counts by `share_snapshots` of the same transaction.
+ */
 export const takeMissing = statement(
   'take_missing',
   `DELETE FROM import_missing WHERE ctid = ANY (ARRAY(
-     SELECT m.ctid FROM import_missing m WHERE m.import_id = $1 AND EXISTS (SELECT FROM imports i WHERE i.id = $1 AND i.state = 'removing')
+     SELECT m.ctid FROM import_missing m WHERE m.import_id = $1 AND EXISTS (
+       SELECT FROM imports i WHERE i.id = $1 AND i.state = 'removing' AND NOT EXISTS (${newerSnapshots}))
      ORDER BY m.kind DESC, m.key LIMIT $2)) RETURNING kind, key`,
 )
 
@@ -153,10 +170,12 @@ export const countRemoved = statement(
   'UPDATE imports SET removed = removed + $2, updated_at = $3 WHERE id = $1',
 )
 
-export const finishRemoving = statement(
-  'finish_removing',
-  `UPDATE imports SET state = 'finished', finished_at = $2, updated_at = $2
-   WHERE id = $1 AND state = 'removing' AND NOT EXISTS (SELECT FROM import_missing WHERE import_id = $1) RETURNING ${columns}`,
+/** When nothing is left, or what is left is not to be removed any more. What is left is forgotten with the rest (`forgetMissing`). */
+export const endRemoving = statement(
+  'end_removing',
+  `WITH rest AS (SELECT EXISTS (SELECT FROM import_missing WHERE import_id = $1) AS "isLeft")
+   UPDATE imports i SET state = CASE WHEN rest."isLeft" THEN 'stopped' ELSE 'finished' END, finished_at = $2, updated_at = $2
+   FROM rest WHERE i.id = $1 AND i.state = 'removing' AND (NOT rest."isLeft" OR EXISTS (${newerSnapshots})) RETURNING ${columns}`,
 )
 
 /** What nobody asks for any more: of imports that have ended, and of those that nobody went on with since $1. */

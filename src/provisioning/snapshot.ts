@@ -85,9 +85,11 @@ function recordEnd(
   sql: Sql,
   { id, state, source, lines, created, changed, removed, failed }: Import,
   act: Act,
+  newer?: number,
 ): Promise<void> {
   const action = state === 'stopped' ? 'import.stopped' : 'import.finished'
-  return recordAct(sql, act, action, `import:${id}`, { source, lines, created, changed, removed, failed })
+  const details = { source, lines, created, changed, removed, failed, ...(newer !== undefined && { newer }) }
+  return recordAct(sql, act, action, `import:${id}`, details)
 }
 
 /** Nothing is removed past a newer snapshot, which may have what this one lacks: it was sent again, or somebody goes on with what was cut long ago. */
@@ -114,21 +116,27 @@ export async function stopImport(db: Database, id: number, act: Act): Promise<Im
   )
 }
 
-/** A batch after the other, each committed; several may be at it. */
+/** A batch after the other, each committed; several may be at it. Once a newer snapshot of the source has begun, nothing more goes, and this one is stopped. */
 export async function removeMissing(db: Database, removing: Import, act: Act): Promise<Import> {
   while (await db.transaction((sql) => removeBatch(sql, removing, act)));
   return db.transaction(async (sql) => {
-    await sql.query(table.lockImport, [removing.id])
-    const [finished] = await sql.query<Import>(table.finishRemoving, [removing.id, act.at])
-    if (!finished) return getImport(sql, removing.id)
-    await recordEnd(sql, finished, act)
-    return finished
+    await goAlone(sql, removing)
+    const [ended] = await sql.query<Import>(table.endRemoving, [removing.id, act.at])
+    if (!ended) return getImport(sql, removing.id)
+    await recordEnd(sql, ended, act, ended.state === 'stopped' ? await findNewerSnapshot(sql, ended.id) : undefined)
+    return ended
   })
+}
+
+/** No snapshot of the source begins meanwhile, and nobody else removes for this one. */
+async function goAlone(sql: Sql, { id, source, environment }: Import): Promise<void> {
+  await sql.query(table.shareSnapshots, [source, environment])
+  await sql.query(table.lockImport, [id])
 }
 
 async function removeBatch(sql: Sql, removing: Import, act: Act): Promise<boolean> {
   const { id, source, startedAt, asOf } = removing
-  await sql.query(table.lockImport, [id])
+  await goAlone(sql, removing)
   const taken = await sql.query<Named>(table.takeMissing, [id, keysABatch])
   if (taken.length === 0) return false
   const asked = [taken.map(({ kind }) => kind), source, startedAt, asOf, taken.map(({ key }) => key)]

@@ -49,6 +49,18 @@ export async function createWithoutPassword(sql: Sql, user: Person, act: Act): P
   return insertNew(sql, user, undefined, act)
 }
 
+/** By a provider, while they are called what nobody told. Whoever was named stays so. */
+export async function nameInstead(
+  sql: Sql,
+  { id, name: before }: User,
+  told: { readonly name: string; readonly provider: string },
+  act: Act,
+): Promise<void> {
+  const name = told.name.trim()
+  const [named] = await sql.query(table.replaceName, [id, before, name, act.at])
+  if (named) await recordAct(sql, act, 'user.named', `user:${id}`, { ...told, name })
+}
+
 type Person = Omit<NewUser, 'password'>
 
 function judge({ username, name }: Person): void {

@@ -10,6 +10,12 @@ export const insertUser = statement(
    RETURNING ${userColumns}`,
 )
 
+/** Instead of the name $2, and of no other. */
+export const replaceName = statement(
+  'replace_name',
+  'UPDATE users SET name = $3, updated_at = $4 WHERE id = $1 AND name = $2 RETURNING id',
+)
+
 export const selectUserByUsername = statement(
   'select_user_by_username',
   `SELECT ${withPassword} FROM users WHERE username = $1`,

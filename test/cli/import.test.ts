@@ -42,7 +42,12 @@ test('a file of records is imported, packed or not', async () => {
 
 test('a table of a small house is imported, and what is wrong with it is told with its line', async () => {
   const table = 'externalId,name,version,email\nC-1,"Lovelace, Ada",7,ada@example.com\nC-2,Bob,seven,\n'
-  const told = await line.read('import', write('customers.csv', table), '--source', 'table', '--kind', 'customer')
+  const file = write('customers.csv', table)
+  assert.match(
+    (await line.fail('import', file, '--source', 'table')).stderr,
+    /kind must be a column, .*: one of customer, account, holding\. Say it with --kind\.\n$/,
+  )
+  const told = await line.read('import', file, '--source', 'table', '--kind', 'customer')
   assert.deepEqual([told.created, told.failed], [1, 1])
   assert.deepEqual(told.faults, [
     { line: 3, field: 'version', problem: 'must be a whole number from 0 to 9007199254740991' },

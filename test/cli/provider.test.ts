@@ -106,6 +106,9 @@ test('a credential that is none is refused by the words of the command, and chan
   assert.deepEqual(await fail('--secret-file', fileOf('one'), '--key-file', fileOf('two')), either)
   assert.match((await fail('--key-file', fileOf('no key'))).stderr, /^--key-file must be a private key in PEM/)
   assert.match((await fail('--secret-file', fileOf(''))).stderr, /holds no secret/)
+  const both = await fail('--key-file', fileOf('a key'), '--secret-in-body')
+  assert.equal(both.code, 2)
+  assert.match(both.stderr, /^--secret-in-body is for a secret, .*: leave it out with --key-file\.\n$/)
   assert.deepEqual([await getProvider(db, name), await entries()], before)
 })
 
@@ -116,4 +119,17 @@ test('what is wrong with a new provider is told by the options of the command', 
   )
   assert.match(stderr, /^NAME must be 1 to 40 small letters, .*; --issuer must begin with https:\/\/; --strong-acr is/)
   assert.match(stderr, /Name what means one by --strong-acr or --strong-amr, or leave out --no-own-second-step\.\n$/)
+})
+
+test('whoever is linked to another subject is unlinked from it first, by the command that is told', async () => {
+  const name = await save()
+  const username = makeUpWord()
+  await line.run('user', 'create', '--username', username, '--name', 'Ada')
+  await line.run('provider', 'link', name, 'auth0|5f7', username)
+  const { stderr } = await line.fail('provider', 'link', name, 'another', username)
+  const unlink = `countersign provider unlink ${name} 'auth0|5f7'`
+  assert.equal(
+    stderr,
+    `${username} is linked to another subject of Bank ID: auth0|5f7. Unlink that one first.\n${unlink}\n`,
+  )
 })

@@ -72,6 +72,78 @@ test('a provider that names another customer than before under the same subject 
   assert.match(String(entry!.details.why), /another customer/)
 })
 
+/** What it says of itself is asked for anew. */
+async function forgetMetadata(): Promise<void> {
+  house.clock.advance(2 * minute)
+  await upstream.keepTime()
+}
+
+const unusable: [what: string, Extract<Lie, { metadata: unknown }>['metadata'], why: RegExp][] = [
+  [
+    'has no token endpoint',
+    { token_endpoint: null },
+    /^The metadata of Example Bank ID has no address with http or https as token_endpoint\.$/,
+  ],
+  ['has an endpoint that is no address', { authorization_endpoint: 'soon' }, /as authorization_endpoint\.$/],
+  [
+    'is of another issuer',
+    { issuer: 'https://login.example.org' },
+    /^Example Bank ID calls itself https:\/\/login\.example\.org, not http/,
+  ],
+  [
+    'says nothing of signatures that prove anything',
+    { id_token_signing_alg_values_supported: 'all' },
+    /in no way that proves/,
+  ],
+  ['is a page', 'a page', /^Its metadata cannot be used: .*Is the issuer right\?/],
+]
+
+for (const [what, metadata, why] of unusable)
+  test(`a provider whose metadata ${what} is not available: the page says who has to fix it, and the audit log what`, async () => {
+    await forgetMetadata()
+    await upstream.lie({ metadata })
+    const page = await open().get('/login')
+    assert.equal(page.status, 503, page.text)
+    assert.match(page.text, /<h1>Example Bank ID is not available<\/h1>/)
+    assert.match(page.text, /The brokerage can see why, and has to fix it/)
+    assert.match(page.text, /href="\/login\/with\/bank\?[^"]*">Try again with Example Bank ID/)
+    const [, reference] = /reference <code>([^<]+)<\/code>/.exec(page.text)!
+    const [entry] = await findEntries(db, { action: 'identity.refused', limit: 1 })
+    assert.deepEqual([entry!.subject, entry!.requestId], ['provider:bank', reference])
+    assert.match(String(entry!.details.why), why)
+    await upstream.lie(undefined)
+    assert.equal((await open().get('/login')).status, 303, 'it is asked again, and mended')
+  })
+
+test('what a provider says of itself without end is cut in the audit log', async () => {
+  await forgetMetadata()
+  await upstream.lie({ metadata: { issuer: `${upstream.issuer}/..${'/.'.repeat(1_000)}` } })
+  assert.equal((await open().get('/login')).status, 503)
+  const [entry] = await findEntries(db, { action: 'identity.refused', limit: 1 })
+  assert.equal(String(entry!.details.why).length, 300)
+})
+
+test('whoever comes back while what the provider says of itself cannot be used is told, and no session opens', async () => {
+  await forgetMetadata()
+  const browser = open()
+  const back = await upstream.signIn((await browser.get('/login')).location!, 'sub-ada')
+  await upstream.leave()
+  house.clock.advance(2 * minute)
+  assert.equal((await open().get('/login')).status, 503)
+  house.clock.advance(minute)
+  await upstream.return()
+  await upstream.keepTime()
+  await upstream.lie({ metadata: { jwks_uri: null } })
+  const answer = await browser.get(back)
+  assert.equal(answer.status, 503, answer.text)
+  assert.match(answer.text, /Example Bank ID is not available/)
+  assert.equal(await isSignedIn(browser), false)
+  const [entry] = await findEntries(db, { action: 'identity.refused', limit: 1 })
+  assert.match(String(entry!.details.why), /as jwks_uri/)
+  await upstream.lie(undefined)
+  assert.equal((await open().get('/login')).status, 303)
+})
+
 async function holdBack(browser: Browser): Promise<void> {
   await signInThere(browser, upstream, 'sub-ada')
   house.clock.advance(6 * minute)

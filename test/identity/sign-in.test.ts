@@ -89,7 +89,7 @@ test('a second subject that claims a customer who is linked already opens nothin
   assert.match(String(entry!.details.why), /linked to another subject there: sub-first\. Unlink that one first/)
   await assert.rejects(
     linkByHand(db, bank, 'sub-second', customer, house.act()),
-    /linked to another subject of Example Bank ID.*provider unlink bank sub-first/,
+    /is linked to another subject of Example Bank ID: sub-first\. Unlink that one first\.$/,
   )
   await unlinkByHand(db, bank, 'sub-first', house.act())
   assert.equal((await signInThere(open(), upstream, 'sub-second')).status, 303)

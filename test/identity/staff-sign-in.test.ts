@@ -21,7 +21,10 @@ const people = {
   'sub-guest': { groups: ['bowling'] },
   'sub-late': { groups: ['audit'] },
   ...Object.fromEntries(
-    ['sub-una', 'sub-ulf', 'sub-uma'].map((who) => [who, { groups: ['audit'], name: `${who} Userinfo` }]),
+    ['sub-una', 'sub-ulf', 'sub-uma', 'sub-uwe', 'sub-nora'].map((who) => [
+      who,
+      { groups: ['audit'], name: `${who} Userinfo` },
+    ]),
   ),
 }
 const upstream = await keepOpen(openUpstream(house, { name: 'staff', people }))
@@ -126,6 +129,37 @@ test('an answer of the userinfo endpoint about somebody else is refused; one tha
   assert.equal((await comeAs('sub-uma')).status, 303)
   assert.equal(await nameOf('sub-uma'), 'Staff')
   await upstream.lie(undefined)
+})
+
+test('whom the provider did not name at first is called by their name at the first sign-in that tells it, and it is recorded', async () => {
+  await upstream.lie({ claims: { name: null }, userInfo: 'nothing' })
+  await comeAs('sub-uwe')
+  assert.equal(await nameOf('sub-uwe'), 'Staff')
+  await upstream.lie({ claims: { name: 'Staff' } })
+  await comeAs('sub-uwe')
+  await upstream.lie({ claims: { name: 'a name\u0000 of no use' } })
+  await comeAs('sub-uwe')
+  assert.equal(await nameOf('sub-uwe'), 'Staff')
+  await upstream.lie(undefined)
+  const browser = open()
+  assert.equal((await signInThere(browser, upstream, 'sub-uwe', { path, factor: true })).status, 303)
+  assert.equal(await nameOf('sub-uwe'), 'sub-uwe Userinfo')
+  const named = await findEntries(db, { action: 'user.named' })
+  assert.deepEqual(
+    named.map(({ details }) => details),
+    [{ name: 'sub-uwe Userinfo', provider: 'Staff ID' }],
+  )
+  await upstream.lie({ claims: { name: 'Somebody Else' } })
+  await comeAs('sub-uwe')
+  assert.equal(await nameOf('sub-uwe'), 'sub-uwe Userinfo', 'a name that was told once stays')
+  await upstream.lie(undefined)
+})
+
+test('whoever was named by an operator keeps that name, whatever the provider tells', async () => {
+  const operator = await house.makeOperator('Nora Named', [])
+  await linkByHand(db, provider, 'sub-nora', operator, house.act())
+  await comeAs('sub-nora')
+  assert.equal(await nameOf('sub-nora'), 'Nora Named')
 })
 
 test('a customer’s external id at the provider of staff makes nobody a customer', async () => {

@@ -1,8 +1,15 @@
 /** Imports as the brokerage's systems send them, in the states in which somebody finds them. */
+import type { Act } from '../../src/audit/audit.ts'
+import type { Database } from '../../src/database/database.ts'
 import { type Import, readImport, startImport } from '../../src/provisioning/import.ts'
 import { finishImport } from '../../src/provisioning/snapshot.ts'
-import type { TestGateway } from './gateway.ts'
 import { makeUpWord } from './made-up-word.ts'
+
+/** A gateway, or a database without one: nobody else removes there meanwhile. */
+interface ImportingHouse {
+  readonly gateway: { readonly context: { readonly db: Database } }
+  act(): Act
+}
 
 interface Sent {
   readonly mode?: Import['mode']
@@ -14,7 +21,7 @@ interface Sent {
 
 /** Lines as they stand, or records; all of them, as the last line of a snapshot says. What is missing may be a hundredth. */
 export async function importLines(
-  house: TestGateway,
+  house: ImportingHouse,
   source: string,
   lines: readonly (string | object)[],
   sent: Sent = {},
@@ -25,7 +32,7 @@ export async function importLines(
 
 /** One whose sender has not come to the end yet. */
 export async function readSome(
-  { gateway, act }: TestGateway,
+  { gateway, act }: ImportingHouse,
   source: string,
   lines: readonly (string | object)[],
   { mode = 'changes', dryRun = false, environment = 'live', ...more }: Sent = {},
@@ -54,7 +61,7 @@ export const households = (source: string, count: number) =>
   Array.from({ length: count }, (_, n) => household(source, n)).flat()
 
 /** Of four customers it has one: it waits for a yes. */
-export async function holdSnapshot(house: TestGateway, customers = 4): Promise<Import> {
+export async function holdSnapshot(house: ImportingHouse, customers = 4): Promise<Import> {
   const source = makeUpWord()
   await importLines(house, source, households(source, customers))
   return importLines(house, source, household(source, 0), { mode: 'snapshot', asOf: 1 })

@@ -3,11 +3,12 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import type { ServerResponse } from 'node:http'
 import { type DemoProviderOptions, openDemoProvider } from '../../src/demo-provider.ts'
 
-/** A claim that is null is left out; what it says at its userinfo endpoint instead of the truth, or that it says nothing there. */
+/** A claim, or a word of its metadata, that is null is left out; what it says at its userinfo endpoint instead of the truth, or that it says nothing there. */
 export type Lie =
   | { readonly claims: Record<string, unknown>; readonly userInfo?: Record<string, unknown> | 'nothing' }
   | { readonly algorithm: 'none' | 'HS256' }
   | { readonly otherKey: true }
+  | { readonly metadata: Record<string, unknown> | 'a page' }
 
 export type Order =
   | { readonly order: 'open'; readonly options: DemoProviderOptions }
@@ -47,6 +48,8 @@ async function obey(order: Order): Promise<object> {
       opened.server.prependListener('request', (request, response) => {
         if (lie && request.url === '/token') twist(response, lie)
         if (lie && 'userInfo' in lie && request.url === '/me') tellOfUser(response, lie.userInfo)
+        if (lie && 'metadata' in lie && request.url === '/.well-known/openid-configuration')
+          tellOfItself(response, lie.metadata)
       })
       const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
       return { issuer: opened.issuer, publicKey: pem, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
@@ -90,6 +93,18 @@ function tellOfUser(response: ServerResponse, said: object | 'nothing' | undefin
     return end(text)
   }) as typeof response.end
 }
+
+function tellOfItself(response: ServerResponse, said: Record<string, unknown> | 'a page'): void {
+  const end = response.end.bind(response)
+  response.end = ((body: string | Buffer) => {
+    if (said === 'a page') response.setHeader('content-type', 'text/html')
+    const text = said === 'a page' ? '<h1>Hello</h1>' : JSON.stringify({ ...JSON.parse(String(body)), ...said }, isSaid)
+    response.setHeader('content-length', Buffer.byteLength(text))
+    return end(text)
+  }) as typeof response.end
+}
+
+const isSaid = (_: string, value: unknown) => (value === null ? undefined : value)
 
 function retell(idToken: string, told: Lie): string {
   const [head, body] = idToken.split('.').map((part) => Buffer.from(part, 'base64url').toString())

@@ -23,6 +23,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.enabled': () => ({ title: 'The brokerage unlocked your access' }),
   'user.removed': () => ({ title: 'The brokerage removed you as a customer' }),
   'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),
+  'user.named': ({ details }) => ({ title: `${details.provider} told your name: ${details.name}` }),
   'user.account_added': ({ details }) => ({ title: `Account ${details.account_number} was added` }),
   'user.holding_set': ({ details }) => ({ title: `You became ${details.role} of account ${details.account_number}` }),
   'user.holding_removed': ({ details }) => ({ title: `You no longer hold account ${details.account_number}` }),

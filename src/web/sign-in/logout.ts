@@ -3,7 +3,7 @@
 import type { Form } from '../../http/form.ts'
 import { findLogout, LogoutRefused, takeLogoutToken } from '../../identity/logout.ts'
 import { findProvider } from '../../identity/provider.ts'
-import { ProviderAway } from '../../identity/upstream.ts'
+import { ProviderAway, ProviderMistaken } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { subnetOf } from '../../subnet.ts'
 import { closeSession } from '../../users/session.ts'
@@ -71,7 +71,8 @@ export async function takeLogout({ context, request, reply }: Visit) {
     await takeLogoutToken(context, provider, typeof token === 'string' ? token : '', actOf(context, request))
     return reply.status(200).send()
   } catch (error) {
-    if (error instanceof ProviderAway) return reply.status(503).header('retry-after', '30').send()
+    if (error instanceof ProviderAway || error instanceof ProviderMistaken)
+      return reply.status(503).header('retry-after', '30').send()
     if (!(error instanceof LogoutRefused)) throw error
     await context.logoutFailures.count(from)
     return reply.status(400).send({ error: 'invalid_request', error_description: error.message })

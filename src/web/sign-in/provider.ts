@@ -2,11 +2,12 @@
 import type { FastifyReply } from 'fastify'
 import { recordAct } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
+import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
 import { type AskedUpstream, comeBack, type Journey, ProviderRefuses, setOut } from '../../identity/journey.ts'
 import { findProvider, type Provider } from '../../identity/provider.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
-import { ProviderAway } from '../../identity/upstream.ts'
+import { ProviderAway, ProviderMistaken } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { subnetOf } from '../../subnet.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
@@ -48,14 +49,15 @@ export async function leadToProvider(visit: Visit, provider: Provider, destinati
     return leadOn(visit, provider, destination, address)
   } catch (error) {
     if (error instanceof ProviderAway) return sendAway(visit, error, destination)
-    if (!(error instanceof ProviderRefuses)) throw error
-    await recordRefusal(visit, provider, error.message)
-    return sendTurnedAway(visit, provider, destination)
+    if (!(error instanceof ProviderRefuses || error instanceof ProviderMistaken)) throw error
+    return sendUnfit(visit, provider, destination, error)
   }
 }
 
 function recordRefusal({ context, request }: Visit, { name }: Provider, why: string): Promise<void> {
-  return recordAct(context.db, actOf(context, request), 'identity.refused', `provider:${name}`, { why })
+  return recordAct(context.db, actOf(context, request), 'identity.refused', `provider:${name}`, {
+    why: cut(why, 300),
+  })
 }
 
 /**
@@ -85,10 +87,13 @@ export async function comeBackFrom(visit: Visit) {
   const place = { redirectUri: redirectUri(context, provider), browser, now: context.clock.now() }
   const back = await comeBack(context, provider, url, place).catch((error: unknown) => {
     if (error instanceof ProviderAway) return { kind: 'away', error } as const
+    if (error instanceof ProviderMistaken) return { kind: 'mistaken', error } as const
     throw error
   })
   if (back.kind === 'lost') return sendLost(visit, provider)
   if (back.kind === 'away') return sendAway(visit, back.error, await getDestination(context, undefined, undefined))
+  if (back.kind === 'mistaken')
+    return sendUnfit(visit, provider, await getDestination(context, undefined, undefined), back.error)
   const destination = await getDestination(context, ...wordsOf(back.journey))
   if (back.kind === 'vouched') return finish(visit, provider, back, destination)
   request.refusal = 'access_denied'
@@ -167,12 +172,22 @@ function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: 
   })
 }
 
-/** Nobody who stands here can help it. */
-function sendTurnedAway(visit: Visit, provider: Provider, destination: Destination): FastifyReply {
+/** Nobody who stands here can help it: the log says to an operator what is wrong. */
+async function sendUnfit(
+  visit: Visit,
+  provider: Provider,
+  destination: Destination,
+  error: ProviderRefuses | ProviderMistaken,
+): Promise<FastifyReply> {
+  await recordRefusal(visit, provider, error.message)
+  const how =
+    error instanceof ProviderMistaken
+      ? 'does not describe itself in a way that this site can use'
+      : 'does not let this site ask for that'
   return sendTold(visit, destination, {
     title: `${provider.label} is not available`,
     status: 503,
-    text: html`<p>You sign in at <strong>${provider.label}</strong>, which does not let this site ask for that at the moment. The brokerage can see why, and has to fix it.</p>`,
+    text: html`<p>You sign in at <strong>${provider.label}</strong>, which ${how} at the moment. The brokerage can see why, and has to fix it. Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
     again: linkAgain(provider, destination),
   })
 }
