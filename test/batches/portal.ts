@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/web/*/!(browser|*-in-chromium).test.ts')
+together('test/web/*/!(browser|offered-acts|*-in-chromium).test.ts')

@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/web/!(browser|*-in-chromium).test.ts')
+together('test/web/!(browser|once-only|typed-values|*-in-chromium).test.ts')
